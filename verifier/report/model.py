@@ -1,0 +1,298 @@
+"""The diagnostics model: what the analysis hands over and every report renders.
+
+This is the contract between the engine and the command line (and the JSON output, version 1). It
+imports nothing else of the project, holds plain picklable data only, and knows no solver terms.
+
+Positions inside the model: lines are 1-based, columns are 0-based code points, ends are exclusive.
+The JSON and concise formats print 1-based columns (``column + 1``), as ruff and most editors do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]
+Replay: TypeAlias = Literal["confirmed", "diverged", "unsupported", "not-run"]
+Status: TypeAlias = Literal["verified", "violated", "unknown", "error"]
+ErrorKind: TypeAlias = Literal["internal", "unreadable", "usage", "syntax"]
+
+#: A concrete value in a counterexample; shapes are lists of ints.
+Value: TypeAlias = int | float | bool | str | None | list["Value"]
+Counterexample: TypeAlias = Mapping[str, Value]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+VERDICTS: tuple[Verdict, ...] = ("always", "sometimes", "unknown")
+
+EXIT_CLEAN = 0
+EXIT_FINDINGS = 1
+EXIT_FAILURE = 2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A region of a file: 1-based lines, 0-based code-point columns, exclusive end."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A secondary place that explains the finding, such as the allocation of the operand."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding at one site.
+
+    ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
+    ``severity`` of an ``unknown`` verdict is "note" or "warning", never "error".
+    ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
+    the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
+    ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
+    ``targets`` are the targets on which the finding holds (empty: the only one checked).
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    verdict: Verdict
+    message: str
+    span: Span
+    kernel: str = ""
+    facts: tuple[str, ...] = ()
+    predicate: str = ""
+    counterexample: Counterexample | None = None
+    replay: Replay = "not-run"
+    notes: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    help: tuple[str, ...] = ()
+    fix: Mapping[str, Any] | None = None
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a kernel could not be decided: the place and a sentence without solver terms."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObligationCounts:
+    total: int = 0
+    proved: int = 0
+    violated: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallCounts:
+    """Device calls reached; ``unmodelled`` holds the dotted names that have no description."""
+
+    total: int = 0
+    modelled: int = 0
+    unmodelled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """What became of one kernel on one target.
+
+    ``status`` "error" means that the analysis itself failed; a :class:`FileError` says how.
+    """
+
+    path: str
+    name: str
+    line: int
+    dialect: str
+    api_version: str
+    target: str
+    status: Status
+    obligations: ObligationCounts = ObligationCounts()
+    calls: CallCounts = CallCounts()
+    assumptions: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    time_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FileError:
+    """A file (or argument) that could not be used. ``line`` 0 means no particular line.
+
+    Kinds "internal", "unreadable" and "usage" make the exit status 2; "syntax" counts as an
+    error-level finding (1).
+    """
+
+    path: str
+    line: int
+    message: str
+    kind: ErrorKind = "internal"
+
+
+#: Counters (summed on merge), lists (concatenated) and mappings of these (merged by key).
+Statistics: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRequest:
+    """What a worker needs to analyse one file.
+
+    ``roots`` are directories in which imports are resolved. ``contracts`` are the raw texts given
+    with ``--contract``; those that name no kernel of this file are for another file.
+    ``select`` and ``ignore`` hold rule ids already resolved from codes, names and prefixes; an
+    empty ``select`` means every rule. ``targets`` empty means the dialect's default.
+    ``timeout`` is in seconds per kernel.
+    """
+
+    path: str
+    roots: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    api_version: str | None = None
+    contracts: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    timeout: float | None = None
+    statistics: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What a worker found in one file; diagnostics may lie in files that it imports."""
+
+    path: str
+    kernels: tuple[KernelReport, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    errors: tuple[FileError, ...] = ()
+    statistics: Statistics = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Everything one invocation found, sorted and without duplicates."""
+
+    kernels: tuple[KernelReport, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    errors: tuple[FileError, ...] = ()
+    statistics: Statistics = field(default_factory=dict)
+
+    @staticmethod
+    def merge(results: Iterable[FileResult], errors: Iterable[FileError] = ()) -> RunReport:
+        """The union of per-file results; the order of ``results`` does not matter."""
+        ordered = sorted(results, key=lambda result: result.path)
+        statistics: Statistics = {}
+        for result in ordered:
+            merge_statistics(statistics, result.statistics)
+        failures = {error for result in ordered for error in result.errors} | set(errors)
+        return RunReport(
+            kernels=tuple(
+                sorted(
+                    {_kernel_key(k): k for result in ordered for k in result.kernels}.values(),
+                    key=_kernel_key,
+                )
+            ),
+            diagnostics=tuple(deduplicate(d for result in ordered for d in result.diagnostics)),
+            errors=tuple(sorted(failures, key=lambda e: (e.path, e.line, e.kind, e.message))),
+            statistics=statistics,
+        )
+
+    def exit_status(self, *, strict: bool = False) -> int:
+        """0 clean, 1 error-level findings (``strict``: warnings and unknowns too), 2 failure."""
+        if any(error.kind != "syntax" for error in self.errors):
+            return EXIT_FAILURE
+        if any(kernel.status == "error" for kernel in self.kernels):
+            return EXIT_FAILURE
+        if self.errors or any(d.severity == "error" for d in self.diagnostics):
+            return EXIT_FINDINGS
+        if strict:
+            if any(d.severity == "warning" or d.verdict == "unknown" for d in self.diagnostics):
+                return EXIT_FINDINGS
+            if any(kernel.status == "unknown" for kernel in self.kernels):
+                return EXIT_FINDINGS
+        return EXIT_CLEAN
+
+
+def merge_statistics(into: Statistics, more: Mapping[str, Any]) -> None:
+    """Add ``more`` to ``into``: numbers sum, sequences concatenate, mappings merge by key."""
+    for key, value in more.items():
+        if isinstance(value, Mapping):
+            merge_statistics(into.setdefault(key, {}), value)
+        elif isinstance(value, (list, tuple)):
+            into.setdefault(key, []).extend(value)
+        else:
+            into[key] = into.get(key, 0) + value
+
+
+def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """One diagnostic per site, rule and kernel, in report order.
+
+    Of several (paths, iterations, contracts, targets) the worst verdict stays, with its smallest
+    counterexample; the targets of all are joined.
+    """
+    sites: dict[tuple[Span, str, str], list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        sites.setdefault((diagnostic.span, diagnostic.rule, diagnostic.kernel), []).append(
+            diagnostic
+        )
+    merged = []
+    for group in sites.values():
+        best = min(group, key=_preference)
+        targets = tuple(sorted({target for d in group for target in d.targets}))
+        merged.append(best if targets == best.targets else replace(best, targets=targets))
+    return sorted(merged, key=sort_key)
+
+
+def sort_key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """The order of every report: path, line, column, rule, then kernel."""
+    span = diagnostic.span
+    return (
+        span.path,
+        span.line,
+        span.column,
+        diagnostic.rule,
+        diagnostic.kernel,
+        span.end_line,
+        span.end_column,
+    )
+
+
+def _preference(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return (
+        SEVERITIES.index(diagnostic.severity),
+        VERDICTS.index(diagnostic.verdict),
+        diagnostic.counterexample is None,
+        magnitude(diagnostic.counterexample),
+        diagnostic.message,
+        diagnostic.targets,
+    )
+
+
+def magnitude(counterexample: Counterexample | None) -> tuple[int, int, str]:
+    """Orders counterexamples: sum of absolute sizes, then fewest inputs, then their text."""
+    if counterexample is None:
+        return (0, 0, "")
+
+    def total(value: Value) -> int:
+        if isinstance(value, list):
+            return sum(total(item) for item in value)
+        if isinstance(value, (bool, int)):
+            return abs(int(value))
+        return 0
+
+    items: Sequence[tuple[str, Value]] = list(counterexample.items())
+    return (sum(total(value) for _, value in items), len(items), repr(items))
+
+
+def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str]:
+    return (kernel.path, kernel.line, kernel.name, kernel.target, kernel.api_version)
