@@ -20,7 +20,7 @@ Status: TypeAlias = Literal["verified", "violated", "unknown", "error"]
 ErrorKind: TypeAlias = Literal["internal", "unreadable", "usage", "syntax"]
 
 #: A concrete value in a counterexample; shapes are lists of ints.
-Value: TypeAlias = int | float | bool | str | None | list["Value"]
+Value: TypeAlias = int | float | bool | str | list["Value"] | None
 Counterexample: TypeAlias = Mapping[str, Value]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -108,7 +108,7 @@ class CallCounts:
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """What became of one kernel on one target.
+    """What became of one kernel on one target under one contract (or none).
 
     ``status`` "error" means that the analysis itself failed; a :class:`FileError` says how.
     """
@@ -125,6 +125,7 @@ class KernelReport:
     assumptions: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     time_ms: float = 0.0
+    contract: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,5 +295,12 @@ def magnitude(counterexample: Counterexample | None) -> tuple[int, int, str]:
     return (sum(total(value) for _, value in items), len(items), repr(items))
 
 
-def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str]:
-    return (kernel.path, kernel.line, kernel.name, kernel.target, kernel.api_version)
+def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str, str]:
+    return (
+        kernel.path,
+        kernel.line,
+        kernel.name,
+        kernel.target,
+        kernel.api_version,
+        kernel.contract,
+    )
