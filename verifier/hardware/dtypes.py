@@ -1,0 +1,67 @@
+"""Element types of the NKI dialect: sizes and classes (catalogue rows NKI-T00a to NKI-T00j)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: name -> (bytes, class). The order is the numbering that symbolic dtypes use; friendly ones first,
+#: so that counterexamples prefer them.
+DTYPES: Final[dict[str, tuple[int, str]]] = {
+    "float32": (4, "float"),
+    "bfloat16": (2, "float"),
+    "float16": (2, "float"),
+    "tfloat32": (4, "float"),
+    "float8_e4m3": (1, "float"),
+    "float8_e5m2": (1, "float"),
+    "float8_e4m3fn": (1, "float"),
+    "int32": (4, "int"),
+    "uint32": (4, "int"),
+    "int16": (2, "int"),
+    "uint16": (2, "int"),
+    "int8": (1, "int"),
+    "uint8": (1, "int"),
+    "bool_": (1, "int"),
+    "float8_e8m0fnu": (1, "scale"),
+    "float8_e5m2_x4": (4, "packed"),
+    "float8_e4m3fn_x4": (4, "packed"),
+    "float4_e2m1fn_x4": (2, "packed"),
+    "int64": (8, "host"),
+    "uint64": (8, "host"),
+    "float64": (8, "host"),
+}
+
+NAMES: Final[tuple[str, ...]] = tuple(DTYPES)
+CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(NAMES)}
+ITEMSIZE: Final[dict[int, int]] = {CODES[name]: size for name, (size, _) in DTYPES.items()}
+
+#: other spellings found in kernels and contracts
+ALIASES: Final[dict[str, str]] = {
+    "fp32": "float32",
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "f16": "float16",
+    "half": "float16",
+    "tf32": "tfloat32",
+    "fp8_e4m3": "float8_e4m3",
+    "fp8_e5m2": "float8_e5m2",
+    "float8e4": "float8_e4m3",
+    "float8e5": "float8_e5m2",
+    "bool": "bool_",
+    "bool8": "bool_",
+}
+
+
+def canonical(name: str) -> str | None:
+    """The dtype's one name, or None if it is not a dtype."""
+    name = ALIASES.get(name, name)
+    return name if name in DTYPES else None
+
+
+def of_class(*classes: str) -> frozenset[int]:
+    """Codes of every dtype of the given classes."""
+    return frozenset(CODES[n] for n, (_, kind) in DTYPES.items() if kind in classes)
+
+
+def codes(*names: str) -> frozenset[int]:
+    return frozenset(CODES[name] for name in names)
