@@ -1,0 +1,121 @@
+"""What a rule is, what it yields, and how rules are found.
+
+A rule is a predicate over an operation, an allocation, a view or the whole trace of a kernel, and a
+hardware target. It is written once: on symbolic integers its checks become obligations for the
+solver; on plain ones the predicate folds to true or false at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Operation, Storage, Trace, View
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A secondary place and what to say about it, e.g. where the tile was allocated."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One instance of a rule: ``predicate`` must hold wherever ``given`` and the path do.
+
+    ``text`` states the predicate in the rule's own terms with the kernel's names
+    (``"moving free size <= 512"``); ``message`` is the headline. ``values`` are shown with their
+    numbers under a counterexample. ``exact`` False: the predicate is stronger than what the hardware
+    demands (an approximation), so it can be proved but not refuted; ``reason`` says why. ``path``
+    and ``order`` default to those of the operation or storage that is checked.
+    """
+
+    predicate: Bool
+    span: Span
+    text: str
+    message: str
+    facts: tuple[str, ...] = ()
+    given: tuple[Bool, ...] = ()
+    values: tuple[tuple[str, Expr], ...] = ()
+    notes: tuple[Note, ...] = ()
+    help: tuple[str, ...] = ()
+    severity: str | None = None
+    exact: bool = True
+    reason: str = ""
+    path: tuple[Bool, ...] | None = None
+    order: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with everything about itself.
+
+    ``on`` says what ``check`` receives: ``operation`` (with ``operations`` naming which; empty: all),
+    ``storage``, ``access`` (every view an operation reads or writes), ``trace`` (the whole kernel), or
+    ``host`` (the interpreter raises it; ``check`` is None). ``severity`` caps the severity of a
+    violation: a ``warning`` rule never makes an error. ``failing`` and ``passing`` are complete
+    kernel sources that a test runs through the command.
+    """
+
+    id: str
+    code: str
+    family: str
+    summary: str
+    reason: str
+    facts: tuple[str, ...]
+    on: str
+    failing: str
+    passing: str
+    check: Callable[..., Iterable[Check]] | None = None
+    operations: tuple[str, ...] = ()
+    severity: str = "error"
+    sources: tuple[str, ...] = ()
+    dialect: str = "nki"
+
+
+@dataclass(slots=True)
+class _Registry:
+    rules: dict[str, Rule] = field(default_factory=dict)
+    loaded: bool = False
+
+
+_registry = _Registry()
+
+
+def register(rule: Rule) -> Rule:
+    """Add a rule; ids and codes are unique.
+
+    Raises:
+        ValueError: the id or code is taken.
+    """
+    for other in _registry.rules.values():
+        if other.id == rule.id or other.code == rule.code:
+            raise ValueError(f"rule {rule.id} ({rule.code}) clashes with {other.id} ({other.code})")
+    _registry.rules[rule.id] = rule
+    return rule
+
+
+def all_rules() -> Sequence[Rule]:
+    """Every rule, ordered by code."""
+    if not _registry.loaded:
+        import rules
+
+        rules.load()
+        _registry.loaded = True
+    return sorted(_registry.rules.values(), key=lambda rule: rule.code)
+
+
+def find(key: str) -> Rule | None:
+    """The rule with that id or code."""
+    return next((rule for rule in all_rules() if key in (rule.id, rule.code)), None)
+
+
+def run(rule: Rule, target: Target, subject: Operation | Storage | Trace | View) -> Iterator[Check]:
+    """The checks of one rule on one subject."""
+    if rule.check is not None:
+        yield from rule.check(subject, target)

@@ -1,0 +1,213 @@
+"""Values of the interpreted Python program, beyond integers and views.
+
+Integers are always :class:`~verifier.symbolic.expr.Expr` (also constants), truth values Python
+``bool`` or :class:`~verifier.symbolic.expr.Bool`; ``None``, ``str``, ``float``, ``tuple`` and
+``Ellipsis`` are themselves. Mutable Python objects live in the interpreter's heap and are referred to
+by :class:`Ref`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic.expr import TRUE, Bool, Expr
+from verifier.symbolic.trace import Axis, Buffer, Operation, View
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is not followed: an unresolved import's attribute, a float result, a torch tensor.
+
+    ``harmless`` marks values that cannot influence shapes (floats, strings for messages), so that
+    carrying them along is no approximation.
+    """
+
+    reason: str
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerator:
+    """A named constant of an API: an ALU operator, an engine, a reduce command, a DGE mode.
+
+    ``kind`` is ``op``, ``engine``, ``reduce_cmd``, ``dge_mode``, ``oob_mode``, ``perf_mode``,
+    ``dma_engine``, ``nc_version``, ``buffer`` ...; ``name`` its canonical name (``add``, ``vector``).
+    """
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferValue:
+    """A memory region object: ``nl.sbuf``, or what Beta 1's ``mod_alloc(...)`` returned."""
+
+    buffer: Buffer
+    placement: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef:
+    """An imported module: one of the project (``module``) or an external one (``module is None``)."""
+
+    path: str
+    module: Module | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRef:
+    """A function, class or namespace of a kernel API, by canonical name (``isa.nc_matmul``).
+
+    ``generation`` is ``beta1`` for names reached through ``neuronxcc``, ``nki`` otherwise.
+    """
+
+    name: str
+    generation: str = "nki"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalRef:
+    """A name of a library that is not on disk, e.g. ``numpy.float32`` or ``torch.nn``."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A Python function of the project with the environment it closes over."""
+
+    definition: ir.FunctionDef | ir.LambdaExpr
+    module: Module
+    closure: object | None = None
+    bound_self: object | None = None
+    defaults: tuple[tuple[str, object], ...] = ()
+    qualname: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A Python class of the project. ``kind``: ``enum``, ``object`` (NKIObject rules), ``plain``."""
+
+    definition: ir.ClassDef
+    module: Module
+    kind: str
+    namespace: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    cls_name: str
+    name: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin:
+    """A host function modelled by us: ``len``, ``math.ceil``, a method of a list."""
+
+    name: str
+    call: Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A mutable object in the heap (list, dict, set, instance), by number."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``range``, ``nl.affine_range`` and kin: ``start, stop, step`` and what the loop promises."""
+
+    start: Expr
+    stop: Expr
+    step: Expr
+    kind: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSlice:
+    """``nl.ds(start, size)``."""
+
+    start: object
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SliceValue:
+    """``slice(start, stop, step)``, each None or a value."""
+
+    start: object
+    stop: object
+    step: object
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTensor:
+    """A Beta 1 index array (``nl.arange``, ``nl.mgrid``) or affine arithmetic on some.
+
+    ``expr`` is the index at the element with the given axis symbols; ``axes`` maps an axis position
+    (``0 <= position < ndim``) to its symbol and extent.
+    """
+
+    expr: Expr
+    ndim: int
+    axes: tuple[tuple[int, Axis], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMask:
+    """A Beta 1 mask: a conjunction of comparisons of index tensors."""
+
+    condition: Bool
+    ndim: int
+    axes: tuple[tuple[int, Axis], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexGrid:
+    """What ``nl.mgrid[...]`` returns: one index tensor per axis; also ``.p``, ``.x``, ``.y``, ``.z``."""
+
+    parts: tuple[IndexTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A scalar register of the device: its value is known at run time only."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParDim:
+    """``nl.par_dim(n)``: marks the partition dimension in a shape."""
+
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAdd:
+    """Beta 1: the result of ``nc_matmul`` before it is assigned or added to a PSUM tile."""
+
+    operation: Operation
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A value that depends on the path: disjoint guards, in order; together they cover the path."""
+
+    cases: tuple[tuple[Bool, object], ...]
+
+    @staticmethod
+    def of(cases: list[tuple[Bool, object]]) -> object:
+        return cases[0][1] if len(cases) == 1 and cases[0][0] is TRUE else Guarded(tuple(cases))
