@@ -1,0 +1,125 @@
+"""The format for people: one code frame per finding, then a line per kernel and the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from verifier.report.frames import Mark, frame
+from verifier.report.model import Counterexample, Diagnostic, FileError, RunReport, Span, Value
+from verifier.report.sources import Sources
+from verifier.report.statistics import statistics_lines
+from verifier.report.summary import summary_lines
+from verifier.report.text import Line, Options, Piece, one_line, words, wrap, write
+
+
+def render(
+    report: RunReport, stream: TextIO, options: Options, sources: Sources | None = None
+) -> None:
+    """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
+    known = sources or Sources()
+    lines: list[Line] = []
+    for diagnostic in report.diagnostics:
+        lines += [*diagnostic_lines(diagnostic, known, options), []]
+    for error in report.errors:
+        if error.kind == "syntax":
+            lines += [*diagnostic_lines(_syntax(error, known), known, options), []]
+    lines += summary_lines(report, options)
+    if options.statistics:
+        lines += [[], *statistics_lines(report.statistics, options)]
+    write(lines, stream, options)
+
+
+def diagnostic_lines(diagnostic: Diagnostic, sources: Sources, options: Options) -> list[Line]:
+    """The frame of one finding and what there is to say about it."""
+    severity = diagnostic.severity
+    head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
+    lines = wrap(head, words(one_line(diagnostic.message), "message"), options.width, indent=4)
+
+    span = diagnostic.span
+    style = "primary" if severity == "error" else f"primary-{severity}"
+    own = [label.text for label in diagnostic.labels if label.span == span]
+    marks = [Mark(span, one_line("; ".join(own)), True, style)]
+    marks += [
+        Mark(label.span, one_line(label.text), False, "label")
+        for label in diagnostic.labels
+        if label.span != span
+    ]
+    body, number_width = frame(sources, marks, options.width, options.glyphs)
+    margin = " " * number_width
+
+    place: Line = [(f"{margin}--> ", "arrow"), (f"{span.path}:{span.line}:{span.column + 1}", "")]
+    if diagnostic.kernel:
+        place.append((f" in {diagnostic.kernel}", "dim"))
+    if diagnostic.targets:
+        place.append((f" on {', '.join(diagnostic.targets)}", "dim"))
+    lines.append(place)
+    lines += body
+    details = _details(diagnostic, margin, options)
+    if details:
+        lines.append([(f"{margin} |", "gutter")])
+        lines += details
+    return lines
+
+
+def _details(diagnostic: Diagnostic, margin: str, options: Options) -> list[Line]:
+    lines: list[Line] = []
+
+    def add(key: str, body: list[tuple[str, str]], key_style: str = "key") -> None:
+        head: Line = [(f"{margin} = ", "gutter"), (f"{key}:", key_style), (" ", "")]
+        lines.extend(wrap(head, body, options.width))
+
+    if diagnostic.predicate:
+        add("predicate", words(one_line(diagnostic.predicate)))
+    if diagnostic.counterexample is not None:
+        add("counterexample", _counterexample(diagnostic))
+    for note in diagnostic.notes:
+        add("note", words(one_line(note)))
+    for text in diagnostic.help:
+        add("help", words(one_line(text), "help"), "help-key")
+    if diagnostic.name not in ("", diagnostic.rule):
+        about = [one_line(diagnostic.name), ", ".join(diagnostic.facts)]
+        add("rule", words(f" {options.glyphs.dot} ".join(filter(None, about)), "dim"))
+    elif diagnostic.facts:
+        add("facts", words(", ".join(diagnostic.facts), "dim"))
+    return lines
+
+
+_REPLAY: Mapping[str, Piece] = {
+    "confirmed": ("(confirmed by replay)", "dim"),
+    "diverged": ("(replay did not confirm it)", "unsure"),
+    "unsupported": ("(cannot be replayed)", "dim"),
+}
+
+
+def _counterexample(diagnostic: Diagnostic) -> list[Piece]:
+    items = assignments(diagnostic.counterexample or {})
+    pieces: list[Piece] = []
+    if diagnostic.verdict == "always":
+        pieces += words("every input that the kernel admits" + (", such as" if items else ""))
+    elif not items:
+        pieces.append(("any input", "value"))
+    commas = [","] * (len(items) - 1) + [""]
+    pieces += [(item + comma, "value") for item, comma in zip(items, commas, strict=False)]
+    if diagnostic.replay in _REPLAY:
+        pieces.append(_REPLAY[diagnostic.replay])
+    return pieces
+
+
+def assignments(counterexample: Counterexample) -> list[str]:
+    """``name = value`` for every input, in the order given."""
+    return [f"{name} = {show_value(value)}" for name, value in counterexample.items()]
+
+
+def show_value(value: Value) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(show_value(item) for item in value)}]"
+    return repr(value)
+
+
+def _syntax(error: FileError, sources: Sources) -> Diagnostic:
+    """A syntax error as a finding, so that it is shown with its line."""
+    text = sources.line(error.path, error.line) or ""
+    column = len(text) - len(text.lstrip())
+    span = Span(error.path, max(1, error.line), column, max(1, error.line), len(text.rstrip()))
+    return Diagnostic("syntax-error", "", "error", "always", error.message, span)

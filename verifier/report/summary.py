@@ -1,0 +1,162 @@
+"""The block below the findings: one line per kernel with its reasons, and the totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from verifier.report.model import KernelReport, RunReport, Status
+from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
+
+_MOST_REASONS = 4
+_STYLES: dict[Status, str] = {
+    "verified": "ok",
+    "violated": "bad",
+    "unknown": "unsure",
+    "error": "bad",
+}
+
+
+def summary_lines(report: RunReport, options: Options) -> list[Line]:
+    """Per file its kernels, then totals; a run without kernels says so in one line."""
+    lines: list[Line] = []
+    files: dict[str, list[KernelReport]] = {}
+    for kernel in report.kernels:
+        files.setdefault(kernel.path, []).append(kernel)
+    names = max((cells(_title(kernel)) for kernel in report.kernels), default=0)
+    targets = max((cells(_target(kernel)) for kernel in report.kernels), default=0)
+    names = min(names, max(12, options.width // 2))
+    for path, kernels in files.items():
+        lines.append([(path, "path")])
+        for kernel in kernels:
+            lines += _kernel(kernel, names, targets, options)
+        lines.append([])
+    return lines + _totals(report, options)
+
+
+def _title(kernel: KernelReport) -> str:
+    return f"{kernel.name}:{kernel.line}"
+
+
+def _target(kernel: KernelReport) -> str:
+    return f"{kernel.target} {kernel.api_version}".strip()
+
+
+def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) -> list[Line]:
+    style = _STYLES[kernel.status]
+    glyphs = options.glyphs
+    glyph = {
+        "verified": glyphs.ok,
+        "violated": glyphs.bad,
+        "unknown": glyphs.unsure,
+        "error": glyphs.bad,
+    }[kernel.status]
+    head: Line = [
+        (f"  {glyph} ", style),
+        (kernel.name, ""),
+        (f":{kernel.line}", "dim"),
+        (" " * (names - cells(_title(kernel)) + 2), ""),
+        (_target(kernel), "dim"),
+        (" " * (targets - cells(_target(kernel)) + 2), ""),
+    ]
+    lines = wrap(head, _verdict(kernel, style, options), options.width, indent=6)
+    if kernel.contract:
+        lines += wrap(
+            [("      under ", "dim")], words(one_line(kernel.contract), "dim"), options.width
+        )
+    if kernel.status == "verified":
+        return lines
+    if kernel.calls.unmodelled:
+        listed = ", ".join(kernel.calls.unmodelled)
+        lines += wrap([("      ", "")], words(f"not modelled: {listed}", "dim"), options.width)
+    for reason in kernel.reasons[:_MOST_REASONS]:
+        place = (
+            f"line {reason.line}"
+            if reason.path == kernel.path
+            else (f"{reason.path}:{reason.line}")
+        )
+        head = [("      ", ""), (f"{place}: ", "dim")]
+        lines += wrap(head, words(one_line(reason.message)), options.width, indent=8)
+    more = len(kernel.reasons) - _MOST_REASONS
+    if more > 0:
+        lines.append([(f"      {glyphs.ellipsis} and {more} more (all with --format json)", "dim")])
+    return lines
+
+
+def _verdict(kernel: KernelReport, style: str, options: Options) -> list[Piece]:
+    counts = kernel.obligations
+    if kernel.status == "error":
+        return [("not analysed", style)]
+    parts: list[list[Piece]] = []
+    if counts.violated:
+        parts.append([(f"{counts.violated} violated", "bad")])
+    if counts.unknown:
+        parts.append([(f"{counts.unknown} unknown", "unsure")])
+    if kernel.status == "verified":
+        parts.append([(f"{number(counts.proved, 'obligation')} proved", "ok")])
+    elif counts.total:
+        parts.append([(f"{counts.proved} of {counts.total} proved", "dim")])
+    elif kernel.status == "unknown":
+        parts.append([("undecided", "unsure")])
+    if kernel.assumptions:
+        parts.append([(number(len(kernel.assumptions), "assumption"), "dim")])
+    return _join(parts, options)
+
+
+def _join(parts: list[list[Piece]], options: Options) -> list[Piece]:
+    pieces: list[Piece] = []
+    for index, part in enumerate(parts):
+        if index:
+            pieces.append((options.glyphs.dot, "dim"))
+        pieces += part
+    return pieces
+
+
+def _totals(report: RunReport, options: Options) -> list[Line]:
+    files = report.statistics.get("files")
+    looked = f" in {number(int(files), 'file')}" if isinstance(files, int) else ""
+    lines: list[Line]
+    if report.kernels:
+        status = Counter(kernel.status for kernel in report.kernels)
+        verdicts: list[Piece] = [
+            (f"{status[name]} {'not analysed' if name == 'error' else name}", style)
+            for name, style in _STYLES.items()
+            if status[name]
+        ]
+        pieces = _commas(verdicts)
+        total = sum(kernel.obligations.total for kernel in report.kernels)
+        if total:
+            proved = sum(kernel.obligations.proved for kernel in report.kernels)
+            pieces.append((f"({proved} of {number(total, 'obligation')} proved)", "dim"))
+        head = f"{number(len(report.kernels), 'kernel')}{looked}: "
+        lines = wrap([(head, "message")], pieces, options.width, indent=2)
+    else:
+        lines = [[(f"No kernels{looked}", "message")]]
+
+    findings: Counter[str] = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    failed = sum(error.kind != "syntax" for error in report.errors)
+    findings["error"] += len(report.errors) - failed
+    findings["failure"] = failed
+    counted: list[Piece] = [
+        (number(findings[word], word), style)
+        for word, style in (
+            ("error", "bad"),
+            ("warning", "unsure"),
+            ("note", "note"),
+            ("failure", "bad"),
+        )
+        if findings[word]
+    ]
+    if counted:
+        lines += wrap([], _commas(counted), options.width)
+    elif report.kernels:
+        lines.append([("Nothing to report", "ok")])
+    return lines
+
+
+def _commas(pieces: list[Piece]) -> list[Piece]:
+    return [*((f"{text},", style) for text, style in pieces[:-1]), *pieces[-1:]]
+
+
+def number(count: int, noun: str) -> str:
+    """``1 kernel``, ``2 kernels``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
