@@ -1,0 +1,96 @@
+"""Hardware numbers of the NKI targets. Rules take every number from here.
+
+Sources are rows of the NKI catalogue (``NKI-Hxx``): the Neuron architecture guides and ISA reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One NeuronCore generation. Sizes in bytes are per partition unless the name says otherwise."""
+
+    name: str
+    generation: int  # NKI-H01: 2, 3, 4
+    partitions: int  # NKI-H02
+    sbuf_bytes: int  # NKI-H04: physical bytes per partition
+    sbuf_usable_bytes: int  # NKI-H05 / NKI-OQ03: physical minus what the compiler keeps
+    psum_bytes: int  # NKI-H06
+    psum_banks: int  # NKI-H07
+    psum_bank_bytes: int  # NKI-H08
+    stationary_free_max: int  # NKI-H13: M of one matmul
+    moving_free_max: int  # NKI-H14: N of one matmul into float32
+    moving_free_max_bf16: int  # NKI-H14: N of one matmul into bfloat16
+    contraction_max: int  # NKI-H12 without double row
+    pe_tile_sizes: tuple[int, ...]  # NKI-H11
+    transpose_vector_max: int  # NKI-H45: block of a Vector Engine transpose
+    bn_stats_free_max: int  # NKI-H105
+    max8_free_min: int  # NKI-TOP01
+    max8_free_max: int  # NKI-TOP01
+    access_dims: int  # NKI-H50: free dimensions of an access pattern
+    access_size_max: int  # NKI-H51, NKI-OQ06: elements of one access dimension
+    access_stride_min: int  # NKI-H51
+    access_stride_max: int  # NKI-H51
+    quadrant: int  # NKI-H45: partitions per quadrant
+    lnc_max: int  # NKI-H41: logical core degree
+
+
+def _target(
+    name: str,
+    generation: int,
+    sbuf_kib: int,
+    moving: tuple[int, int],
+    pe: tuple[int, ...],
+    lnc: int,
+) -> Target:
+    return Target(
+        name=name,
+        generation=generation,
+        partitions=128,
+        sbuf_bytes=sbuf_kib * 1024,
+        sbuf_usable_bytes=(sbuf_kib - 16) * 1024,
+        psum_bytes=16 * 1024,
+        psum_banks=8,
+        psum_bank_bytes=2048,
+        stationary_free_max=128,
+        moving_free_max=moving[0],
+        moving_free_max_bf16=moving[1],
+        contraction_max=128,
+        pe_tile_sizes=pe,
+        transpose_vector_max=32,
+        bn_stats_free_max=512,
+        max8_free_min=8,
+        max8_free_max=16384,
+        access_dims=4,
+        access_size_max=65536,
+        access_stride_min=-32768,
+        access_stride_max=32767,
+        quadrant=32,
+        lnc_max=lnc,
+    )
+
+
+TARGETS: Final[dict[str, Target]] = {
+    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1),
+    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2),
+    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2),
+}
+
+#: other names of the same hardware (NKI-H65)
+ALIASES: Final[dict[str, str]] = {
+    "trn1n": "trn1",
+    "inf2": "trn1",
+    "gen2": "trn1",
+    "gen3": "trn2",
+    "gen4": "trn3",
+}
+
+DEFAULT: Final = "trn2"
+
+
+def find(name: str) -> Target | None:
+    """The target of that name or alias."""
+    return TARGETS.get(ALIASES.get(name, name))

@@ -1,0 +1,192 @@
+"""The seam between the interpreter and whatever gives meaning to device calls.
+
+A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks through it,
+and never touches the interpreter's state. The interpreter sees a :class:`Dialect`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.values import ApiRef
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """An argument of a call: its value and the text it came from."""
+
+    value: object
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as written: ``text`` is the callee's source, ``target_name`` the name that the result is
+    about to be bound to (for naming results in messages), if it is a plain name."""
+
+    args: tuple[Arg, ...]
+    keywords: Mapping[str, Arg]
+    span: Span
+    text: str
+    target_name: str | None = None
+
+
+class Machine(Protocol):
+    """What a dialect may do. All methods raise nothing; problems become checks or ledger entries."""
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def api(self) -> str:
+        """Generation in force: ``beta1``, ``0.2`` ... ``0.6``."""
+        ...
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """Loops around the current point, outermost first."""
+        ...
+
+    @property
+    def path(self) -> tuple[Bool, ...]:
+        """Conditions of the current path."""
+        ...
+
+    def next_order(self) -> int:
+        """The next position in program order (operations and allocations share the numbering)."""
+        ...
+
+    def axis(self, size: Expr) -> Axis:
+        """A fresh axis of that extent."""
+        ...
+
+    def allocate(
+        self,
+        name: str,
+        shape: Sequence[Expr],
+        dtype: DType,
+        buffer: Buffer,
+        span: Span,
+        *,
+        kind: str = "alloc",
+        partition_axis: int | None = 0,
+        address: tuple[Expr, Expr] | None = None,
+        placement: Mapping[str, object] | None = None,
+        initialised: bool = False,
+        argument_spans: Mapping[str, Span] | None = None,
+    ) -> View:
+        """A new storage in the current loops and path; the view of all of it."""
+        ...
+
+    def emit(self, operation: Operation) -> None:
+        """Append an operation to the trace."""
+        ...
+
+    def check(
+        self,
+        rule: str,
+        predicate: Bool,
+        span: Span,
+        text: str,
+        message: str,
+        *,
+        given: tuple[Bool, ...] = (),
+        values: tuple[tuple[str, Expr], ...] = (),
+        facts: tuple[str, ...] = (),
+        notes: tuple[tuple[Span, str], ...] = (),
+        help: tuple[str, ...] = (),
+        severity: str | None = None,
+        exact: bool = True,
+        reason: str = "",
+    ) -> None:
+        """Raise a check of the host rule ``rule`` (an id) at the current point."""
+        ...
+
+    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+        """Enter an approximation into the ledger."""
+        ...
+
+    def unmodelled(self, name: str, span: Span) -> None:
+        """Say that a device call has no model; the kernel cannot be called verified then."""
+        ...
+
+    def decide(self, condition: Bool) -> bool | None:
+        """Whether the path's facts settle a condition, by cheap means only."""
+        ...
+
+    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+        """Add an assumption to the rest of the path."""
+        ...
+
+    # -- coercions: they force lazily typed parameters; None when the value cannot be one ------
+
+    def as_view(self, value: object, span: Span) -> View | None:
+        """The tensor a value is (a parameter used as a tensor becomes one)."""
+        ...
+
+    def as_int(self, value: object, span: Span) -> Expr | None: ...
+
+    def as_bool(self, value: object, span: Span) -> Bool | None: ...
+
+    def as_dtype(self, value: object, span: Span) -> DType | None: ...
+
+    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
+        """The items of a tuple or list of known length."""
+        ...
+
+
+class Dialect(Protocol):
+    """What gives meaning to names of a kernel API, to device calls and to operators on tiles."""
+
+    name: str
+
+    def root(self, dotted: str) -> object | None:
+        """The value of an imported dotted name (``nki.language``), or None if it is not ours."""
+        ...
+
+    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
+        """``owner.attr``: a namespace, a function, a constant; None if there is no such name."""
+        ...
+
+    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
+        """A call of an API function. Unknown functions are reported as unmodelled."""
+        ...
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """``tensor.attr`` for data attributes (``shape``, ``dtype``, ``buffer``); None if unknown."""
+        ...
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """``tensor.method(...)``; None if there is no such method."""
+        ...
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """``tensor[index]``; ``index`` is one value or a tuple of values."""
+        ...
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """A Python operator with a tile operand (Beta 1); ``right`` is None for unary ones."""
+        ...
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """``target[...] = value``, or ``target[...] op= value`` when ``op`` is given."""
+        ...
+
+
+__all__ = ["Arg", "Call", "Dialect", "Machine", "Storage"]
