@@ -48,12 +48,12 @@ def diagnostic_lines(diagnostic: Diagnostic, sources: Sources, options: Options)
     body, number_width = frame(sources, marks, options.width, options.glyphs)
     margin = " " * number_width
 
-    place: Line = [(f"{margin}--> ", "arrow"), (f"{span.path}:{span.line}:{span.column + 1}", "")]
+    place = [(f"{span.path}:{span.line}:{span.column + 1}", "")]
     if diagnostic.kernel:
-        place.append((f" in {diagnostic.kernel}", "dim"))
+        place.append((f"in {diagnostic.kernel}", "dim"))
     if diagnostic.targets:
-        place.append((f" on {', '.join(diagnostic.targets)}", "dim"))
-    lines.append(place)
+        place.append((f"on {', '.join(diagnostic.targets)}", "dim"))
+    lines += wrap([(f"{margin}--> ", "arrow")], place, options.width)
     lines += body
     details = _details(diagnostic, margin, options)
     if details:

@@ -1,0 +1,135 @@
+"""The ``tilelint`` command: the group of subcommands, each imported only when it is used.
+
+Starting is budgeted at 0.15 s, so nothing heavy may be imported at the top of any module here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TextIO
+
+import click
+
+from verifier.cli.output import PIPE_CLOSED, Refusal, complain
+
+INTERRUPTED = 130
+
+#: Subcommand -> (module with a ``command``, its line in the help).
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check": ("verifier.cli.check", "Prove or refute the constraints of every kernel."),
+    "kernels": ("verifier.cli.kernels", "List the kernels in files and directories."),
+    "rules": ("verifier.cli.rules", "List the rules, or which documented fact each enforces."),
+    "explain": ("verifier.cli.explain", "Say what a rule demands and why, with examples."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when the subcommand is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            from verifier.cli.output import did_you_mean
+
+            ctx.fail(f"no such command '{name}'{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from verifier.cli.output import version
+
+        click.echo(f"tilelint {version()}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    name="tilelint",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Static linter and verifier for accelerator kernels written in Python.
+
+    Reads kernels as text: nothing is imported, no SDK and no device are needed.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; every refusal is one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        status = cli.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="tilelint",
+            standalone_mode=False,
+        )
+        sys.stdout.flush()
+    except click.UsageError as error:
+        return _usage(error)
+    except click.ClickException as error:
+        complain(error.format_message())
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _silence(sys.stdout)
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return PIPE_CLOSED
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: click.UsageError) -> int:
+    message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    if isinstance(error, Refusal):
+        for line in message.split("\n"):
+            complain(line)
+    else:
+        where = error.ctx.command_path if error.ctx else "tilelint"
+        complain(f"{' '.join(message.split())} (see '{where} --help')")
+    return error.exit_code
+
+
+def _silence(stream: TextIO) -> None:
+    """Nobody reads this stream any more: keep the interpreter from complaining at exit."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+    except (OSError, ValueError):
+        return

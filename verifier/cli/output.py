@@ -1,0 +1,50 @@
+"""What every subcommand shares: messages on stderr, suggestions, the version."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+
+import click
+
+PIPE_CLOSED = 141  # 128 + SIGPIPE, as a shell reports a program that wrote to a closed pipe
+
+
+class Refusal(click.UsageError):
+    """Bad input, told in one line per problem; exit status 2."""
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    click.echo(f"tilelint: error: {message}", err=True)
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """``; did you mean 'x'?``, or nothing when no candidate is near."""
+    known = {candidate.lower(): candidate for candidate in candidates}
+    close = difflib.get_close_matches(word.lower(), known, 1, 0.5)
+    return f"; did you mean '{known[close[0]]}'?" if close else ""
+
+
+def version() -> str:
+    """The version of the installed distribution, or "0" when run from a bare checkout."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("tilelint")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def debugging() -> bool:
+    """Whether to show tracebacks of internal errors (``TILELINT_TRACEBACK=1``)."""
+    import os
+
+    return os.environ.get("TILELINT_TRACEBACK", "") not in ("", "0")
+
+
+def show_traceback() -> None:
+    import traceback
+
+    traceback.print_exc(file=sys.stderr)

@@ -1,0 +1,159 @@
+"""Worker processes for the analysis of files.
+
+A worker that dies or hangs costs its file only: the file is reported and a new worker takes over.
+Workers start by fork where the platform has it, so that what the parent imported is shared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import TypeAlias
+
+from verifier.report.model import FileError, FileRequest, FileResult
+
+Work: TypeAlias = Callable[[FileRequest], FileResult]
+
+_TICK = 0.1  # seconds between looks at the clock
+_PATIENCE = 20  # a file may take this many times the limit of one kernel
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: BaseProcess
+    connection: Connection
+    request: FileRequest
+    started: float
+
+
+def run(
+    requests: Sequence[FileRequest],
+    work: Work,
+    jobs: int,
+    done: Callable[[FileResult], None],
+    tick: Callable[[], None],
+) -> None:
+    """Call ``work`` for every request in order, ``done`` for every result as it arrives.
+
+    ``tick`` is called at least ten times a second. ``work`` must not raise. With one job, or one
+    request, everything runs in this process.
+    """
+    if jobs <= 1 or len(requests) <= 1:
+        for request in requests:
+            tick()
+            done(work(request))
+        return
+    pending = list(reversed(requests))
+    workers: list[_Worker] = []
+    gc.freeze()  # what the parent has allocated so far stays shared with its forks
+    try:
+        while pending and len(workers) < jobs:
+            workers.append(_start(work, pending.pop(), workers))
+        while workers:
+            ready = set(
+                wait(
+                    [item for w in workers for item in (w.connection, w.process.sentinel)],
+                    timeout=_TICK,
+                )
+            )
+            tick()
+            for worker in list(workers):
+                result = None
+                if worker.connection in ready or worker.process.sentinel in ready:
+                    result = _receive(worker)
+                elif _overdue(worker):
+                    result = _failure(worker, "gave up: the file takes far too long")
+                    worker.process.kill()
+                if result is None:
+                    continue
+                done(result)
+                if pending and worker.process.is_alive() and _send(worker, pending[-1]):
+                    pending.pop()
+                    continue
+                _stop(worker)
+                workers.remove(worker)
+                if pending:
+                    workers.append(_start(work, pending.pop(), workers))
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            _stop(worker)
+        gc.unfreeze()
+
+
+def _start(work: Work, request: FileRequest, others: Sequence[_Worker]) -> _Worker:
+    fork = "fork" in multiprocessing.get_all_start_methods()
+    make: Callable[..., BaseProcess] = (
+        multiprocessing.get_context("fork").Process
+        if fork
+        else multiprocessing.get_context("spawn").Process
+    )
+    ours, theirs = multiprocessing.Pipe()
+    # A forked child holds copies of our ends; it closes them, so that it notices when we are gone.
+    inherited = (ours, *(worker.connection for worker in others)) if fork else ()
+    process = make(target=_serve, args=(theirs, work, inherited), daemon=True)
+    process.start()
+    theirs.close()
+    worker = _Worker(process, ours, request, time.monotonic())
+    _send(worker, request)
+    return worker
+
+
+def _serve(connection: Connection, work: Work, inherited: Sequence[Connection]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in inherited:
+        other.close()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            connection.send(work(connection.recv()))
+
+
+def _send(worker: _Worker, request: FileRequest) -> bool:
+    worker.request = request
+    worker.started = time.monotonic()
+    try:
+        worker.connection.send(request)
+    except OSError:
+        return False
+    return True
+
+
+def _receive(worker: _Worker) -> FileResult | None:
+    """The result that is ready, or the report of the worker's death."""
+    try:
+        if worker.connection.poll():
+            result: FileResult = worker.connection.recv()
+            return result
+        if worker.process.is_alive():
+            return None
+    except (EOFError, OSError):
+        pass
+    worker.process.join()
+    code = worker.process.exitcode or 0
+    how = f"signal {-code}" if code < 0 else f"status {code}"
+    return _failure(worker, f"internal error: the worker process died ({how})")
+
+
+def _overdue(worker: _Worker) -> bool:
+    timeout = worker.request.timeout
+    return timeout is not None and time.monotonic() - worker.started > _PATIENCE * timeout + 5
+
+
+def _failure(worker: _Worker, message: str) -> FileResult:
+    path = worker.request.path
+    return FileResult(path, errors=(FileError(path, 0, message),))
+
+
+def _stop(worker: _Worker) -> None:
+    worker.connection.close()
+    worker.process.join(timeout=1)
+    if worker.process.is_alive():
+        worker.process.kill()
+        worker.process.join()

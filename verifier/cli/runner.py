@@ -1,0 +1,181 @@
+"""One run of the analysis: collect files, schedule them, merge what comes back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verifier.cli.output import debugging, did_you_mean, show_traceback
+from verifier.report.model import (
+    FileError,
+    FileRequest,
+    FileResult,
+    KernelReport,
+    RunReport,
+    Statistics,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What ``check`` was asked to do; see :class:`FileRequest` for the fields they share."""
+
+    paths: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    api_version: str | None = None
+    contracts: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    timeout: float | None = None
+    jobs: int = 1
+    statistics: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """``total`` files were found; ``files`` may hold kernels, the largest first."""
+
+    total: int
+    files: tuple[str, ...]
+    errors: tuple[FileError, ...]
+
+
+def default_jobs() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
+
+
+def gather(paths: Sequence[str]) -> Candidates:
+    """The files below ``paths`` that may hold kernels; what cannot be read is an error each."""
+    from verifier.source.files import MissingPath, collect
+    from verifier.source.text import SourceError, may_hold_kernels, read_bytes
+
+    found: dict[Path, None] = {}
+    errors: list[FileError] = []
+    for path in dict.fromkeys(paths):
+        try:
+            found.update(dict.fromkeys(collect([Path(path)])))
+        except MissingPath:
+            errors.append(FileError(path, 0, "no such file or directory", "usage"))
+    sized: list[tuple[int, str]] = []
+    for file in found:
+        try:
+            data = read_bytes(file)
+        except SourceError as error:
+            errors.append(FileError(str(file), 0, error.message, "unreadable"))
+            continue
+        if may_hold_kernels(data):
+            sized.append((-len(data), str(file)))
+    return Candidates(len(found), tuple(path for _, path in sorted(sized)), tuple(errors))
+
+
+def roots_of(paths: Sequence[str]) -> tuple[str, ...]:
+    """Where imports are looked up: the directories given, those of files given, and here."""
+    roots = [path if Path(path).is_dir() else str(Path(path).parent) for path in paths]
+    return tuple(dict.fromkeys([*roots, "."]))
+
+
+def run(options: RunOptions) -> RunReport:
+    """Check everything below ``options.paths``.
+
+    The report does not depend on ``options.jobs``. Raises KeyboardInterrupt; whatever else goes
+    wrong in the analysis of a file becomes an error in the report.
+    """
+    from verifier.cli import pool
+    from verifier.cli.progress import Bar
+
+    started = time.perf_counter()
+    candidates = gather(options.paths)
+    roots = roots_of(options.paths)
+    requests = [
+        FileRequest(
+            path=path,
+            roots=roots,
+            targets=options.targets,
+            api_version=options.api_version,
+            contracts=options.contracts,
+            select=options.select,
+            ignore=options.ignore,
+            timeout=options.timeout,
+            statistics=options.statistics,
+        )
+        for path in candidates.files
+    ]
+    if requests:
+        import verifier.engine  # noqa: F401  (before forking: the workers share what it imports)
+    results: list[FileResult] = []
+
+    with Bar(len(requests)) as bar:
+
+        def done(result: FileResult) -> None:
+            results.append(result)
+            bar.advance()
+
+        pool.run(requests, analyse, options.jobs, done, bar.tick)
+
+    counters: Statistics = {"files": candidates.total, "kernel_files": len(requests)}
+    if options.statistics:
+        elapsed = (time.perf_counter() - started) * 1000
+        counters["times_ms"] = {"whole run": elapsed}
+    # The path sorts before every file, so that these counters come first.
+    results.append(FileResult("", statistics=counters))
+    report = RunReport.merge(results, candidates.errors)
+    unknown = unknown_contracts(options.contracts, report.kernels)
+    if unknown:
+        errors = (*report.errors, *unknown)
+        report = RunReport(report.kernels, report.diagnostics, errors, report.statistics)
+    return report
+
+
+def analyse(request: FileRequest) -> FileResult:
+    """The engine's answer for one file; a crash of the engine is an error of that file."""
+    try:
+        from verifier.engine import analyze_file
+
+        return analyze_file(request)
+    except Exception as error:
+        if debugging():
+            show_traceback()
+        return FileResult(request.path, errors=(FileError(request.path, 0, describe(error)),))
+
+
+def describe(error: Exception) -> str:
+    """An internal error in one line: what it was and where in this project it arose."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module.startswith(("verifier.", "rules.")) and module != __name__:
+            place = f" at {module}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    text = " ".join(str(error).split())[:200]
+    return f"internal error: {type(error).__name__}{f': {text}' if text else ''}{place}"
+
+
+def unknown_contracts(contracts: Sequence[str], kernels: Sequence[KernelReport]) -> list[FileError]:
+    """An error for every contract whose kernel is in none of the checked files."""
+    from verifier.configuration.contracts import parse
+
+    known = {kernel.name for kernel in kernels}
+    known |= {name.rpartition(".")[2] for name in known}
+    errors = []
+    for text in contracts:
+        name = parse(text).kernel or ""
+        if name not in known:
+            message = f"contract for '{name}': no such kernel in the files checked"
+            errors.append(FileError("", 0, message + did_you_mean(name, sorted(known)), "usage"))
+    return errors
+
+
+def complaint(error: FileError) -> str:
+    """An error as one line for stderr."""
+    place = error.path
+    if error.line:
+        place += f":{error.line}"
+    return f"{place}: {error.message}" if place else error.message
