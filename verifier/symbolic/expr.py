@@ -441,7 +441,8 @@ def _div_const(a: Expr, d: int) -> Expr:
     atom = remainder.as_atom()
     if isinstance(atom, Div) and atom.den.is_const and atom.den.const > 0:
         return out + floordiv(atom.num, atom.den.const * d)  # (x // c) // d == x // (c*d)
-    return out + _intern(("div", id(remainder), d), lambda: Div(remainder, const(d)))
+    divisor = const(d)
+    return out + _intern(("div", id(remainder), id(divisor)), lambda: Div(remainder, divisor))
 
 
 def exact_quotient(a: Expr, b: Expr) -> Expr | None:
@@ -521,8 +522,11 @@ def ite(test: Bool, then: Expr | int, other: Expr | int) -> Expr:
 
 
 def table(name: str, index: Expr, values: Mapping[int, int]) -> Expr:
-    """``values[index]``; folds when the index is constant or all results agree."""
-    if index.is_const:
+    """``values[index]``; folds when the index is constant or all results agree.
+
+    An index without an entry stays a term: it does not occur, and evaluating it raises.
+    """
+    if index.is_const and index.const in values:
         return const(values[index.const])
     if len(set(values.values())) == 1:
         return const(next(iter(values.values())))
@@ -849,7 +853,8 @@ class Substitution:
         found = self._atoms.get(atom.id)
         if found is None:
             if isinstance(atom, Sym):
-                found = self._symbols.get(atom.id) or from_atom(atom)
+                value = self._symbols.get(atom.id)
+                found = from_atom(atom) if value is None else value
             elif isinstance(atom, Div):
                 found = floordiv(self.expr(atom.num), self.expr(atom.den))
             elif isinstance(atom, Extremum):
