@@ -1,0 +1,568 @@
+"""Kernel entry points: which functions of a file run on a device, and how that is said."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from verifier.source import ir
+from verifier.source.outline import (
+    Binding,
+    BrokenDefinition,
+    first_line_of,
+    last_line_of,
+    target_names,
+)
+from verifier.source.project import Module, Project
+from verifier.source.text import SourceError
+
+_DIALECTS = {
+    "nki": "nki",
+    "neuronxcc": "nki",
+    "torch_neuronx": "nki",
+    "jax_neuronx": "nki",
+    "ppl": "ppl",
+    "okk": "okk",
+}
+
+# What makes a device entry point, by root package (facts NKI survey, section 1).
+_NKI_WRAPPERS = frozenset(
+    {
+        "jit",
+        "nki_jit",
+        "baremetal",
+        "benchmark",
+        "profile",
+        "trace",
+        "simulate",
+        "simulate_kernel",
+    }
+)
+_WRAPPERS: Mapping[str, frozenset[str]] = {
+    "nki": _NKI_WRAPPERS,
+    "neuronxcc": _NKI_WRAPPERS,
+    # `torch_neuronx.trace` and its like compile whole models.
+    "torch_neuronx": frozenset({"nki_jit"}),
+    "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
+    "ppl": frozenset({"jit"}),
+    "okk": frozenset({"kernel", "jit"}),
+}
+
+_CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
+
+_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """One device entry point.
+
+    ``name`` is qualified: ``kernel``, ``outer.inner``, ``Class.method``. ``line`` is that of the
+    ``def``; ``name_span`` covers the identifier. ``how`` is ``decorator`` or ``wrapped``
+    (``nki.jit(f)`` somewhere, also in another file). ``wrapper`` is the dotted origin of the
+    decorator or wrapper, ``keywords`` its literal keyword arguments. ``nested`` is true for
+    everything that is not a top-level function. ``error`` is set when the body does not parse.
+    """
+
+    path: Path
+    name: str
+    line: int
+    name_span: ir.Span
+    dialect: str
+    how: str
+    wrapper: str
+    keywords: Mapping[str, object] = field(default_factory=dict, hash=False)
+    nested: bool = False
+    error: SourceError | None = None
+
+
+def kernels(project: Project, module: Module) -> list[KernelEntry]:
+    """The entry points that ``module`` defines or makes, each once, by place.
+
+    A function of another module on disk that is wrapped here (``nki.jit(imported)``) is listed
+    with the path of the module that defines it.
+    """
+    found: dict[tuple[str, int, int], KernelEntry] = {}
+    visitor = _Visitor(project, module)
+    visitor.run(module.syntax())
+    for definition in module.broken.values():
+        visitor.broken(definition)
+    for entry in [*visitor.decorated, *visitor.wrapped]:
+        key = (str(entry.path), entry.line, entry.name_span.column)
+        found.setdefault(key, entry)
+    return sorted(found.values(), key=_place)
+
+
+def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
+    """The entry points of all ``modules``, each once, by path and line.
+
+    A function that is decorated in one module and wrapped in another counts as decorated.
+    """
+    found: dict[tuple[str, int, int], KernelEntry] = {}
+    for module in modules:
+        for entry in kernels(project, module):
+            key = (str(entry.path.absolute()), entry.line, entry.name_span.column)
+            if key not in found or (found[key].how == "wrapped" and entry.how == "decorator"):
+                found[key] = entry
+    return sorted(found.values(), key=_place)
+
+
+def kernel_definition(project: Project, entry: KernelEntry) -> ir.FunctionDef | None:
+    """The definition of ``entry`` in IR, nested ones included; ``None`` if it does not parse.
+
+    Raises:
+        SourceError: the file cannot be read, or the definition cannot be lowered.
+    """
+    module = project.module(entry.path)
+    stack: list[ir.Stmt] = list(module.statements_at(entry.line))
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, ir.FunctionDef):
+            span = statement.name_span
+            if (span.line, span.column) == (entry.name_span.line, entry.name_span.column):
+                return statement
+        for name in ("body", "orelse", "finalbody"):
+            stack.extend(getattr(statement, name, ()))
+        for handler in getattr(statement, "handlers", ()):
+            stack.extend(handler.body)
+    return None
+
+
+def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:
+    """``# tilelint: contract ...`` comments in the block right above a function.
+
+    Maps the qualified name of the function to (line, text after ``contract``), in order. One
+    comment line is one contract; other comment lines may stand between.
+    """
+    if "tilelint:" not in module.text:
+        return {}
+    result: dict[str, list[tuple[int, str]]] = {}
+    stack: list[tuple[ast.AST, str]] = [(node, "") for node in reversed(module.syntax())]
+    while stack:
+        node, prefix = stack.pop()
+        below = prefix
+        if isinstance(node, (*_Function, ast.ClassDef)):
+            name = prefix + node.name
+            below = name + "."
+            if isinstance(node, _Function):
+                found = _comments_above(module, first_line_of(node), node.lineno)
+                if found:
+                    result.setdefault(name, []).extend(found)
+        children = [child for child in ast.iter_child_nodes(node) if not _is_leaf(child)]
+        stack.extend((child, below) for child in reversed(children))
+    return result
+
+
+def _is_leaf(node: ast.AST) -> bool:
+    return isinstance(node, (ast.expr, ast.expr_context, ast.arguments, ast.alias))
+
+
+def _comments_above(module: Module, first: int, def_line: int) -> list[tuple[int, str]]:
+    begin = first
+    while begin > 1 and module.lines[begin - 2].lstrip().startswith("#"):
+        begin -= 1
+    found = []
+    for number in range(begin, def_line):
+        match = _CONTRACT.match(module.lines[number - 1].lstrip())
+        if match:
+            found.append((number, match.group(1)))
+    return found
+
+
+def _place(entry: KernelEntry) -> tuple[str, int, int]:
+    return (str(entry.path), entry.line, entry.name_span.column)
+
+
+# --------------------------------------------------------------------------- scopes
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A function defined in this module, in some scope."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    name: str
+    nested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Imported:
+    """``module`` (dotted, ``level`` dots before it), or ``original`` in it."""
+
+    module: str
+    level: int
+    original: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """A name bound once to an expression, such as ``compile_it = nki.jit``."""
+
+    value: ast.expr
+
+
+# `None`: bound to something that says nothing about kernels.
+_Meaning = _Local | _Imported | _Alias | None
+_Scope = dict[str, _Meaning]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapper:
+    dotted: str
+    dialect: str
+    keywords: Mapping[str, object]
+
+
+class _Visitor:
+    """One walk over a module, with the scopes in which its names mean what they mean."""
+
+    def __init__(self, project: Project, module: Module) -> None:
+        self._project = project
+        self._module = module
+        self.decorated: list[KernelEntry] = []
+        self.wrapped: list[KernelEntry] = []
+        self._globals: _Scope = {}
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        self._globals = _scope_of(statements, "", nested=False)
+        for name, binding in self._module.bindings.items():
+            if binding.kind in ("import", "from"):
+                self._globals[name] = _imported(binding)
+        self._block(statements, "", [self._globals])
+
+    def broken(self, definition: BrokenDefinition) -> None:
+        """List a definition whose body does not parse by its decorators."""
+        if not definition.is_function:
+            return
+        wrapper = self._first_wrapper(definition.decorators, [self._globals])
+        if wrapper is None:
+            return
+        line = definition.def_line
+        column = definition.column
+        span = ir.Span(str(self._module.path), line, column, line, column + len(definition.name))
+        self.decorated.append(
+            KernelEntry(
+                self._module.path,
+                definition.name,
+                line,
+                span,
+                wrapper.dialect,
+                "decorator",
+                wrapper.dotted,
+                wrapper.keywords,
+                error=definition.error,
+            )
+        )
+
+    # ----------------------------------------------------------------- walking
+
+    def _block(self, statements: Sequence[ast.stmt], prefix: str, scopes: list[_Scope]) -> None:
+        work: list[tuple[ast.AST, str, list[_Scope]]] = [
+            (statement, prefix, scopes) for statement in reversed(statements)
+        ]
+        while work:
+            node, prefix, scopes = work.pop()
+            inner_prefix, inner_scopes = prefix, scopes
+            if isinstance(node, _Function):
+                self._function(node, prefix, scopes)
+                inner_prefix = f"{prefix}{node.name}."
+                own = _scope_of(node.body, inner_prefix, nested=True)
+                for parameter in _parameters(node.args):
+                    own.setdefault(parameter, None)
+                inner_scopes = [*scopes, own]
+                outside = [*node.decorator_list, node.args]
+                work.extend((child, inner_prefix, inner_scopes) for child in reversed(node.body))
+                work.extend((child, prefix, scopes) for child in reversed(outside))
+                continue
+            if isinstance(node, ast.ClassDef):
+                # Class scopes are invisible to the methods inside; nothing is looked up in them.
+                inner_prefix = f"{prefix}{node.name}."
+            elif isinstance(node, ast.Call):
+                self._call(node, scopes)
+            children = list(ast.iter_child_nodes(node))
+            work.extend((child, inner_prefix, inner_scopes) for child in reversed(children))
+
+    def _function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        prefix: str,
+        scopes: list[_Scope],
+    ) -> None:
+        wrapper = self._first_wrapper(node.decorator_list, scopes)
+        if wrapper is not None:
+            local = _Local(node, prefix + node.name, bool(prefix))
+            self.decorated.append(_entry(self._module, local, wrapper, "decorator"))
+
+    def _first_wrapper(
+        self, decorators: Sequence[ast.expr], scopes: list[_Scope]
+    ) -> _Wrapper | None:
+        for decorator in decorators:
+            wrapper = self._wrapper(decorator, scopes)
+            if wrapper is not None:
+                return wrapper
+        return None
+
+    def _call(self, node: ast.Call, scopes: list[_Scope]) -> None:
+        if not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
+            return
+        wrapper = self._wrapper(node.func, scopes)
+        if wrapper is None:
+            return
+        if not isinstance(node.func, ast.Call):
+            wrapper = _Wrapper(wrapper.dotted, wrapper.dialect, _literals(node.keywords))
+        target = self._target(node.args[0], scopes)
+        if target is not None:
+            module, local = target
+            self.wrapped.append(_entry(module, local, wrapper, "wrapped"))
+
+    # ----------------------------------------------------------------- meaning
+
+    def _wrapper(self, node: ast.expr, scopes: list[_Scope], depth: int = 0) -> _Wrapper | None:
+        """The wrapper that ``node`` is (``nki.jit``) or makes (``nki.jit(mode=...)``)."""
+        keywords: Mapping[str, object] = {}
+        if isinstance(node, ast.Call):
+            if node.args:  # `nki.jit(f)` is a kernel, not a wrapper
+                return None
+            keywords = _literals(node.keywords)
+            node = node.func
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        attributes.reverse()
+        meaning = _meaning(node.id, scopes)
+        if isinstance(meaning, _Alias) and not attributes and depth < 8:
+            inner = self._wrapper(meaning.value, scopes, depth + 1)
+            if inner is None:
+                return None
+            return _Wrapper(inner.dotted, inner.dialect, {**inner.keywords, **keywords})
+        dotted = None
+        if isinstance(meaning, _Imported):
+            dotted = self._origin(self._module, meaning, attributes)
+        elif meaning is None and node.id not in self._globals:
+            dotted = self._star_origin(node.id, attributes)
+        if dotted is None:
+            return None
+        root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
+        if last not in _WRAPPERS[root]:
+            return None
+        return _Wrapper(dotted, _DIALECTS[root], keywords)
+
+    def _origin(self, module: Module, imported: _Imported, attributes: Sequence[str]) -> str | None:
+        """The dotted path in a known package that an imported name leads to, else ``None``."""
+        for _ in range(32):  # longer chains of re-exports are cycles
+            path = imported.module.split(".") if imported.module else []
+            if imported.level == 0 and path and path[0] in _DIALECTS:
+                tail = [imported.original] if imported.original is not None else []
+                return ".".join([*path, *tail, *attributes])
+            names = list(attributes)
+            if imported.original is not None:
+                names.insert(0, imported.original)
+            if not names:
+                return None
+            step = self._project.resolve_from(module, imported.module, imported.level, names[0])
+            if step is None:
+                return None
+            module, name = step
+            if name is None:
+                if len(names) < 2:
+                    return None
+                name, attributes = names[1], names[2:]
+            else:
+                attributes = names[1:]
+            binding = module.bindings.get(name)
+            if binding is None or binding.kind not in ("import", "from"):
+                return None
+            imported = _imported(binding)
+        return None
+
+    def _star_origin(self, name: str, attributes: Sequence[str]) -> str | None:
+        found = self._project.resolve_name(self._module, name)
+        if found is None:
+            for star in self._module.star_imports:
+                root = star.module.partition(".")[0]
+                if star.level == 0 and root in _DIALECTS and name in _WRAPPERS[root]:
+                    return ".".join([star.module, name, *attributes])
+            return None
+        module, inner = found
+        binding = None if inner is None else module.bindings.get(inner)
+        if binding is None or binding.kind not in ("import", "from"):
+            return None
+        return self._origin(module, _imported(binding), attributes)
+
+    def _target(self, node: ast.expr, scopes: list[_Scope]) -> tuple[Module, _Local] | None:
+        """The function that is wrapped, where it is known which one that is."""
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        attributes.reverse()
+        meaning = _meaning(node.id, scopes)
+        if isinstance(meaning, _Local):
+            return None if attributes else (self._module, meaning)
+        if isinstance(meaning, _Alias) and not attributes and isinstance(meaning.value, ast.Name):
+            again = _meaning(meaning.value.id, scopes)
+            return (self._module, again) if isinstance(again, _Local) else None
+        names = list(attributes)
+        if isinstance(meaning, _Imported):
+            if meaning.original is not None:
+                names.insert(0, meaning.original)
+            if not names:
+                return None
+            found = self._project.resolve_from(
+                self._module, meaning.module, meaning.level, names.pop(0)
+            )
+        elif meaning is None and node.id not in self._globals:
+            found = self._project.resolve_name(self._module, node.id)
+        else:
+            return None
+        while found is not None and found[1] is None and names:
+            found = self._project.resolve_name(found[0], names.pop(0))
+        if found is None or names:
+            return None
+        module, name = found
+        if name is None:
+            return None
+        local = _top_level_function(module, name)
+        return None if local is None else (module, local)
+
+
+def _meaning(name: str, scopes: list[_Scope]) -> _Meaning:
+    for scope in reversed(scopes):
+        if name in scope:
+            return scope[name]
+    return None
+
+
+def _imported(binding: Binding) -> _Imported:
+    return _Imported(binding.module, binding.level, binding.original)
+
+
+def _scope_of(body: Sequence[ast.stmt], prefix: str, *, nested: bool) -> _Scope:
+    """What the names bound by ``body`` mean, in that scope alone.
+
+    Of several bindings the first import or function counts: the others are fallbacks.
+    """
+    scope: _Scope = {}
+    assigned: dict[str, int] = {}
+
+    def bind(name: str, meaning: _Meaning) -> None:
+        if scope.get(name) is None or isinstance(scope[name], _Alias):
+            scope[name] = meaning
+
+    stack: list[ast.AST] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Function):
+            bind(node.name, _Local(node, prefix + node.name, nested))
+            continue
+        if isinstance(node, ast.ClassDef):
+            scope.setdefault(node.name, None)
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                bind(alias.asname or top, _Imported(alias.name if alias.asname else top, 0, None))
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                origin = _Imported(node.module or "", node.level, alias.name)
+                bind(alias.asname or alias.name, origin)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                for name in target_names(target):
+                    assigned[name] = assigned.get(name, 0) + 1
+                    simple = isinstance(target, ast.Name) and assigned[name] == 1
+                    if simple:
+                        scope.setdefault(name, _Alias(node.value))
+                    elif isinstance(scope.get(name), _Alias):
+                        scope[name] = None
+                    else:
+                        scope.setdefault(name, None)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.AnnAssign, ast.AugAssign)):
+            for name in target_names(node.target):
+                scope[name] = None
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                if item.optional_vars is not None:
+                    for name in target_names(item.optional_vars):
+                        scope[name] = None
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)) or hasattr(node, "pattern"):
+            stack.extend(
+                child for child in reversed(list(ast.iter_child_nodes(node))) if not _is_leaf(child)
+            )
+    return scope
+
+
+def _parameters(arguments: ast.arguments) -> list[str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    return [argument.arg for argument in every]
+
+
+def _literals(keywords: Sequence[ast.keyword]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for keyword in keywords:
+        if keyword.arg is None:
+            continue
+        try:
+            found[keyword.arg] = ast.literal_eval(keyword.value)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            continue  # not a literal
+    return found
+
+
+def _top_level_function(module: Module, name: str) -> _Local | None:
+    binding = module.bindings.get(name)
+    if binding is None or binding.kind != "function" or name in module.broken:
+        return None
+    for statement in module.syntax():
+        if not first_line_of(statement) <= binding.line <= last_line_of(statement):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, _Function) and (node.name, node.lineno) == (
+                name,
+                binding.def_line,
+            ):
+                return _Local(node, name, False)
+    return None
+
+
+def _entry(module: Module, local: _Local, wrapper: _Wrapper, how: str) -> KernelEntry:
+    return KernelEntry(
+        module.path,
+        local.name,
+        local.node.lineno,
+        _name_span(module, local.node),
+        wrapper.dialect,
+        how,
+        wrapper.dotted,
+        wrapper.keywords,
+        local.nested,
+    )
+
+
+def _name_span(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Span:
+    """The identifier after ``def``, past white space and continued lines."""
+    number = node.lineno
+    line = module.lines[number - 1]
+    # `ast` counts columns in UTF-8 bytes; before a `def` there is white space or `if x:` only.
+    column = len(line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace"))
+    words = ["async", "def"] if isinstance(node, ast.AsyncFunctionDef) else ["def"]
+    for word in words:
+        column += len(word)
+        while True:
+            rest = line[column:]
+            blank = len(rest) - len(rest.lstrip(" \t\f"))
+            column += blank
+            if not line.startswith("\\", column) or number >= len(module.lines):
+                break
+            number += 1
+            line, column = module.lines[number - 1], 0
+    return ir.Span(str(module.path), number, column, number, column + len(node.name))

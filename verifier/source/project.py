@@ -1,0 +1,451 @@
+"""Modules on disk: what they bind, how their imports resolve, and their statements in IR.
+
+Imports are resolved by looking at files only. What is not on disk (an SDK, torch) is ``None``.
+"""
+
+# Resolution asks the file system thousands of times: plain strings are several times faster here
+# than path objects.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH118, PTH120
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from verifier.source import ir
+from verifier.source.outline import (
+    Binding,
+    BrokenDefinition,
+    Outline,
+    StarImport,
+    outline,
+    preferred,
+)
+from verifier.source.text import SourceError, SourceText, decode, may_hold_kernels, read_bytes
+
+__all__ = ["Binding", "Module", "Project", "Resolved", "StarImport"]
+
+# Where a project ends, walking up from a file.
+_PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+
+
+class Module:
+    """One source file: its outline at once, its statements in IR on demand."""
+
+    __slots__ = ("_outline", "_syntax", "bindings", "lines", "path", "text")
+
+    def __init__(self, path: Path, text: str, *, keep_syntax: bool = False) -> None:
+        """``text`` as :func:`verifier.source.text.decode` gives it.
+
+        ``keep_syntax`` keeps the syntax tree for one call of :meth:`syntax`.
+        """
+        self.path = path
+        self.text = text
+        self.lines: tuple[str, ...] = tuple(text.split("\n"))
+        found = outline(SourceText(path, text))
+        self._syntax = found.syntax if keep_syntax else None
+        self._outline = Outline(
+            found.bindings,
+            found.star_imports,
+            found.chunks,
+            found.errors,
+            found.broken,
+            found.exports,
+            (),
+        )
+        self.bindings: Mapping[str, Binding] = {
+            name: preferred(bindings) for name, bindings in found.bindings.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"Module({str(self.path)!r})"
+
+    @property
+    def errors(self) -> tuple[SourceError, ...]:
+        """The first syntax error of the file, if it has one. What parses stays available."""
+        return self._outline.errors
+
+    @property
+    def star_imports(self) -> tuple[StarImport, ...]:
+        return self._outline.star_imports
+
+    @property
+    def exports(self) -> tuple[str, ...] | None:
+        """``__all__`` where it is a literal, else ``None``."""
+        return self._outline.exports
+
+    @property
+    def broken(self) -> Mapping[str, BrokenDefinition]:
+        """Top-level definitions whose body does not parse, by name."""
+        return {definition.name: definition for definition in self._outline.broken}
+
+    def all_bindings(self, name: str) -> tuple[Binding, ...]:
+        """Every top-level binding of ``name``, in source order."""
+        return self._outline.bindings.get(name, ())
+
+    def syntax(self) -> tuple[ast.stmt, ...]:
+        """The top-level statements that parse. Kept for one call only: trees are large."""
+        kept, self._syntax = self._syntax, None
+        if kept is not None:
+            return kept
+        return outline(SourceText(self.path, self.text)).syntax
+
+    def definition(self, name: str) -> ir.Stmt | None:
+        """The statement that binds ``name`` (:attr:`bindings`), found inside ``try`` or ``if`` too.
+
+        ``None`` when nothing binds it or its lines do not parse (see :attr:`broken`).
+
+        Raises:
+            SourceError: the lines parse, but not with LibCST, or are nested too deeply.
+        """
+        binding = self.bindings.get(name)
+        if binding is None:
+            return None
+        found = None
+        for statement in _flatten(self._lowered(binding.chunk)):
+            if name in bound_names(statement):
+                if statement.span.line == binding.line:
+                    return statement
+                found = found or statement
+        return found
+
+    def statements_binding(self, name: str) -> tuple[ir.Stmt, ...]:
+        """All top-level statements that bind ``name``, in order.
+
+        A binding inside ``try`` or ``if`` gives the whole compound statement, once.
+
+        Raises:
+            SourceError: as :meth:`definition`.
+        """
+        result: list[ir.Stmt] = []
+        for chunk in sorted({b.chunk for b in self._outline.bindings.get(name, ())}):
+            for statement in self._lowered(chunk):
+                if any(name in bound_names(inner) for inner in _flatten((statement,))):
+                    result.append(statement)
+        return tuple(result)
+
+    def statements_at(self, line: int) -> tuple[ir.Stmt, ...]:
+        """The top-level statements of the lines around ``line``; empty if they do not parse.
+
+        Raises:
+            SourceError: as :meth:`definition`.
+        """
+        for index, chunk in enumerate(self._outline.chunks):
+            if chunk.line <= line <= chunk.end_line:
+                return self._lowered(index)
+        return ()
+
+    def statements(self) -> tuple[ir.Stmt, ...]:
+        """All top-level statements that parse, in order.
+
+        Raises:
+            SourceError: as :meth:`definition`.
+        """
+        chunks = range(len(self._outline.chunks))
+        return tuple(statement for index in chunks for statement in self._lowered(index))
+
+    def _lowered(self, index: int) -> tuple[ir.Stmt, ...]:
+        chunk = self._outline.chunks[index]
+        if chunk.error is not None:
+            return ()
+        # LibCST takes a tenth of a second to import: only for files that are really analysed.
+        from verifier.source.lowering import lower
+
+        text = "\n".join(self.lines[chunk.line - 1 : chunk.end_line])
+        return lower(str(self.path), text, chunk.line)
+
+
+def bound_names(statement: ir.Stmt) -> frozenset[str]:
+    """The names that ``statement`` itself binds (not the statements nested in it)."""
+    names: list[str] = []
+    targets: list[ir.Expr] = []
+    if isinstance(statement, (ir.FunctionDef, ir.ClassDef)):
+        names.append(statement.name)
+    elif isinstance(statement, ir.Assign):
+        targets.extend(statement.targets)
+    elif isinstance(statement, (ir.AnnAssign, ir.AugAssign, ir.For)):
+        targets.append(statement.target)
+    elif isinstance(statement, ir.Import):
+        names.extend(a.asname or a.name.partition(".")[0] for a in statement.names)
+    elif isinstance(statement, ir.ImportFrom):
+        names.extend(a.asname or a.name for a in statement.names)
+    elif isinstance(statement, ir.With):
+        targets.extend(item.target for item in statement.items if item.target is not None)
+    elif isinstance(statement, ir.Try):
+        names.extend(handler.name for handler in statement.handlers if handler.name)
+    walrus: ir.Expr | None = None
+    if isinstance(statement, (ir.If, ir.While)):
+        walrus = statement.test
+    elif isinstance(statement, ir.ExprStmt):
+        walrus = statement.value
+    if isinstance(walrus, ir.NamedExpr):
+        targets.append(walrus.target)
+    while targets:
+        target = targets.pop()
+        if isinstance(target, ir.Name):
+            names.append(target.id)
+        elif isinstance(target, (ir.TupleExpr, ir.ListExpr)):
+            targets.extend(target.elements)
+        elif isinstance(target, ir.Starred):
+            targets.append(target.value)
+    return frozenset(names)
+
+
+def _flatten(statements: Iterable[ir.Stmt]) -> Iterator[ir.Stmt]:
+    """``statements`` and those nested in them that share their scope, in source order."""
+    stack = list(statements)[::-1]
+    while stack:
+        statement = stack.pop()
+        yield statement
+        inner: tuple[ir.Stmt, ...] = ()
+        if isinstance(statement, (ir.If, ir.For, ir.While)):
+            inner = statement.body + statement.orelse
+        elif isinstance(statement, ir.With):
+            inner = statement.body
+        elif isinstance(statement, ir.Try):
+            handlers = tuple(s for handler in statement.handlers for s in handler.body)
+            inner = statement.body + handlers + statement.orelse + statement.finalbody
+        stack.extend(reversed(inner))
+
+
+Resolved = tuple[Module, "str | None"]
+"""A name in a module, or (with ``None``) the module itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """Where a dotted module name is: its file, and the folder its submodules are in."""
+
+    file: str | None
+    folder: str | None
+
+
+class Project:
+    """The files under check and whatever they import from disk. Modules are read once."""
+
+    def __init__(self, roots: Iterable[Path]) -> None:
+        """``roots``: the files and folders that the user named."""
+        found: list[str] = []
+        for root in roots:
+            absolute = os.path.abspath(root)
+            found.append(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))
+        self._roots = tuple(dict.fromkeys(found))
+        self._modules: dict[str, Module | SourceError] = {}
+        self._search: dict[str, tuple[str, ...]] = {}
+        self._locations: dict[tuple[str, str], _Location | None] = {}
+
+    @property
+    def errors(self) -> tuple[SourceError, ...]:
+        """Files that were needed but could not be read or decoded, by path."""
+        errors = [m for m in self._modules.values() if isinstance(m, SourceError)]
+        return tuple(sorted(errors, key=lambda e: (e.path, e.line)))
+
+    def module(self, path: Path) -> Module:
+        """The module in file ``path``.
+
+        Raises:
+            SourceError: the file cannot be read or decoded. Bad syntax is in ``Module.errors``.
+        """
+        key = os.path.abspath(path)
+        if key not in self._modules:
+            try:
+                self._modules[key] = Module(path, decode(path, read_bytes(path)).text)
+            except SourceError as error:
+                self._modules[key] = error
+        return self._get(key)
+
+    def candidate(self, path: Path) -> Module | None:
+        """The module in ``path`` if a kernel could be in it, else ``None`` at the cost of reading.
+
+        Raises:
+            SourceError: the file cannot be read, or might hold a kernel and cannot be decoded.
+        """
+        key = os.path.abspath(path)
+        if key not in self._modules:
+            try:
+                raw = read_bytes(path)
+                if not may_hold_kernels(raw):
+                    return None
+                text = decode(path, raw).text
+                self._modules[key] = Module(path, text, keep_syntax=True)
+            except SourceError as error:
+                self._modules[key] = error
+        return self._get(key)
+
+    def _get(self, key: str) -> Module:
+        found = self._modules[key]
+        if isinstance(found, SourceError):
+            raise found.with_traceback(None)
+        return found
+
+    # ----------------------------------------------------------------- names
+
+    def resolve_import(self, module: Module, dotted: str, level: int = 0) -> Module | None:
+        """The module that ``import dotted`` (or ``from ..dotted import``) in ``module`` means.
+
+        ``None`` when it is not on disk, is a folder without ``__init__.py``, or cannot be read.
+        """
+        location = self._locate(module, dotted, level)
+        return None if location is None else self._load(location.file)
+
+    def resolve_from(self, module: Module, dotted: str, level: int, name: str) -> Resolved | None:
+        """What ``from dotted import name`` in ``module`` means.
+
+        Re-exports are followed to the module that defines the name. Where they lead out of what
+        is on disk, the result is the last module on disk, whose binding is that import. A
+        submodule gives ``(submodule, None)``.
+        """
+        return self._resolve_from(module, dotted, level, name, set())
+
+    def resolve_name(self, module: Module, name: str) -> Resolved | None:
+        """What the global ``name`` of ``module`` means, followed through imports.
+
+        ``None`` when the module does not bind it, not even through a star import on disk.
+        """
+        return self._lookup(module, name, set())
+
+    def _resolve_from(
+        self, module: Module, dotted: str, level: int, name: str, seen: set[tuple[str, str]]
+    ) -> Resolved | None:
+        location = self._locate(module, dotted, level)
+        if location is None:
+            return None
+        source = self._load(location.file)
+        if source is not None:
+            found = self._lookup(source, name, seen)
+            if found is not None:
+                return found
+        if location.folder is not None:
+            submodule = self._load(self._below(location.folder, name).file)
+            if submodule is not None:
+                return submodule, None
+        return None
+
+    def _lookup(self, module: Module, name: str, seen: set[tuple[str, str]]) -> Resolved | None:
+        key = (str(module.path), name)
+        if key in seen:
+            return None
+        seen.add(key)
+        binding = module.bindings.get(name)
+        if binding is None:
+            for star in reversed(module.star_imports):
+                found = self._through_star(module, star, name, seen)
+                if found is not None:
+                    return found
+            return None
+        if binding.kind == "from" and binding.original is not None:
+            target = self._resolve_from(
+                module, binding.module, binding.level, binding.original, seen
+            )
+            if target is None and self._is_cycle(module, binding):
+                return None
+            return target or (module, name)
+        if binding.kind == "import":
+            imported = self.resolve_import(module, binding.module)
+            return (module, name) if imported is None else (imported, None)
+        return module, name
+
+    def _is_cycle(self, module: Module, binding: Binding) -> bool:
+        """``from . import x`` in the package's own ``__init__``: a submodule or nothing."""
+        source = self.resolve_import(module, binding.module, binding.level)
+        return source is module and binding.original == binding.name
+
+    def _through_star(
+        self, module: Module, star: StarImport, name: str, seen: set[tuple[str, str]]
+    ) -> Resolved | None:
+        source = self.resolve_import(module, star.module, star.level)
+        if source is None:
+            return None
+        if source.exports is None:
+            if name.startswith("_"):
+                return None
+        elif name not in source.exports:
+            return None
+        return self._lookup(source, name, seen)
+
+    # ----------------------------------------------------------------- files
+
+    def _load(self, file: str | None) -> Module | None:
+        if file is None:
+            return None
+        try:
+            return self.module(Path(file))
+        except SourceError:
+            return None  # listed in `errors`; to the importer the module is opaque
+
+    def _locate(self, module: Module, dotted: str, level: int) -> _Location | None:
+        folder = os.path.dirname(os.path.abspath(module.path))
+        if level > 0:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._find(folder, dotted)
+        if not dotted:
+            return None
+        fallback: _Location | None = None
+        for base in self._search_path(folder):
+            found = self._find(base, dotted)
+            if found is not None and found.file is not None:
+                return found
+            fallback = fallback or found
+        return fallback
+
+    def _search_path(self, folder: str) -> tuple[str, ...]:
+        """Folders where absolute imports of a file in ``folder`` are looked up, best first."""
+        known = self._search.get(folder)
+        if known is not None:
+            return known
+        package_root = folder
+        while os.path.isfile(os.path.join(package_root, "__init__.py")):
+            parent = os.path.dirname(package_root)
+            if parent == package_root:
+                break
+            package_root = parent
+        bases = [package_root, folder]
+        # Up to the folder that holds the project: namespace packages and `src` layouts.
+        above: list[str] = []
+        current = package_root
+        while True:
+            above += [current, os.path.join(current, "src")]
+            parent = os.path.dirname(current)
+            if parent == current:
+                above = []
+                break
+            if any(os.path.exists(os.path.join(current, marker)) for marker in _PROJECT_MARKERS):
+                break
+            current = parent
+        bases += above
+        for root in self._roots:
+            bases += [root, os.path.join(root, "src")]
+        result = tuple(dict.fromkeys(base for base in bases if os.path.isdir(base)))
+        self._search[folder] = result
+        return result
+
+    def _find(self, base: str, dotted: str) -> _Location | None:
+        key = (base, dotted)
+        if key not in self._locations:
+            self._locations[key] = self._find_uncached(base, dotted)
+        return self._locations[key]
+
+    def _find_uncached(self, base: str, dotted: str) -> _Location | None:
+        if not dotted:
+            initial = os.path.join(base, "__init__.py")
+            return _Location(initial if os.path.isfile(initial) else None, base)
+        *parents, last = dotted.split(".")
+        folder = os.path.join(base, *parents)
+        if "\0" in folder or not os.path.isdir(folder):
+            return None
+        found = self._below(folder, last)
+        return None if found.file is None and found.folder is None else found
+
+    @staticmethod
+    def _below(folder: str, name: str) -> _Location:
+        inner = os.path.join(folder, name)
+        initial = os.path.join(inner, "__init__.py")
+        if os.path.isfile(initial):
+            return _Location(initial, inner)
+        if os.path.isfile(inner + ".py"):
+            return _Location(inner + ".py", None)
+        return _Location(None, inner if os.path.isdir(inner) else None)
