@@ -1,0 +1,147 @@
+"""Facts made ready for use: conjunctions split, flags decided, equalities solved.
+
+An equality that determines a symbol removes the symbol everywhere. Divisibility, ``M % 128 == 0``, is
+the equality ``M == 128 * (M // 128)``: the quotient becomes a symbol of its own, so that ``M`` turns
+into ``128 * q`` and divisions of ``M`` fold. The result has the same models up to the removed symbols,
+whose values are recovered by evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+
+_MAX_ELIMINATIONS = 40
+
+
+@dataclass(slots=True)
+class Prepared:
+    """``facts`` after substitution; ``removed`` maps removed symbols to what stands for them."""
+
+    facts: tuple[Bool, ...]
+    flags: dict[str, bool] = field(default_factory=dict)
+    removed: dict[Sym, Expr] = field(default_factory=dict)
+    substitution: E.Substitution | None = None
+    contradictory: bool = False
+
+    def apply(self, term: Bool) -> Bool:
+        return term if self.substitution is None else self.substitution.bool(term)
+
+    def complete(self, env: Mapping[str, int | bool]) -> dict[str, int | bool]:
+        """``env`` with values for the removed symbols and decided flags.
+
+        Raises:
+            EvaluationError: a removed symbol's definition cannot be evaluated.
+        """
+        out = dict(env)
+        out.update(self.flags)
+        for sym, value in self.removed.items():
+            out[sym.name] = E.evaluate(value, env)
+        return out
+
+
+def flatten(facts: Sequence[Bool]) -> list[Bool]:
+    """The conjuncts of all facts, each once, in order."""
+    seen: dict[int, Bool] = {}
+    for fact in facts:
+        for item in fact.args if fact.kind == "and" else (fact,):
+            if item is not TRUE:
+                seen.setdefault(id(item), item)
+    return list(seen.values())
+
+
+def determines(fact: Bool) -> bool:
+    """Whether a fact may remove a symbol or decide a flag."""
+    if fact.kind in ("eq", "var", "not"):
+        return True
+    return fact.kind == "and" and any(determines(arg) for arg in fact.args)
+
+
+def prepare(facts: Sequence[Bool]) -> Prepared:
+    current = flatten(facts)
+    flags: dict[str, bool] = {}
+    removed: dict[Sym, Expr] = {}
+    for _ in range(_MAX_ELIMINATIONS):
+        symbols: dict[Sym, Expr] = {}
+        named: dict[str, Bool] = {}
+        extra: list[Bool] = []
+        used: Bool | None = None
+        for fact in current:
+            if fact.kind == "var":
+                named[fact.name] = TRUE
+                flags[fact.name] = True
+            elif fact.kind == "not" and fact.args[0].kind == "var":
+                named[fact.args[0].name] = FALSE
+                flags[fact.args[0].name] = False
+            elif fact.kind == "eq" and not symbols:
+                solved = _solve(fact)
+                if solved is not None:
+                    sym, value, conditions = solved
+                    symbols[sym] = value
+                    extra = conditions
+                    used = fact
+        if not symbols and not named:
+            break
+        step = E.Substitution(symbols, named)
+        removed = {sym: step.expr(value) for sym, value in removed.items()}
+        removed.update(symbols)
+        for sym, value in symbols.items():
+            if sym.lo is not None:
+                extra.append(E.ge(value, sym.lo))
+            if sym.hi is not None:
+                extra.append(E.le(value, sym.hi))
+        rest = [step.bool(fact) for fact in current if fact is not used]
+        current = flatten([*rest, *extra])
+        if FALSE in current:
+            break
+    substitution = None
+    if removed or flags:
+        substitution = E.Substitution(removed, {k: E.truth(v) for k, v in flags.items()})
+    return Prepared(tuple(current), flags, removed, substitution, FALSE in current)
+
+
+def _solve(fact: Bool) -> tuple[Sym, Expr, list[Bool]] | None:
+    """A symbol the equality determines, its value, and what else the equality then says."""
+    assert fact.expr is not None
+    expr = fact.expr
+    best: tuple[int, Sym, int] | None = None
+    for mono, coef in expr.terms:
+        if len(mono) != 1 or coef not in (1, -1):
+            continue
+        sym = mono[0]
+        if not isinstance(sym, Sym) or any(m is not mono and sym in m for m, _ in expr.terms):
+            continue
+        inside = [a for a in expr.atoms() if a is not sym and sym in E.atom_free(a)]
+        if not all(isinstance(atom, E.Div) for atom in inside):
+            continue
+        if best is None or len(inside) < best[0]:
+            best = (len(inside), sym, coef)
+    if best is None:
+        return None
+    _, sym, coef = best
+    value = expr - E.from_atom(sym) * coef
+    quotients: list[tuple[Expr, E.Div]] = []
+    for atom in expr.atoms():
+        if isinstance(atom, E.Div) and sym in E.atom_free(atom):
+            lo, hi = E.bounds(E.from_atom(atom))
+            quotient = E.symbol(f"quotient~{atom.id}", lo, hi, origin="solver")
+            value = _replace_atom(value, atom, quotient)
+            quotients.append((quotient, atom))
+    if coef == 1:
+        value = -value
+    step = E.Substitution({sym: value})
+    conditions = [E.eq(step.expr(E.from_atom(atom)), quotient) for quotient, atom in quotients]
+    return sym, value, conditions
+
+
+def _replace_atom(expr: Expr, atom: E.Atom, value: Expr) -> Expr:
+    total = E.const(expr.const)
+    for mono, coef in expr.terms:
+        product = E.const(coef)
+        for item in mono:
+            product = product * (value if item is atom else E.from_atom(item))
+        total = total + product
+    return total
