@@ -153,6 +153,23 @@ class Axis:
         return E.and_(E.ge(self.index, 0), E.lt(self.index, self.size))
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A check that waits for the mask of the call that uses a view (Beta 1 index arrays).
+
+    ``predicate`` must hold for every element of the view that the mask lets through; it speaks of the
+    view's axis symbols. ``text`` and ``message`` are as in a check.
+    """
+
+    rule: str
+    predicate: Bool
+    span: Span
+    text: str
+    message: str
+    facts: tuple[str, ...]
+    values: tuple[tuple[str, Expr], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """A tile or tensor as an operand sees it.
@@ -179,6 +196,8 @@ class View:
     indirect: bool = False
     broadcast: bool = False
     span: Span | None = None
+    #: checks to raise when an operation uses the view (see :func:`verifier.symbolic.views.use`)
+    bounds: tuple[Bound, ...] = ()
 
     # -- what rules ask -------------------------------------------------------------
 
@@ -300,13 +319,15 @@ class Assumption:
     """Something the kernel demands of its inputs.
 
     ``kind``: ``assert`` (said in the kernel), ``contract``, ``type`` (a dimension is >= 1),
-    ``inferred`` (a dtype that the kernel needs without saying so).
+    ``inferred`` (a dtype that the kernel needs without saying so), ``grid`` (program indices lie in
+    the grid). ``order`` is its place in program order.
     """
 
     condition: Bool
     text: str
     span: Span | None
     kind: str
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +338,7 @@ class LedgerEntry:
     message: str
     span: Span
     symbols: tuple[str, ...] = ()
+    order: int = 0
 
 
 @dataclass(slots=True)

@@ -1,0 +1,234 @@
+"""Terms in the kernel's own words: ``128*k + 128 <= lhsT.shape[1]``.
+
+The algebra normalises (a remainder is ``a - b*(a // b)``, a ceiling division ``-(-a // b)``, every
+comparison is with zero); here the usual spellings are recognised again. What is printed is Python
+and means the same as the term, apart from ``ceil(a / b)``, which stands for exact ceiling division.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table
+
+_SUM: Final = 1  # binding strengths: what may stand inside without parentheses
+_PRODUCT: Final = 2
+_ATOM: Final = 3
+
+_NUMBERED: Final = re.compile(r"#\d+$")
+_FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
+
+
+def pretty(term: Expr | Bool) -> str:
+    """The term as a user would write it; one line, no terms of the solver."""
+    if isinstance(term, Bool):
+        return _bool(term, 0)
+    return _expr(term)[0]
+
+
+def name(symbol: Sym) -> str:
+    """The symbol's name without the number that keeps fresh symbols apart."""
+    return _NUMBERED.sub("", symbol.name)
+
+
+# ------------------------------------------------------------------------------- integers
+
+#: ``(sign, text, strength)`` of one summand
+_Part = tuple[int, str, int]
+
+
+def _wrap(text: str, strength: int, needed: int) -> str:
+    return text if strength >= needed else f"({text})"
+
+
+def _expr(e: Expr) -> tuple[str, int]:
+    return _join(_parts(e))
+
+
+def _join(parts: list[_Part]) -> tuple[str, int]:
+    if not parts:
+        return "0", _ATOM
+    if len(parts) == 1 and parts[0][0] > 0:
+        return parts[0][1], parts[0][2]
+    ordered = sorted(parts, key=lambda part: part[0] < 0)  # stable: positive summands first
+    text = ""
+    for sign, body, strength in ordered:
+        body = _wrap(body, strength, _PRODUCT)
+        if not text:
+            text = body if sign > 0 else f"-{body}"
+        else:
+            text += f" + {body}" if sign > 0 else f" - {body}"
+    return text, _SUM
+
+
+def _parts(e: Expr) -> list[_Part]:
+    """The summands of a polynomial; remainders and ceilings recognised, the constant last."""
+    parts: list[_Part] = []
+    e = _take_remainders(e, parts)
+    shift = e.const
+    plain: list[_Part] = []
+    for mono, coef in e.terms:
+        if len(mono) == 1 and coef < 0:
+            ceiling = _ceiling(mono[0])
+            if ceiling is not None:
+                text, moved = ceiling
+                shift += moved * -coef
+                plain.append((1, text if coef == -1 else f"{-coef}*{text}", _PRODUCT))
+                continue
+        plain.append(_monomial(mono, coef))
+    parts = plain + parts
+    if shift:
+        parts.append((1 if shift > 0 else -1, str(abs(shift)), _ATOM))
+    return parts
+
+
+def _take_remainders(e: Expr, parts: list[_Part]) -> Expr:
+    """Split off every ``k * (num % den)``; the rest is returned."""
+    for mono, _ in e.terms:
+        for atom in mono:
+            if not isinstance(atom, Div):
+                continue
+            remainder = atom.num - atom.den * E.from_atom(atom)
+            lead = (atom.den * E.from_atom(atom)).terms
+            if not lead:
+                continue
+            found = dict(e.terms).get(lead[-1][0])
+            if found is None or found % lead[-1][1]:
+                continue
+            factor = -found // lead[-1][1]
+            rest = e - remainder * factor
+            if len(rest.terms) < len(e.terms):
+                num = _wrap(*_expr(atom.num), _PRODUCT)
+                den = _wrap(*_expr(atom.den), _ATOM)
+                text = f"{num} % {den}"
+                if abs(factor) != 1:
+                    text = f"{abs(factor)}*({text})"
+                parts.append((1 if factor > 0 else -1, text, _PRODUCT))
+                return _take_remainders(rest, parts)
+    return e
+
+
+def _ceiling(atom: Atom) -> tuple[str, int] | None:
+    """``-(num // den)`` as a ceiling division and what has to be added to it."""
+    if not isinstance(atom, Div) or not atom.num.terms:
+        return None
+    if any(coef > 0 for _, coef in atom.num.terms):
+        return None
+    num, moved = -atom.num, 0
+    if atom.den.is_const and num.const < 0:
+        moved = (-num.const + atom.den.const - 1) // atom.den.const
+        num = num + moved * atom.den.const
+    text, strength = _expr(num)
+    den = _wrap(*_expr(atom.den), _ATOM)
+    return f"ceil({_wrap(text, strength, _PRODUCT)} / {den})", -moved
+
+
+def _monomial(mono: tuple[Atom, ...], coef: int) -> _Part:
+    sign, size = (1 if coef > 0 else -1), abs(coef)
+    if len(mono) == 1 and size == 1:
+        text, strength = _atom(mono[0])
+        return sign, text, strength
+    factors = [_wrap(*_atom(atom), _ATOM) for atom in mono]
+    if size != 1:
+        factors.insert(0, str(size))
+    return sign, "*".join(factors), _PRODUCT
+
+
+def _atom(atom: Atom) -> tuple[str, int]:
+    if isinstance(atom, Sym):
+        return name(atom), _ATOM
+    if isinstance(atom, Div):
+        num = _wrap(*_expr(atom.num), _PRODUCT)
+        den = _wrap(*_expr(atom.den), _ATOM)
+        return f"{num} // {den}", _PRODUCT
+    if isinstance(atom, Extremum):
+        return f"{atom.kind}({', '.join(_expr(arg)[0] for arg in atom.args)})", _ATOM
+    if isinstance(atom, Ite):
+        then, other = _wrap(*_expr(atom.then), _SUM), _wrap(*_expr(atom.other), _SUM)
+        return f"{then} if {_bool(atom.test, 0)} else {other}", 0
+    if isinstance(atom, Table):
+        if atom.name == "itemsize":
+            return f"sizeof({_expr(atom.index)[0]})", _ATOM
+        return f"{atom.name}({_expr(atom.index)[0]})", _ATOM
+    raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
+
+
+# ------------------------------------------------------------------------------- truth values
+
+
+def _bool(b: Bool, needed: int) -> str:
+    """``needed``: 0 anything, 1 inside ``or``, 2 inside ``and``, 3 under ``not``."""
+    if b.kind in ("const", "var"):
+        return b.name
+    if b.expr is not None:
+        text, strength = _comparison(b.kind, b.expr), 3 if needed < 3 else 2
+    elif b.kind == "not":
+        text, strength = f"not {_bool(b.args[0], 3)}", 2
+    elif b.kind == "or":
+        member = _membership(b)
+        if member is not None:
+            text, strength = member, 2
+        else:
+            text, strength = " or ".join(_bool(arg, 1) for arg in b.args), 0
+    else:
+        text, strength = " and ".join(_bool(arg, 2) for arg in b.args), 1
+    return text if strength >= needed else f"({text})"
+
+
+def _enumerated(e: Expr) -> tuple[Sym, int] | None:
+    """``(symbol, value)`` when ``e == 0`` says that a symbol of an enumeration has a value."""
+    if len(e.terms) == 1:
+        mono, coef = e.terms[0]
+        if len(mono) == 1 and abs(coef) == 1 and isinstance(mono[0], Sym) and mono[0].domain:
+            value = -e.const * coef
+            if 0 <= value < len(mono[0].domain):
+                return mono[0], value
+    return None
+
+
+def _membership(b: Bool) -> str | None:
+    """``q.dtype in (float32, bfloat16)`` for a disjunction of such equalities."""
+    found: list[tuple[Sym, int]] = []
+    for arg in b.args:
+        item = _enumerated(arg.expr) if arg.kind == "eq" and arg.expr is not None else None
+        if item is None or (found and found[0][0] is not item[0]):
+            return None
+        found.append(item)
+    symbol = found[0][0]
+    assert symbol.domain is not None
+    return f"{name(symbol)} in ({', '.join(symbol.domain[value] for _, value in found)})"
+
+
+def _comparison(kind: str, e: Expr) -> str:
+    """``e <op> 0`` with the positive summands on the left and the negative ones on the right."""
+    op = {"le": "<=", "eq": "==", "ne": "!="}[kind]
+    if kind in ("eq", "ne"):
+        item = _enumerated(e)
+        if item is not None:
+            symbol, value = item
+            assert symbol.domain is not None
+            return f"{name(symbol)} {op} {symbol.domain[value]}"
+    parts = _parts(e)
+    number = 0
+    if parts and parts[-1][1].isdigit():
+        sign, text, _ = parts.pop()
+        number = sign * int(text)
+    left = [part for part in parts if part[0] > 0]
+    right = [(1, text, strength) for sign, text, strength in parts if sign < 0]
+    if kind == "le" and number == 1 and left and right:
+        op, number = "<", 0
+    if left and not right:
+        return f"{_join(left)[0]} {op} {-number}"
+    if right and not left:
+        return f"{_join(right)[0]} {_FLIPPED[op]} {number}"
+    if number:
+        side = left if number > 0 else right
+        side.append((1, str(abs(number)), _ATOM))
+    if len(left) == 1 and left[0][1].isdigit():  # pragma: no cover - constants stand alone above
+        left, right, op = right, left, _FLIPPED[op]
+    return f"{_join(left)[0]} {op} {_join(right)[0]}"
+
+
+__all__ = ["name", "pretty"]

@@ -1,0 +1,347 @@
+"""Index arrays of Beta 1: ``nl.arange``, ``nl.mgrid``, their arithmetic, masks and gathers.
+
+An index array is affine in the symbols of its axes and in loop indices (NKI-X60); positions
+broadcast as in NumPy. Bounds depend on the mask of the call that uses the result (NKI-X63,
+NKI-X64), so a gather records them on the view and :func:`~verifier.symbolic.views.use` raises them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Axis, Bound, View
+from verifier.symbolic.values import (
+    DynamicSlice,
+    IndexGrid,
+    IndexMask,
+    IndexTensor,
+    SliceValue,
+)
+from verifier.symbolic.views.common import is_one, rewrite
+
+_Axes = tuple[tuple[int, Axis], ...]
+
+_ARITHMETIC: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": E.floordiv,
+    "%": E.mod,
+}
+_COMPARISON: Final[Mapping[str, Callable[[Expr, Expr], Bool]]] = {
+    "<": E.lt,
+    "<=": E.le,
+    ">": E.gt,
+    ">=": E.ge,
+    "==": E.eq,
+    "!=": E.ne,
+}
+
+
+# ------------------------------------------------------------------------------- making them
+
+
+def arange(machine: Machine, start: Expr, stop: Expr | None = None) -> IndexTensor:
+    """``nl.arange(n)`` or ``nl.arange(start, stop)``: one axis."""
+    if stop is None:
+        start, stop = E.const(0), start
+    axis = machine.axis(stop - start)
+    return IndexTensor(start + axis.index, 1, ((0, axis),))
+
+
+def mgrid(machine: Machine, slices: Sequence[tuple[Expr, Expr]]) -> IndexGrid:
+    """``nl.mgrid[a:b, c:d, ...]``, each slice as ``(start, stop)``: one index array per
+    dimension.
+    """
+    ndim = len(slices)
+    parts = []
+    for position, (start, stop) in enumerate(slices):
+        axis = machine.axis(stop - start)
+        parts.append(IndexTensor(start + axis.index, ndim, ((position, axis),)))
+    return IndexGrid(tuple(parts))
+
+
+def grid_part(grid: IndexGrid, name: str) -> IndexTensor | None:
+    """``grid.p``, ``.x``, ``.y``, ``.z`` (NKI-X72); None if the grid has no such axis."""
+    position = {"p": 0, "x": 1, "y": 2, "z": 3}.get(name)
+    if position is None or position >= len(grid.parts):
+        return None
+    return grid.parts[position]
+
+
+def index_subscript(
+    machine: Machine, tensor: IndexTensor, index: object, span: Span
+) -> IndexTensor:
+    """``i[:, None]``, ``i[None, :]``, ``i[..., None]``; integers and slices fix or narrow an
+    axis.
+    """
+    items = list(index) if isinstance(index, tuple) else [index]
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if Ellipsis in items:
+        at = items.index(Ellipsis)
+        items[at : at + 1] = [SliceValue(None, None, None)] * max(0, tensor.ndim - used)
+    else:
+        items += [SliceValue(None, None, None)] * max(0, tensor.ndim - used)
+    axes = dict(tensor.axes)
+    kept: list[tuple[int, Axis]] = []
+    replacement: dict[E.Sym, Expr] = {}
+    position = source = 0
+    for item in items:
+        if item is None:
+            position += 1
+            continue
+        axis = axes.get(source)
+        source += 1
+        if isinstance(item, SliceValue):
+            if axis is not None and (item.start is not None or item.stop is not None):
+                start = machine.as_int(item.start, span) if item.start is not None else None
+                stop = machine.as_int(item.stop, span) if item.stop is not None else None
+                first, last = start or E.const(0), stop or axis.size
+                narrowed = machine.axis(last - first)
+                replacement[axis.symbol] = first + narrowed.index
+                axis = narrowed
+            if axis is not None:
+                kept.append((position, axis))
+            position += 1
+            continue
+        if axis is not None:
+            replacement[axis.symbol] = machine.as_int(item, span) or E.const(0)
+    return IndexTensor(Substitution(replacement).expr(tensor.expr), position, tuple(kept))
+
+
+# ------------------------------------------------------------------------------- arithmetic
+
+
+def index_binop(
+    machine: Machine, op: str, left: object, right: object, span: Span
+) -> IndexTensor | IndexMask | None:
+    """``left op right`` where at least one side is an index array; a comparison gives a mask.
+
+    None when a side is neither an index array nor an integer, or ``op`` is not supported.
+    """
+    a, b = _as_index(machine, left, span), _as_index(machine, right, span)
+    if a is None or b is None:
+        return None
+    ndim, axes, (x, y) = _align(machine, (a, b), span)
+    if op in _ARITHMETIC:
+        return IndexTensor(_ARITHMETIC[op](x, y), ndim, axes)
+    if op in _COMPARISON:
+        return IndexMask(_COMPARISON[op](x, y), ndim, axes)
+    return None
+
+
+def mask_binop(machine: Machine, left: object, right: object, span: Span) -> IndexMask | None:
+    """``left & right`` of masks. Axes at one position stay apart: they may be of two operands."""
+    parts: list[IndexMask] = []
+    for value in (left, right):
+        if not isinstance(value, IndexMask):
+            condition = machine.as_bool(value, span)
+            if condition is None:
+                return None
+            value = IndexMask(condition, 0, ())
+        parts.append(value)
+    ndim = max(part.ndim for part in parts)
+    axes: list[tuple[int, Axis]] = []
+    seen: set[int] = set()
+    for part in parts:
+        for position, axis in part.axes:
+            if axis.symbol.id not in seen:
+                seen.add(axis.symbol.id)
+                axes.append((position + ndim - part.ndim, axis))
+    return IndexMask(E.and_(*(part.condition for part in parts)), ndim, tuple(axes))
+
+
+def _as_index(machine: Machine, value: object, span: Span) -> IndexTensor | None:
+    if isinstance(value, IndexTensor):
+        return value
+    number = value if isinstance(value, Expr) else machine.as_int(value, span)
+    return None if number is None else IndexTensor(number, 0, ())
+
+
+def _align(
+    machine: Machine, tensors: Sequence[IndexTensor], span: Span
+) -> tuple[int, _Axes, list[Expr]]:
+    """Broadcast positions, aligned on the right; axes at one position become one axis."""
+    ndim = max(tensor.ndim for tensor in tensors)
+    chosen: dict[int, Axis] = {}
+    exprs: list[Expr] = []
+    for tensor in tensors:
+        for place, axis in tensor.axes:
+            position = place + ndim - tensor.ndim
+            held = chosen.get(position)
+            if held is None or (is_one(held.size) and not is_one(axis.size)):
+                chosen[position] = axis
+    for tensor in tensors:
+        replacement: dict[E.Sym, Expr] = {}
+        for place, axis in tensor.axes:
+            held = chosen[place + ndim - tensor.ndim]
+            if held.symbol is axis.symbol:
+                continue
+            if is_one(axis.size):
+                replacement[axis.symbol] = E.const(0)
+                continue
+            replacement[axis.symbol] = held.index
+            if axis.size is not held.size:
+                machine.check(
+                    "index-shapes-agree",
+                    E.eq(axis.size, held.size),
+                    span,
+                    f"{pretty(axis.size)} == {pretty(held.size)}",
+                    "index arrays do not broadcast together",
+                    facts=("NKI-X60",),
+                    values=(("one extent", axis.size), ("other extent", held.size)),
+                )
+        exprs.append(Substitution(replacement).expr(tensor.expr))
+    return ndim, tuple(sorted(chosen.items(), key=lambda item: item[0])), exprs
+
+
+# ------------------------------------------------------------------------------- gathers
+
+
+def is_advanced(items: Sequence[object], generation: str) -> bool:
+    """Whether a subscript uses index arrays; in Beta 1 a tile of indices is one as well
+    (NKI-X67).
+    """
+    return any(
+        isinstance(item, IndexTensor) or (generation == "beta1" and _is_index_tile(item))
+        for item in items
+    )
+
+
+def _is_index_tile(item: object) -> bool:
+    return isinstance(item, View) and any(not is_one(size) for size in item.shape)
+
+
+def gather(machine: Machine, view: View, items: Sequence[object], span: Span) -> View:
+    """``view[i_p, 3, i_f]``: the result has the axes of the broadcast index arrays.
+
+    Slices beside index arrays are an error in Beta 1 (NKI-X62), except that missing trailing
+    indices are taken whole. Positions along which no index array varies have extent 1.
+    """
+    present = [item for item in items if item is not None]
+    if any(isinstance(item, (SliceValue, DynamicSlice)) for item in present):
+        machine.check(
+            "beta1-mixed-indexing",
+            FALSE,
+            span,
+            "index arrays only, or slices only",
+            f"`{view.name}` is indexed with slices and index arrays at once",
+            facts=("NKI-X62",),
+        )
+    runtime = False
+    arrays: dict[int, IndexTensor] = {}
+    for dim, item in enumerate(present):
+        if isinstance(item, (SliceValue, DynamicSlice)):
+            continue
+        if isinstance(item, IndexTensor):
+            arrays[dim] = item
+        elif isinstance(item, View):
+            runtime = True
+            machine.approximate(
+                "opaque",
+                f"runtime offset into dimension {dim} of `{view.name}`: bounds not checked",
+                span,
+            )
+            axes = tuple((k, machine.axis(axis.size)) for k, axis in enumerate(item.axes))
+            arrays[dim] = IndexTensor(E.const(0), item.rank, axes)
+        else:
+            number = machine.as_int(item, span)
+            if number is None:
+                runtime = True
+                machine.approximate(
+                    "opaque", f"runtime offset into dimension {dim} of `{view.name}`", span
+                )
+                number = E.const(0)
+            elif number.is_const and number.const < 0:
+                number = number + view.axes[dim].size
+            arrays[dim] = IndexTensor(number, 0, ())
+    ndim, placed, exprs = _align(machine, list(arrays.values()), span)
+    if ndim < 2:
+        machine.check(
+            "beta1-index-rank",
+            FALSE,
+            span,
+            f"{ndim} >= 2",
+            f"`{view.name}` is indexed with a one-dimensional index array",
+            facts=("NKI-X61",),
+        )
+    at = dict(placed)
+    gathered = [at.get(position) or machine.axis(E.const(1)) for position in range(ndim)]
+    own = {axis.symbol.id for axis in gathered}
+    replacement: dict[E.Sym, Expr] = {}
+    bounds: list[Bound] = []
+    dims = dict(zip(arrays, exprs, strict=True))
+    for dim, value in dims.items():
+        axis = view.axes[dim]
+        replacement[axis.symbol] = value
+        if not isinstance(present[dim], View):
+            bounds.append(_bound(view, dim, axis.size, value, gathered, span))
+    rest: list[Axis] = []
+    for dim, axis in enumerate(view.axes):
+        if dim in dims:
+            continue
+        item = present[dim] if dim < len(present) else None
+        start, size = E.const(0), axis.size
+        if isinstance(item, SliceValue):
+            first = machine.as_int(item.start, span) if item.start is not None else None
+            last = machine.as_int(item.stop, span) if item.stop is not None else None
+            start, size = first or start, (last or size) - (first or start)
+        elif isinstance(item, DynamicSlice):
+            size = item.size
+        if axis.symbol.id in own or size is not axis.size or not start.is_const or start.const:
+            fresh = machine.axis(size)
+            replacement[axis.symbol] = start + fresh.index
+            axis = fresh
+        rest.append(axis)
+    first_array = min(dims)
+    leading = sum(1 for dim in range(first_array) if dim not in dims)
+    result = [*rest[:leading], *gathered, *rest[leading:]]
+    out = rewrite(view, Substitution(replacement), result)
+    out = replace(out, bounds=(*out.bounds, *bounds), span=span)
+    if runtime:
+        out = replace(
+            out,
+            exact=False,
+            indirect=True,
+            reason=out.reason or "indices are known at run time only",
+        )
+    return out
+
+
+def _bound(
+    view: View, dim: int, size: Expr, value: Expr, axes: Sequence[Axis], span: Span
+) -> Bound:
+    last = Substitution(
+        {
+            axis.symbol: axis.size - 1 if value.coefficient(axis.symbol) >= 0 else E.const(0)
+            for axis in axes
+        }
+    ).expr(value)
+    return Bound(
+        "slice-bounds",
+        E.and_(E.ge(value, 0), E.lt(value, size)),
+        span,
+        f"{pretty(last)} < {pretty(size)}",
+        f"index leaves dimension {dim} of `{view.name}`",
+        ("NKI-X63", "NKI-X09"),
+        (("largest index", last), ("size", size)),
+    )
+
+
+__all__ = [
+    "arange",
+    "gather",
+    "grid_part",
+    "index_binop",
+    "index_subscript",
+    "is_advanced",
+    "mask_binop",
+    "mgrid",
+]

@@ -1,0 +1,268 @@
+"""Basic indexing: integers, slices, ``nl.ds``, ``...`` and ``None`` (NKI-X01 to NKI-X12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Axis, View
+from verifier.symbolic.values import DynamicSlice, SliceValue
+from verifier.symbolic.views import advanced
+from verifier.symbolic.views.common import is_one, partition_position, rewrite
+
+BOUNDS_RULE = "slice-bounds"
+
+
+def subscript(machine: Machine, view: View, index: object, span: Span, *, generation: str) -> View:
+    """``view[index]``.
+
+    ``index`` is one item or a tuple of items: integers, ``SliceValue``, ``Ellipsis``, ``None``,
+    ``DynamicSlice``, in Beta 1 (``generation == "beta1"``) also ``IndexTensor``. Negative integers
+    count from the end; nothing is clamped (NKI-X06). Bounds of plain indices are checked at once,
+    those of index arrays when an operation uses the view (:func:`~verifier.symbolic.views.use`).
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    items = _expand_ellipsis(items, view.rank)
+    consumed = sum(item is not None for item in items)
+    if consumed > view.rank:
+        machine.check(
+            BOUNDS_RULE,
+            FALSE,
+            span,
+            f"number of indices <= {view.rank}",
+            f"`{view.name}` has {view.rank} dimensions but is indexed with {consumed}",
+            facts=("NKI-X01",),
+        )
+        items = _first_items(items, view.rank)
+    if advanced.is_advanced(items, generation):
+        return advanced.gather(machine, view, items, span)
+    return _Basic(machine, view, span, generation).apply(items)
+
+
+def _expand_ellipsis(items: Sequence[object], rank: int) -> tuple[object, ...]:
+    places = [k for k, item in enumerate(items) if item is Ellipsis]
+    if not places:
+        return tuple(items)
+    at = places[0]
+    rest = [item for item in items[at + 1 :] if item is not Ellipsis]
+    used = sum(item is not None for item in (*items[:at], *rest))
+    return (*items[:at], *([SliceValue(None, None, None)] * max(0, rank - used)), *rest)
+
+
+def _first_items(items: Sequence[object], rank: int) -> tuple[object, ...]:
+    kept: list[object] = []
+    for item in items:
+        if item is not None:
+            if rank == 0:
+                continue
+            rank -= 1
+        kept.append(item)
+    return tuple(kept)
+
+
+@dataclass(slots=True)
+class _Basic:
+    machine: Machine
+    view: View
+    span: Span
+    generation: str
+
+    def apply(self, items: Sequence[object]) -> View:
+        view = self.view
+        partition = partition_position(view) if view.buffer.on_chip else None
+        replacement: dict[E.Sym, Expr] = {}
+        axes: list[Axis] = []
+        dropped: list[tuple[int, Axis]] = []  # (place in the result, the axis to keep instead)
+        inexact = indirect = False
+        runtime = ""
+        dim = 0
+        for item in items:
+            if item is None:
+                axes.append(self.machine.axis(E.const(1)))
+                continue
+            axis = view.axes[dim]
+            start, size, step = self._item(item, dim, axis)
+            if start is None:
+                inexact, indirect = True, True
+                runtime = "the offset is known at run time only"
+                start = E.const(0)
+            if size is None:
+                single = self.machine.axis(E.const(1))
+                replacement[axis.symbol] = start + single.index
+                if dim == partition:
+                    axes.append(single)
+                else:
+                    dropped.append((len(axes), single))
+            elif size is axis.size and start.is_const and start.const == 0 and is_one(step):
+                axes.append(axis)
+            else:
+                fresh = self.machine.axis(size)
+                replacement[axis.symbol] = start + step * fresh.index
+                axes.append(fresh)
+            dim += 1
+        axes.extend(view.axes[dim:])
+        axes = self._keep_rank(axes, dropped, partition is not None)
+        kept = {axis.symbol.id for axis in axes}
+        for _, single in dropped:
+            if single.symbol.id not in kept:
+                zero = E.Substitution({single.symbol: E.const(0)})
+                replacement = {sym: zero.expr(value) for sym, value in replacement.items()}
+        out = rewrite(view, E.Substitution(replacement), axes)
+        if inexact:
+            out = replace(
+                out,
+                exact=False,
+                indirect=out.indirect or indirect,
+                reason=out.reason or runtime,
+            )
+        return replace(out, span=self.span)
+
+    def _keep_rank(
+        self, axes: list[Axis], dropped: list[tuple[int, Axis]], on_chip: bool
+    ) -> list[Axis]:
+        """Integers never take a tile below two dimensions (NKI-X03), nor a tensor below one
+        (X04).
+        """
+        least = min(self.view.rank, 2 if on_chip else 1)
+        for place, single in reversed(dropped):
+            if len(axes) >= least:
+                break
+            axes.insert(place, single)
+        return axes
+
+    # -- one index -----------------------------------------------------------------------
+
+    def _item(self, item: object, dim: int, axis: Axis) -> tuple[Expr | None, Expr | None, Expr]:
+        """``(start, extent, step)``; extent None: an integer; start None: known at run time
+        only.
+        """
+        if isinstance(item, SliceValue):
+            return self._slice(item, dim, axis)
+        if isinstance(item, DynamicSlice):
+            start = self._static(item.start, dim)
+            if start is None:
+                return None, item.size, E.const(1)
+            start = self.from_end(start, axis.size)
+            self._check_range(dim, axis.size, start, start + item.size)
+            return start, item.size, E.const(1)
+        index = self._static(item, dim)
+        if index is None:
+            return None, None, E.const(1)
+        index = self.from_end(index, axis.size)
+        self._check_index(dim, axis.size, index)
+        return index, None, E.const(1)
+
+    def _slice(
+        self, item: SliceValue, dim: int, axis: Axis
+    ) -> tuple[Expr | None, Expr | None, Expr]:
+        size = axis.size
+        if item.start is None and item.stop is None and item.step is None:
+            return E.const(0), size, E.const(1)
+        step = E.const(1) if item.step is None else self._static(item.step, dim)
+        start = E.const(0) if item.start is None else self._static(item.start, dim)
+        stop = size if item.stop is None else self._static(item.stop, dim)
+        if start is None or stop is None or step is None:
+            extent = E.fresh("extent", 0, None, "havoc")
+            self.machine.approximate(
+                "havoc",
+                f"the extent of dimension {dim} of `{self.view.name}` is known at run time only",
+                self.span,
+                [symbol.name for symbol in extent.free()],
+            )
+            return None, extent, E.const(1)
+        if item.start is not None:
+            start = self.from_end(start, size)
+        if item.stop is not None:
+            stop = self.from_end(stop, size)
+        if not (step.is_const and step.const >= 1):
+            self.machine.check(
+                BOUNDS_RULE,
+                E.ge(step, 1),
+                self.span,
+                f"slice step {pretty(step)} >= 1",
+                f"slice of `{self.view.name}` does not step forward in dimension {dim}",
+                facts=("NKI-X12",),
+                values=(("step", step),),
+            )
+        self._check_range(dim, size, start, stop)
+        extent = stop - start if is_one(step) else E.ceildiv(stop - start, step)
+        return start, extent, step
+
+    def _static(self, value: object, dim: int) -> Expr | None:
+        """The integer that an index is; None, with a ledger entry, when only the device knows
+        it.
+        """
+        if isinstance(value, Expr):
+            return value
+        if not isinstance(value, View):
+            found = self.machine.as_int(value, self.span)
+            if found is not None:
+                return found
+        self.machine.approximate(
+            "opaque",
+            f"runtime offset into dimension {dim} of `{self.view.name}`: bounds not checked",
+            self.span,
+        )
+        return None
+
+    def from_end(self, index: Expr, size: Expr) -> Expr:
+        """Negative indices count from the end; an index of unknown sign is not negative."""
+        if index.is_const:
+            return index + size if index.const < 0 else index
+        lo, hi = E.bounds(index)
+        if lo is not None and lo >= 0:
+            return index
+        negative = hi is not None and hi < 0
+        if negative or self.machine.decide(E.lt(index, 0)) is True:
+            return index + size
+        return index
+
+    # -- obligations ---------------------------------------------------------------------
+
+    def _check_index(self, dim: int, size: Expr, index: Expr) -> None:
+        low, high = E.ge(index, 0), E.lt(index, size)
+        self.machine.check(
+            BOUNDS_RULE,
+            E.and_(low, high),
+            self.span,
+            _bounds_text(index, low, f"{pretty(index)} < {pretty(size)}"),
+            f"index is outside dimension {dim} of `{self.view.name}`",
+            facts=("NKI-X07", "NKI-X09"),
+            values=(("index", index), ("size", size)),
+        )
+
+    def _check_range(self, dim: int, size: Expr, start: Expr, stop: Expr) -> None:
+        low, high = E.ge(start, 0), E.le(stop, size)
+        if not (low is TRUE and stop is size):
+            self.machine.check(
+                BOUNDS_RULE,
+                E.and_(low, high),
+                self.span,
+                _bounds_text(start, low, f"{pretty(stop)} <= {pretty(size)}"),
+                f"slice leaves dimension {dim} of `{self.view.name}`",
+                facts=("NKI-X06", "NKI-X09"),
+                values=(("start", start), ("stop", stop), ("size", size)),
+            )
+        order = E.lt(start, stop)
+        if order is not TRUE:
+            self.machine.check(
+                BOUNDS_RULE,
+                order,
+                self.span,
+                f"{pretty(start)} < {pretty(stop)}",
+                f"slice of dimension {dim} of `{self.view.name}` is empty",
+                facts=("NKI-X06",),
+                values=(("start", start), ("stop", stop)),
+            )
+
+
+def _bounds_text(start: Expr, low: Bool, upper: str) -> str:
+    return upper if low is TRUE else f"{pretty(start)} >= 0 and {upper}"
+
+
+__all__ = ["BOUNDS_RULE", "subscript"]

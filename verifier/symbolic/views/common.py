@@ -1,0 +1,216 @@
+"""What the view operations share: products, substitution, masks, and raising the pending bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import TRUE, Bool, Expr, Substitution
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.trace import Axis, Bound, View
+from verifier.symbolic.values import IndexMask
+
+
+def product(sizes: Iterable[Expr]) -> Expr:
+    total = E.const(1)
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def is_one(size: Expr) -> bool:
+    return size.is_const and size.const == 1
+
+
+def whole(view: View) -> View:
+    """The view of everything in the tensor that ``view`` is of, in the storage's own shape."""
+    storage = view.storage
+    axes = tuple(_own_axis(size) for size in storage.shape)
+    return View(
+        storage=storage,
+        instance=view.instance,
+        frame=storage.shape,
+        frame_partition=storage.partition_axis,
+        axes=axes,
+        coords=tuple(axis.index for axis in axes),
+        dtype=storage.dtype,
+        span=view.span,
+    )
+
+
+def _own_axis(size: Expr) -> Axis:
+    symbol = E.fresh("axis", 0, None, "axis").as_atom()
+    assert isinstance(symbol, E.Sym)
+    return Axis(symbol, size)
+
+
+def is_whole(view: View) -> bool:
+    """Whether the view is the whole frame, element for element."""
+    return (
+        view.exact
+        and view.mask is TRUE
+        and len(view.axes) == len(view.frame)
+        and all(
+            coord is axis.index and axis.size is size
+            for coord, axis, size in zip(view.coords, view.axes, view.frame, strict=True)
+        )
+    )
+
+
+def partition_position(view: View) -> int | None:
+    """Which axis runs along the partitions; None off chip.
+
+    In Beta 1 block dimensions come before it; everywhere else it is the first axis.
+    """
+    if view.frame_partition is None or not view.axes:
+        return None
+    inside = view.coords[view.frame_partition].free()
+    for position, axis in enumerate(view.axes):
+        if axis.symbol in inside:
+            return position
+    return 0
+
+
+def inexact(view: View, axes: Sequence[Axis], reason: str, *, indirect: bool = False) -> View:
+    """A view of that shape whose element addresses are not known."""
+    return replace(
+        view,
+        axes=tuple(axes),
+        coords=tuple(E.const(0) for _ in view.frame),
+        exact=False,
+        reason=view.reason or reason,
+        indirect=view.indirect or indirect,
+        bounds=(),
+    )
+
+
+def rewrite(view: View, replacement: Substitution, axes: Sequence[Axis]) -> View:
+    """The view with its axes replaced: ``replacement`` maps the old symbols to the new ones."""
+    return replace(
+        view,
+        axes=tuple(axes),
+        coords=tuple(replacement.expr(coord) for coord in view.coords),
+        mask=replacement.bool(view.mask),
+        bounds=tuple(
+            replace(bound, predicate=replacement.bool(bound.predicate)) for bound in view.bounds
+        ),
+    )
+
+
+def substitute_view(view: View, replacement: Substitution) -> View:
+    """The view with loop symbols (or inputs) replaced everywhere; its axis symbols are kept."""
+    return replace(
+        view,
+        instance=tuple(replacement.expr(index) for index in view.instance),
+        frame=tuple(replacement.expr(size) for size in view.frame),
+        axes=tuple(Axis(axis.symbol, replacement.expr(axis.size)) for axis in view.axes),
+        coords=tuple(replacement.expr(coord) for coord in view.coords),
+        dtype=replace(view.dtype, code=replacement.expr(view.dtype.code)),
+        mask=replacement.bool(view.mask),
+        bounds=tuple(
+            replace(
+                bound,
+                predicate=replacement.bool(bound.predicate),
+                values=tuple((text, replacement.expr(value)) for text, value in bound.values),
+            )
+            for bound in view.bounds
+        ),
+    )
+
+
+# ------------------------------------------------------------------------------- masks and use
+
+
+def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span) -> View:
+    """The view restricted by a call's ``mask=`` (Beta 1).
+
+    The mask's axes are matched with the view's by symbol, then by position. Conjuncts about axes
+    that the view does not have restrict some other operand (NKI-X71) and are left out.
+    """
+    if mask is None:
+        return view
+    if isinstance(mask, Bool):
+        return replace(view, mask=E.and_(view.mask, mask))
+    own = {axis.symbol.id for axis in view.axes}
+    taken = {position for position, axis in mask.axes if axis.symbol.id in own}
+    renaming: dict[E.Sym, Expr] = {}
+    foreign: set[int] = set()
+    lift = view.rank - mask.ndim
+    for position, axis in mask.axes:
+        if axis.symbol.id in own:
+            continue
+        place = position + lift
+        if position not in taken and 0 <= place < view.rank and view.axes[place].size is axis.size:
+            renaming[axis.symbol] = view.axes[place].index
+        elif is_one(axis.size):
+            renaming[axis.symbol] = E.const(0)
+        else:
+            foreign.add(axis.symbol.id)
+    condition = Substitution(renaming).bool(mask.condition)
+    parts = condition.args if condition.kind == "and" else (condition,)
+    kept = [part for part in parts if not any(sym.id in foreign for sym in part.free())]
+    return replace(view, mask=E.and_(view.mask, *kept))
+
+
+def use(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span) -> View:
+    """The view as an operand of an operation: masked, and its pending bounds raised."""
+    view = with_mask(machine, view, mask, span)
+    for bound in view.bounds:
+        _raise(machine, view, bound)
+    return replace(view, bounds=()) if view.bounds else view
+
+
+def _raise(machine: Machine, view: View, bound: Bound) -> None:
+    predicate, given = bound.predicate, []
+    if view.mask is TRUE:
+        predicate = _at_extremes(predicate, view.axes)
+    for axis in view.axes:
+        if axis.symbol in predicate.free() or axis.symbol in view.mask.free():
+            given.append(axis.within)
+        else:
+            given.append(E.ge(axis.size, 1))
+    if view.mask is not TRUE:
+        given.append(view.mask)
+    machine.check(
+        bound.rule,
+        predicate,
+        bound.span,
+        bound.text,
+        bound.message,
+        given=tuple(part for part in given if part is not TRUE),
+        values=bound.values,
+        facts=bound.facts,
+    )
+
+
+def _at_extremes(predicate: Bool, axes: Sequence[Axis]) -> Bool:
+    """An equivalent formula without axis symbols, where each conjunct is monotone in them."""
+    if predicate.kind == "and":
+        return E.and_(*(_at_extremes(part, axes) for part in predicate.args))
+    if predicate.kind != "le" or predicate.expr is None:
+        return predicate
+    expr, extremes = predicate.expr, {}
+    for axis in axes:
+        if axis.symbol not in expr.free():
+            continue
+        coef = expr.coefficient(axis.symbol)
+        if not coef or axis.symbol in (expr - axis.index * coef).free():
+            return predicate
+        extremes[axis.symbol] = axis.size - 1 if coef > 0 else E.const(0)
+    return E.le(Substitution(extremes).expr(expr), 0) if extremes else predicate
+
+
+__all__ = [
+    "inexact",
+    "is_one",
+    "is_whole",
+    "partition_position",
+    "product",
+    "rewrite",
+    "substitute_view",
+    "use",
+    "whole",
+    "with_mask",
+]
