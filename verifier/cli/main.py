@@ -92,12 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     try:
-        status = cli.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="tilelint",
-            standalone_mode=False,
-        )
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
+        return status
     except click.UsageError as error:
         return _usage(error)
     except click.ClickException as error:
@@ -105,12 +102,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         _silence(sys.stdout)
-        complain("interrupted")
+        click.echo("\n" * sys.stderr.isatty() + "tilelint: interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
         _silence(sys.stdout)
         return PIPE_CLOSED
-    return status if isinstance(status, int) else 0
+
+
+def _run(arguments: list[str]) -> int:
+    """Not ``cli.main``: that has its own ways with interrupts and closed pipes."""
+    completion = os.environ.get("_TILELINT_COMPLETE")
+    if completion:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "tilelint", "_TILELINT_COMPLETE", completion)
+    try:
+        with cli.make_context("tilelint", arguments) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _usage(error: click.UsageError) -> int:

@@ -22,7 +22,8 @@ from verifier.report.model import FileError, FileRequest, FileResult
 Work: TypeAlias = Callable[[FileRequest], FileResult]
 
 _TICK = 0.1  # seconds between looks at the clock
-_PATIENCE = 20  # a file may take this many times the limit of one kernel
+_PATIENCE = 20  # a file may take this many times the limit of one kernel,
+GRACE = 5.0  # and this many seconds more
 
 
 @dataclass(slots=True)
@@ -143,7 +144,7 @@ def _receive(worker: _Worker) -> FileResult | None:
 
 def _overdue(worker: _Worker) -> bool:
     timeout = worker.request.timeout
-    return timeout is not None and time.monotonic() - worker.started > _PATIENCE * timeout + 5
+    return timeout is not None and time.monotonic() - worker.started > _PATIENCE * timeout + GRACE
 
 
 def _failure(worker: _Worker, message: str) -> FileResult:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verifier.cli.output import debugging, did_you_mean, show_traceback
+from verifier.cli.paths import Display, absolute
 from verifier.report.model import (
     FileError,
     FileRequest,
@@ -53,18 +54,23 @@ def default_jobs() -> int:
 
 def gather(paths: Sequence[str]) -> Candidates:
     """The files below ``paths`` that may hold kernels; what cannot be read is an error each."""
-    from verifier.source.files import MissingPath, collect
+    from verifier.source.files import MissingPathError, PathError, collect
     from verifier.source.text import SourceError, may_hold_kernels, read_bytes
 
-    found: dict[Path, None] = {}
+    found: dict[str, Path] = {}
     errors: list[FileError] = []
+    failures: list[PathError] = []
     for path in dict.fromkeys(paths):
         try:
-            found.update(dict.fromkeys(collect([Path(path)])))
-        except MissingPath:
-            errors.append(FileError(path, 0, "no such file or directory", "usage"))
+            for file in collect([Path(path)], failures):
+                found.setdefault(absolute(file), file)
+        except MissingPathError as error:
+            errors.append(FileError(path, 0, error.message, "usage"))
+        except PathError as error:
+            errors.append(FileError(path, 0, error.message, "unreadable"))
+    errors += [FileError(str(e.path), 0, e.message, "unreadable") for e in failures]
     sized: list[tuple[int, str]] = []
-    for file in found:
+    for file in found.values():
         try:
             data = read_bytes(file)
         except SourceError as error:
@@ -110,11 +116,12 @@ def run(options: RunOptions) -> RunReport:
     if requests:
         import verifier.engine  # noqa: F401  (before forking: the workers share what it imports)
     results: list[FileResult] = []
+    display = Display(candidates.files)
 
     with Bar(len(requests)) as bar:
 
         def done(result: FileResult) -> None:
-            results.append(result)
+            results.append(display.result(result))
             bar.advance()
 
         pool.run(requests, analyse, options.jobs, done, bar.tick)

@@ -112,10 +112,10 @@ class _File:
             if beyond > 0:
                 offset = max(0, min(beyond + 2, min(start for _, start, _ in places) - 8))
         lines = [self.code(number, row, offset)]
+        last = self.available - 1  # a mark that does not fit on the line is shown at its end
         visible = [
-            (mark, max(0, start - offset), max(1, min(end - offset, self.available)))
+            (mark, max(0, min(start - offset, last)), max(1, min(end - offset, last + 1)))
             for mark, start, end in places
-            if start - offset < self.available
         ]
         lines.extend(self.underlines(number, visible))
         if self.rail and number == self.rail.span.end_line:

@@ -154,7 +154,7 @@ def one_line(text: str) -> str:
 def write(lines: Sequence[Line], stream: TextIO, options: Options) -> None:
     """Print the lines; colours only where ``options`` says so."""
     if not options.color:
-        stream.write("".join(f"{plain(line)}\n" for line in lines))
+        stream.writelines(f"{plain(line)}\n" for line in lines)
         return
     from rich.console import Console
     from rich.style import Style

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from verifier.cli import pool
+from verifier.report.model import FileRequest, FileResult
+
+
+def work(request: FileRequest) -> FileResult:
+    if request.path.startswith("die"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if request.path.startswith("exit"):
+        os._exit(3)
+    if request.path.startswith("hang"):
+        time.sleep(60)
+    return FileResult(request.path, statistics={"pids": [os.getpid()]})
+
+
+def run(
+    names: list[str], jobs: int, timeout: float | None = None
+) -> tuple[dict[str, FileResult], int]:
+    results: dict[str, FileResult] = {}
+    ticks = 0
+
+    def done(result: FileResult) -> None:
+        assert result.path not in results
+        results[result.path] = result
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+
+    pool.run([FileRequest(name, timeout=timeout) for name in names], work, jobs, done, tick)
+    return results, ticks
+
+
+def test_every_request_is_answered_once_by_few_workers() -> None:
+    names = [f"k{index}" for index in range(50)]
+    results, ticks = run(names, 4)
+    assert sorted(results) == sorted(names)
+    pids = {pid for result in results.values() for pid in result.statistics["pids"]}
+    assert os.getpid() not in pids
+    assert len(pids) <= 4
+    assert ticks > 0
+
+
+def test_one_request_runs_here() -> None:
+    for names, jobs in ((["a"], 4), (["a", "b"], 1)):
+        results, _ = run(names, jobs)
+        assert {r.statistics["pids"][0] for r in results.values()} == {os.getpid()}
+
+
+def test_workers_that_die_cost_their_file_only() -> None:
+    names = ["die1", "a", "exit1", "b", "die2", "c", "d", "exit2"]
+    results, _ = run(names, 2)
+    assert sorted(results) == sorted(names)
+    failed = {name: r.errors[0].message for name, r in results.items() if r.errors}
+    assert sorted(failed) == ["die1", "die2", "exit1", "exit2"]
+    assert failed["die1"] == "internal error: the worker process died (signal 9)"
+    assert failed["exit1"] == "internal error: the worker process died (status 3)"
+
+
+def test_a_worker_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "GRACE", 0.2)
+    begin = time.monotonic()
+    results, _ = run(["hang", "a", "b"], 2, timeout=0.005)
+    assert time.monotonic() - begin < 10
+    assert "far too long" in results["hang"].errors[0].message
+    assert not results["a"].errors and not results["b"].errors
