@@ -94,7 +94,7 @@ def _verdict(kernel: KernelReport, style: str, options: Options) -> list[Piece]:
     if kernel.status == "verified":
         parts.append([(f"{number(counts.proved, 'obligation')} proved", "ok")])
     elif counts.total:
-        parts.append([(f"{counts.proved} of {counts.total} proved", "dim")])
+        parts.append([(f"{counts.proved}/{counts.total} proved", "dim")])
     elif kernel.status == "unknown":
         parts.append([("undecided", "unsure")])
     if kernel.assumptions:

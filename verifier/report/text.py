@@ -5,6 +5,7 @@ Renderers build lists of :class:`Line`; only :func:`write` knows whether they en
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,8 +161,9 @@ def write(lines: Sequence[Line], stream: TextIO, options: Options) -> None:
     from rich.style import Style
     from rich.text import Text
 
+    printed = io.StringIO()
     console = Console(
-        file=stream,
+        file=printed,
         force_terminal=True,
         width=max(options.width, 1),
         highlight=False,
@@ -176,3 +178,4 @@ def write(lines: Sequence[Line], stream: TextIO, options: Options) -> None:
             text.append(piece, styles[style])
         text.rstrip()
         console.print(text, soft_wrap=True)
+    stream.writelines(printed.getvalue().splitlines(keepends=True))
