@@ -1,8 +1,8 @@
 """Plain polynomials for the range prover: mutable dictionaries, no interning.
 
 A polynomial maps a monomial (a tuple of atoms ordered by id; the empty tuple for the constant) to
-its non-zero coefficient. The prover makes many short-lived ones; interning them would cost more than
-it saves.
+its non-zero coefficient. The prover makes many short-lived ones; interning them would cost more
+than it saves.
 """
 
 from __future__ import annotations
@@ -125,3 +125,14 @@ def exact_division(poly: Poly, divisor: Poly) -> Poly | None:
             rest.remove(atom)
         out[tuple(rest)] = coef // scale
     return out
+
+
+def put(poly: Poly, atom: Atom, value: Poly) -> Poly:
+    """``poly`` with ``value`` in place of ``atom``."""
+    parts = by_degree(poly, atom)
+    total = parts[0]
+    power: Poly = {UNIT: 1}
+    for part in parts[1:]:
+        power = multiply(power, value)
+        total = add_scaled(total, multiply(part, power), 1)
+    return total

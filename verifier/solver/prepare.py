@@ -1,9 +1,9 @@
 """Facts made ready for use: conjunctions split, flags decided, equalities solved.
 
-An equality that determines a symbol removes the symbol everywhere. Divisibility, ``M % 128 == 0``, is
-the equality ``M == 128 * (M // 128)``: the quotient becomes a symbol of its own, so that ``M`` turns
-into ``128 * q`` and divisions of ``M`` fold. The result has the same models up to the removed symbols,
-whose values are recovered by evaluation.
+An equality that determines a symbol removes the symbol everywhere. Divisibility, ``M % 128 == 0``,
+is the equality ``M == 128 * (M // 128)``: the quotient becomes a symbol of its own, so that ``M``
+turns into ``128 * q`` and divisions of ``M`` fold. The result has the same models up to the removed
+symbols, whose values are recovered by evaluation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The cheap tier: proofs by bounds and by eliminating one symbol after another.
 
-To prove ``p <= 0`` the prover takes a symbol of ``p`` whose coefficient has a known sign and puts in
-its place the bound (a fact) that makes ``p`` largest; if what remains is at most zero, so is ``p``.
-With the lemmas of division, minimum and maximum as facts, this settles most questions about tiles. It
-answers "proved" or "don't know", never "wrong", and is deterministic: a step count is its budget.
+To prove ``p <= 0`` the prover takes a symbol of ``p`` whose coefficient has a known sign and puts
+in its place the bound (a fact) that makes ``p`` largest; if what remains is at most zero, so is
+``p``. With the lemmas of division, minimum and maximum as facts, this settles most questions about
+tiles. It answers "proved" or "don't know", and is deterministic: a step count is its budget.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROUNDS = 3
 Bound = int | None
 
 
-class _Exhausted(Exception):
+class _ExhaustedError(Exception):
     """The step budget is spent."""
 
 
@@ -337,7 +337,7 @@ class Prover:
         """Whether the facts of ``frame`` imply ``goal``; False: don't know."""
         try:
             return self._prove(frame, goal, 2)
-        except _Exhausted:
+        except _ExhaustedError:
             return False
 
     # -- formulas --------------------------------------------------------------------
@@ -374,9 +374,7 @@ class Prover:
             return self._at_most_zero(frame, poly)
         negative = {mono: -coef for mono, coef in poly.items()}
         if goal.kind == "eq":
-            return all(
-                self._at_most_zero(frame, side) for side in (poly, negative)
-            )
+            return all(self._at_most_zero(frame, side) for side in (poly, negative))
         one: Poly = {UNIT: 1}
         return any(
             self._at_most_zero(frame, side)
@@ -438,7 +436,7 @@ class Prover:
     def _spend(self, amount: int) -> None:
         self._steps -= amount
         if self._steps < 0:
-            raise _Exhausted
+            raise _ExhaustedError
 
     def _quick(self, frame: Frame, poly: Poly) -> bool:
         """By bounds, or as the consequence of one fact."""
@@ -477,8 +475,7 @@ class Prover:
         failed[key] = depth
         productive = 0
         for atom in P.atoms(poly):
-            parts = P.by_degree(poly, atom)
-            alternatives = self._alternatives(frame, atom, parts)
+            alternatives = worst_cases(frame, atom, poly)
             adverse = False
             for replacement in alternatives:
                 if all(self._prove_le(frame, side, depth - 1, failed) for side in replacement):
@@ -492,85 +489,6 @@ class Prover:
                 if productive >= (3 if depth in (2, 4, _DEPTH) else 2):
                     break
         return False
-
-    def _alternatives(self, frame: Frame, atom: Atom, parts: list[Poly]) -> list[tuple[Poly, ...]]:
-        """Ways to remove ``atom``: the goal follows if all polynomials of one entry are <= 0."""
-        rest = parts[0]
-        if len(parts) > 2:
-            return self._monotone(frame, atom, parts)
-        slope = parts[1]
-        lo, hi = frame.interval(slope)
-        uppers, lowers = self._limits(frame, atom)
-        if lo is not None and lo >= 0:
-            return [(self._put(slope, rest, d, s, 1),) for d, s in uppers]
-        if hi is not None and hi <= 0:
-            return [(self._put(slope, rest, d, s, -1),) for d, s in lowers]
-        out: list[tuple[Poly, ...]] = []
-        one: Poly = {UNIT: 1}
-        for d1, s1 in [u for u in uppers if u[0] == one][:2]:
-            for d2, s2 in [w for w in lowers if w[0] == one][:2]:
-                out.append((self._put(slope, rest, d1, s1, 1), self._put(slope, rest, d2, s2, -1)))
-        return out
-
-    def _monotone(self, frame: Frame, atom: Atom, parts: list[Poly]) -> list[tuple[Poly, ...]]:
-        """A polynomial of higher degree that grows with a non-negative ``atom``."""
-        lo, _ = frame.atom_interval(atom)
-        if lo is None or lo < 0:
-            return []
-        for part in parts[1:]:
-            plo, _ = frame.interval(part)
-            if plo is None or plo < 0:
-                return []
-        out: list[tuple[Poly, ...]] = []
-        for scale, offset in self._limits(frame, atom)[0]:
-            if scale != {UNIT: 1}:
-                continue
-            value = {mono: -coef for mono, coef in offset.items()}
-            total = parts[0]
-            power: Poly = {UNIT: 1}
-            for part in parts[1:]:
-                power = P.multiply(power, value)
-                total = P.add_scaled(total, P.multiply(part, power), 1)
-            out.append((total,))
-        return out
-
-    def _limits(
-        self, frame: Frame, atom: Atom
-    ) -> tuple[list[tuple[Poly, Poly]], list[tuple[Poly, Poly]]]:
-        """``(d, s)`` with ``d > 0`` and ``d * atom + s <= 0`` (uppers) or ``s - d * atom <= 0``."""
-        uppers: list[tuple[Poly, Poly]] = []
-        lowers: list[tuple[Poly, Poly]] = []
-        for fact in frame.index.get(atom, ()):
-            parts = P.by_degree(fact, atom)
-            if len(parts) != 2:
-                continue
-            scale, offset = parts[1], parts[0]
-            lo, hi = frame.interval(scale)
-            if lo is not None and lo > 0:
-                uppers.append((scale, offset))
-            elif hi is not None and hi < 0:
-                lowers.append(({mono: -coef for mono, coef in scale.items()}, offset))
-        alo, ahi = frame.atom_interval(atom)
-        if ahi is not None:
-            uppers.append(({UNIT: 1}, {UNIT: -ahi} if ahi else {}))
-        if alo is not None:
-            lowers.append(({UNIT: 1}, {UNIT: alo} if alo else {}))
-        uppers.sort(key=_simplest)
-        lowers.sort(key=_simplest)
-        return uppers, lowers
-
-    @staticmethod
-    def _put(slope: Poly, rest: Poly, scale: Poly, offset: Poly, sign: int) -> Poly:
-        """What ``slope * x + rest`` is at most, given ``scale * x <= -offset`` (sign 1) or >= offset.
-
-        Where ``scale`` does not divide, both sides are scaled; an integer ``p`` is at most zero
-        already if ``scale * p <= scale - 1``.
-        """
-        factor = P.exact_division(slope, scale)
-        if factor is not None:
-            return P.add_scaled(rest, P.multiply(factor, offset), -sign)
-        out = P.add_scaled(P.multiply(scale, rest), P.multiply(slope, offset), -sign)
-        return P.add_scaled(P.add_scaled(out, scale, -1), {UNIT: 1}, 1)
 
     def _by_cases(
         self,
@@ -590,20 +508,89 @@ class Prover:
                 (arg, [less(arg, other) for other in atom.args if other is not arg])
                 for arg in atom.args
             ]
-        parts = P.by_degree(poly, atom)
         for value, facts in cases:
             inner = self._extend(frame, facts)
             if inner.contradictory:
                 continue
-            replacement = P.from_expr(value)
-            total = parts[0]
-            power: Poly = {UNIT: 1}
-            for part in parts[1:]:
-                power = P.multiply(power, replacement)
-                total = P.add_scaled(total, P.multiply(part, power), 1)
+            total = P.put(poly, atom, P.from_expr(value))
             if not (self._quick(inner, total) or self._prove_le(inner, total, depth - 1, {})):
                 return False
         return True
+
+
+def worst_cases(frame: Frame, atom: Atom, poly: Poly) -> list[tuple[Poly, ...]]:
+    """Ways to remove ``atom``: the goal follows if all polynomials of one entry are <= 0."""
+    parts = P.by_degree(poly, atom)
+    rest = parts[0]
+    if len(parts) > 2:
+        return _monotone(frame, atom, poly, parts)
+    slope = parts[1]
+    lo, hi = frame.interval(slope)
+    uppers, lowers = _limits(frame, atom)
+    if lo is not None and lo >= 0:
+        return [(_put(slope, rest, d, s, 1),) for d, s in uppers]
+    if hi is not None and hi <= 0:
+        return [(_put(slope, rest, d, s, -1),) for d, s in lowers]
+    out: list[tuple[Poly, ...]] = []
+    one: Poly = {UNIT: 1}
+    for d1, s1 in [u for u in uppers if u[0] == one][:2]:
+        for d2, s2 in [w for w in lowers if w[0] == one][:2]:
+            out.append((_put(slope, rest, d1, s1, 1), _put(slope, rest, d2, s2, -1)))
+    return out
+
+
+def _monotone(frame: Frame, atom: Atom, poly: Poly, parts: list[Poly]) -> list[tuple[Poly, ...]]:
+    """A polynomial of higher degree that grows with a non-negative ``atom``."""
+    lo, _ = frame.atom_interval(atom)
+    if lo is None or lo < 0:
+        return []
+    for part in parts[1:]:
+        plo, _ = frame.interval(part)
+        if plo is None or plo < 0:
+            return []
+    out: list[tuple[Poly, ...]] = []
+    for scale, offset in _limits(frame, atom)[0]:
+        if scale != {UNIT: 1}:
+            continue
+        out.append((P.put(poly, atom, {mono: -coef for mono, coef in offset.items()}),))
+    return out
+
+
+def _limits(frame: Frame, atom: Atom) -> tuple[list[tuple[Poly, Poly]], list[tuple[Poly, Poly]]]:
+    """``(d, s)`` with ``d > 0`` and ``d * atom + s <= 0`` (uppers) or ``s - d * atom <= 0``."""
+    uppers: list[tuple[Poly, Poly]] = []
+    lowers: list[tuple[Poly, Poly]] = []
+    for fact in frame.index.get(atom, ()):
+        parts = P.by_degree(fact, atom)
+        if len(parts) != 2:
+            continue
+        scale, offset = parts[1], parts[0]
+        lo, hi = frame.interval(scale)
+        if lo is not None and lo > 0:
+            uppers.append((scale, offset))
+        elif hi is not None and hi < 0:
+            lowers.append(({mono: -coef for mono, coef in scale.items()}, offset))
+    alo, ahi = frame.atom_interval(atom)
+    if ahi is not None:
+        uppers.append(({UNIT: 1}, {UNIT: -ahi} if ahi else {}))
+    if alo is not None:
+        lowers.append(({UNIT: 1}, {UNIT: alo} if alo else {}))
+    uppers.sort(key=_simplest)
+    lowers.sort(key=_simplest)
+    return uppers, lowers
+
+
+def _put(slope: Poly, rest: Poly, scale: Poly, offset: Poly, sign: int) -> Poly:
+    """What ``slope * x + rest`` is at most, given ``scale * x <= -offset`` (sign 1) or >= offset.
+
+    Where ``scale`` does not divide, both sides are scaled; an integer ``p`` is at most zero
+    already if ``scale * p <= scale - 1``.
+    """
+    factor = P.exact_division(slope, scale)
+    if factor is not None:
+        return P.add_scaled(rest, P.multiply(factor, offset), -sign)
+    out = P.add_scaled(P.multiply(scale, rest), P.multiply(slope, offset), -sign)
+    return P.add_scaled(P.add_scaled(out, scale, -1), {UNIT: 1}, 1)
 
 
 def _atom_key(atom: Atom) -> int:

@@ -1,0 +1,154 @@
+"""Makes a counterexample small, in a fixed order, so that the same one is shown every time.
+
+Fewest loop trips, then each input in the order of its creation (1, else a value up to 16, else the
+first of the kernel-friendly 128, 129, 512, 513, else the least), flags false, and last the indices
+of loops and axes. The number of questions to Z3 is the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from verifier.solver import terms
+from verifier.solver.query import Model, Query
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+
+if TYPE_CHECKING:
+    from verifier.solver.z3backend import Backend, Session
+
+_KERNEL_FRIENDLY = (128, 129, 512, 513)
+_SMALL = 16
+_QUESTIONS = 60
+_RLIMIT = 40_000
+_INDICES = ("loop", "axis", "point", "solver")
+
+
+def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr] = ()) -> Model:
+    """The smallest counterexample of ``query`` found; ``model`` itself if nothing is smaller."""
+    every = [*query.facts, query.goal]
+    syms = terms.symbols(every)
+    known = {sym.id for sym in syms}
+    counted = [t for t in trips if all(sym.id in known for sym in t.free()) and not t.is_const]
+    facts = [*query.facts, E.not_(query.goal)]
+    shrink = _Shrink(backend.session(facts, _RLIMIT), query, dict(model))
+    if counted:
+        total = E.const(0)
+        for trip in counted:
+            total = total + E.maximum(trip, 0)
+        shrink.least(total, 0)
+    inputs = [sym for sym in syms if sym.origin not in _INDICES]
+    for sym in inputs:
+        shrink.input(sym)
+    for name in sorted({name: None for term in every for name in terms.flags(term)}):
+        shrink.flag(name)
+    for sym in syms:
+        if sym.origin in _INDICES:
+            shrink.index(sym)
+    return shrink.model
+
+
+class _Shrink:
+    """A model and the questions that make it smaller, each keeping what was reached before."""
+
+    def __init__(self, session: Session, query: Query, model: dict[str, int | bool]) -> None:
+        self.model: dict[str, int | bool] = model
+        self._session = session
+        self._query = query
+        self._left = _QUESTIONS
+        self._kept: list[Bool] = []
+
+    def input(self, sym: Sym) -> None:
+        term = E.from_atom(sym)
+        low = sym.lo if sym.lo is not None else (0 if self._value(term) >= 0 else None)
+        if sym.domain is not None or low is None:
+            self._least_or_keep(term, low)
+            return
+        first = max(low, 1) if sym.hi is None or sym.hi >= 1 else low
+        if self._value(term) == first or self._try(E.eq(term, first)):
+            self._keep(E.eq(term, first))
+            return
+        if self._value(term) > _SMALL:
+            self._try(E.le(term, _SMALL))
+        if self._value(term) <= _SMALL:
+            self._least_or_keep(term, low)
+            return
+        for value in _KERNEL_FRIENDLY:
+            if self._value(term) == value or self._try(E.eq(term, value)):
+                self._keep(E.eq(term, value))
+                return
+        self._least_or_keep(term, low)
+
+    def index(self, sym: Sym) -> None:
+        term = E.from_atom(sym)
+        self._least_or_keep(term, sym.lo if sym.lo is not None else 0)
+
+    def flag(self, name: str) -> None:
+        flag = E.bool_symbol(name)
+        if self.model[name]:
+            self._try(E.not_(flag))
+        self._keep(flag if self.model[name] else E.not_(flag))
+
+    def least(self, term: Expr, low: int) -> None:
+        """Make ``term`` as small as it gets, at least ``low``, and keep it at most that."""
+        try:
+            self._descend(term, low)
+            self._keep(E.le(term, self._value(term)))
+        except E.EvaluationError:
+            return
+
+    def _least_or_keep(self, term: Expr, low: int | None) -> None:
+        if low is not None:
+            self._descend(term, low)
+        self._keep(E.eq(term, self._value(term)))
+
+    def _descend(self, term: Expr, low: int) -> None:
+        """Bisection between ``low`` and the current value; the low end is tried first."""
+        if self._value(term) <= low or self._try(E.le(term, low)):
+            return
+        low += 1
+        while low < self._value(term):
+            middle = (low + self._value(term)) // 2
+            if middle >= self._value(term):
+                return
+            if not self._try(E.le(term, middle)):
+                low = middle + 1
+            if self._left <= 0:
+                return
+
+    def _value(self, term: Expr) -> int:
+        return int(E.evaluate(term, self.model))
+
+    def _keep(self, condition: Bool) -> None:
+        self._session.add(condition)
+        self._kept.append(condition)
+
+    def _try(self, condition: Bool) -> bool:
+        """Whether a checked model satisfies ``condition`` too; it becomes the model then."""
+        if self._left <= 0:
+            return False
+        self._left -= 1
+        with self._session.scope():
+            self._session.add(condition)
+            outcome = self._session.check()
+        if outcome.env is None:
+            return False
+        model: dict[str, int | bool] = dict(self.model)
+        model.update({name: v for name, v in outcome.env.items() if name in self.model})
+        if not self._refutes(model, condition):
+            return False
+        self.model = model
+        return True
+
+    def _refutes(self, model: Mapping[str, int | bool], condition: Bool) -> bool:
+        try:
+            return (
+                terms.holds([*self._query.facts, *self._kept, condition], model)
+                and not E.evaluate(self._query.goal, model)
+                and terms.within_bounds(
+                    terms.symbols([*self._query.facts, self._query.goal]), model
+                )
+            )
+        except E.EvaluationError:
+            return False

@@ -1,0 +1,221 @@
+"""Bounded search for a model over friendly values, for when Z3 gives up.
+
+Symbols get values one after another, inputs first; a fact is checked as soon as all of its symbols
+have one. Facts that bound a symbol by earlier ones give its extremes. Deterministic: the number of
+values tried is the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifier.solver import terms
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
+
+#: Values that kernels meet in practice, and their neighbours.
+FRIENDLY = (
+    *(1, 2, 3, 4, 8, 16, 32, 64, 100, 127, 128, 129, 192, 255, 256, 257, 320, 384, 511, 512, 513),
+    *(640, 768, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 32768, 65536),
+)
+_BUDGET = 6_000
+_ORIGINS = {"input": 0, "solver": 0, "grid": 1, "havoc": 2, "loop": 3, "axis": 4, "point": 4}
+
+Values = list[int]
+Function = Callable[[Values], int]
+
+
+class _SpentError(Exception):
+    """The budget is used up."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """One symbol: what bounds it, and the facts that can be checked once it has a value."""
+
+    sym: Sym | None
+    uppers: list[tuple[Function, Function]] = field(default_factory=list)
+    lowers: list[tuple[Function, Function]] = field(default_factory=list)
+    tests: list[Function] = field(default_factory=list)
+
+
+def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool] | None:
+    """Values of all symbols and flags that satisfy ``facts``, or None if none were found."""
+    if any(fact is FALSE for fact in facts):
+        return None
+    syms = sorted(terms.symbols(facts), key=lambda sym: (_ORIGINS.get(sym.origin, 2), sym.id))
+    names = sorted({name: None for fact in facts for name in terms.flags(fact)})
+    position = {f"flag~{name}": i for i, name in enumerate(names)}
+    for sym in syms:
+        position[sym.name] = len(position)
+    steps = [_Step(None) for _ in names] + [_Step(sym) for sym in syms]
+    compiler = _Compiler(position)
+    ready: list[Function] = []
+    for fact in facts:
+        for part in fact.args if fact.kind == "and" else (fact,):
+            if part is TRUE:
+                continue
+            last = _last(part, position)
+            test = compiler.function(compiler.formula(part))
+            (steps[last].tests if last >= 0 else ready).append(test)
+            if last >= len(names):
+                _limit(part, steps[last], compiler)
+    if any(not test([]) for test in ready):
+        return None
+    values = [0] * len(steps)
+    try:
+        found = _assign(steps, 0, values, [budget])
+    except _SpentError:
+        return None
+    if not found:
+        return None
+    env: dict[str, int | bool] = {name: bool(values[i]) for i, name in enumerate(names)}
+    env.update({sym.name: values[position[sym.name]] for sym in syms})
+    return env
+
+
+def _last(term: Bool, position: Mapping[str, int]) -> int:
+    places = [position[sym.name] for sym in term.free()]
+    places.extend(position[f"flag~{name}"] for name in terms.flags(term))
+    return max(places, default=-1)
+
+
+def _limit(fact: Bool, step: _Step, compiler: _Compiler) -> None:
+    """If the fact is linear in the step's symbol, note the bound it gives."""
+    if fact.kind not in ("le", "eq") or fact.expr is None or step.sym is None:
+        return
+    sym = step.sym
+    slope: dict[tuple[Atom, ...], int] = {}
+    rest: dict[tuple[Atom, ...], int] = {}
+    slope_const = 0
+    for mono, coef in fact.expr.terms:
+        count = sum(1 for atom in mono if atom is sym)
+        others = tuple(atom for atom in mono if atom is not sym)
+        if count > 1 or any(sym in E.atom_free(atom) for atom in others):
+            return
+        if count == 0:
+            rest[mono] = coef
+        elif others:
+            slope[others] = coef
+        else:
+            slope_const = coef
+    a = compiler.function(compiler.integer(Expr.make(slope, slope_const)))
+    b = compiler.function(compiler.integer(Expr.make(rest, fact.expr.const)))
+    step.uppers.append((a, b))
+    if fact.kind == "eq":
+        step.lowers.append((a, b))
+
+
+def _assign(steps: list[_Step], index: int, values: Values, budget: list[int]) -> bool:
+    if index == len(steps):
+        return True
+    step = steps[index]
+    for value in _candidates(step, values):
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise _SpentError
+        values[index] = value
+        if _passes(step, values) and _assign(steps, index + 1, values, budget):
+            return True
+    values[index] = 0
+    return False
+
+
+def _passes(step: _Step, values: Values) -> bool:
+    try:
+        return all(test(values) for test in step.tests)
+    except (ZeroDivisionError, KeyError):
+        return False
+
+
+def _candidates(step: _Step, values: Values) -> list[int]:
+    sym = step.sym
+    if sym is None:
+        return [0, 1]
+    lo, hi = sym.lo, sym.hi
+    try:
+        for slope, rest in step.uppers:  # slope * x + rest <= 0
+            a, b = slope(values), rest(values)
+            if a > 0:
+                hi = -b // a if hi is None else min(hi, -b // a)
+            elif a < 0:
+                lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
+        for slope, rest in step.lowers:  # slope * x + rest >= 0
+            a, b = -slope(values), -rest(values)
+            if a > 0:
+                hi = -b // a if hi is None else min(hi, -b // a)
+            elif a < 0:
+                lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
+    except (ZeroDivisionError, KeyError):
+        return []
+    out: dict[int, None] = {}
+    if lo is not None:
+        out[lo] = None
+    if hi is not None:
+        out[hi] = None
+    if lo is not None and hi is not None:
+        if hi < lo:
+            return []
+        out[(lo + hi) // 2] = None
+        if hi - lo <= 16:
+            out.update(dict.fromkeys(range(lo, hi + 1)))
+    for value in (0, *FRIENDLY):
+        if (lo is None or value >= lo) and (hi is None or value <= hi):
+            out[value] = None
+    return sorted(out, key=lambda v: (v < 0, abs(v)))
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+class _Compiler:
+    """Turns terms into Python functions of the list of values.
+
+    The generated text consists of integers, operators and positions only.
+    """
+
+    def __init__(self, position: Mapping[str, int]) -> None:
+        self._position = position
+
+    def function(self, text: str) -> Function:
+        scope: dict[str, Function] = {}
+        exec(compile(f"def function(v): return {text}", "<search>", "exec"), scope)
+        return scope["function"]
+
+    def integer(self, expr: Expr) -> str:
+        parts = []
+        for mono, coef in expr.terms:
+            factors = [self._atom(atom) for atom in mono]
+            if coef != 1:
+                factors.insert(0, str(coef))
+            parts.append("*".join(factors))
+        if expr.const or not parts:
+            parts.append(str(expr.const))
+        return "(" + "+".join(parts) + ")"
+
+    def _atom(self, atom: Atom) -> str:
+        if isinstance(atom, Sym):
+            return f"v[{self._position[atom.name]}]"
+        if isinstance(atom, E.Div):
+            return f"({self.integer(atom.num)}//{self.integer(atom.den)})"
+        if isinstance(atom, E.Extremum):
+            return f"{atom.kind}({','.join(map(self.integer, atom.args))})"
+        if isinstance(atom, E.Ite):
+            test = self.formula(atom.test)
+            return f"({self.integer(atom.then)} if {test} else {self.integer(atom.other)})"
+        assert isinstance(atom, E.Table)
+        return f"{dict(atom.values)!r}[{self.integer(atom.index)}]"
+
+    def formula(self, term: Bool) -> str:
+        if term.kind == "const":
+            return "True" if term is TRUE else "False"
+        if term.kind == "var":
+            return f"bool(v[{self._position['flag~' + term.name]}])"
+        if term.expr is not None:
+            operator = {"le": "<=", "eq": "==", "ne": "!="}[term.kind]
+            return f"({self.integer(term.expr)}{operator}0)"
+        if term.kind == "not":
+            return f"(not {self.formula(term.args[0])})"
+        return "(" + f" {term.kind} ".join(map(self.formula, term.args)) + ")"

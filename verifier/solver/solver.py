@@ -1,0 +1,295 @@
+"""The solver: the cheapest means first, Z3 as the authority, bounded search when Z3 gives up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verifier.solver import terms
+from verifier.solver.closing import closed
+from verifier.solver.minimize import minimized
+from verifier.solver.prepare import Prepared
+from verifier.solver.query import Answer, Model, Query
+from verifier.solver.ranges import FactCache, FactSet, implied
+from verifier.solver.search import search
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+
+if TYPE_CHECKING:
+    from verifier.solver.z3backend import Backend
+
+_DECIDE_STEPS = 60
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Counts for ``--statistics``; ``z3_times`` are seconds, one entry per question to Z3."""
+
+    queries: int = 0
+    remembered: int = 0
+    by_tier: dict[str, int] = field(
+        default_factory=lambda: {"fold": 0, "range": 0, "z3": 0, "search": 0}
+    )
+    by_kind: dict[str, int] = field(
+        default_factory=lambda: {"proved": 0, "refuted": 0, "out-of-budget": 0, "unknown": 0}
+    )
+    z3_times: list[float] = field(default_factory=list)
+
+
+class Solver:
+    """Answers the questions of one kernel.
+
+    ``rlimit`` bounds the work of Z3 on one query, deterministically. ``deadline`` (seconds from
+    construction, None for no limit) is the wall-clock limit for all queries together: after it only
+    the cheap tiers answer. Use one per kernel: answers depend on the queries before, never on other
+    kernels.
+    """
+
+    def __init__(self, rlimit: int = 400_000, deadline: float | None = None) -> None:
+        self.statistics = Statistics()
+        self._rlimit = rlimit
+        self._end = None if deadline is None else time.monotonic() + deadline
+        self._facts = FactCache()
+        self._memo: dict[tuple[tuple[Bool, ...], Bool, bool], Answer] = {}
+        self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
+        self._backend: Backend | None = None
+
+    # -- questions -------------------------------------------------------------------
+
+    def check(self, query: Query) -> Answer:
+        """Whether the facts imply the goal. A refuting model is checked on plain integers."""
+        key = (query.facts, query.goal, query.exact)
+        found = self._memo.get(key)
+        self.statistics.queries += 1
+        if found is not None:
+            self.statistics.remembered += 1
+            return found
+        started = time.perf_counter()
+        answer = self._answer(query)
+        answer = Answer(
+            answer.kind, answer.tier, answer.model, answer.reason, time.perf_counter() - started
+        )
+        self._memo[key] = answer
+        self.statistics.by_tier[answer.tier] += 1
+        self.statistics.by_kind[answer.kind] += 1
+        return answer
+
+    def decide(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
+        """Whether the facts settle a condition, by the cheap tiers only; None: they don't."""
+        if condition is TRUE or condition is FALSE:
+            return condition is TRUE
+        key = (facts, condition)
+        if key not in self._decided:
+            result: bool | None = None
+            ready = self._facts.get(facts)
+            if implied(ready, condition, _DECIDE_STEPS):
+                result = True
+            elif implied(ready, E.not_(condition), _DECIDE_STEPS):
+                result = False
+            self._decided[key] = result
+        return self._decided[key]
+
+    def satisfiable(self, facts: tuple[Bool, ...]) -> Answer:
+        """``refuted`` with a model if some integers satisfy the facts, ``proved`` if none do."""
+        return self.check(Query(facts, FALSE))
+
+    def always_violated(self, facts: tuple[Bool, ...], goal: Bool) -> bool:
+        """Whether the facts can hold, and ``goal`` is false whenever they do."""
+        if not self.check(Query(facts, E.not_(goal))).proved:
+            return False
+        return self.satisfiable(facts).refuted
+
+    def close(self, goal: Bool, facts: tuple[Bool, ...]) -> Bool | None:
+        """A simple condition on inputs and grid alone that, with the facts, implies ``goal``."""
+        return closed(goal, facts)
+
+    def minimize(self, query: Query, model: Model, trips: Sequence[Expr] = ()) -> Model:
+        """The smallest counterexample found within a fixed budget, starting from ``model``.
+
+        Fewest trips (the sum of ``trips``) first, then inputs in their order, flags, and at last
+        indices of loops and axes.
+        """
+        if not self._in_time():
+            return model
+        return minimized(self._z3(), query, model, trips)
+
+    # -- tiers -----------------------------------------------------------------------
+
+    def _answer(self, query: Query) -> Answer:
+        if query.goal is TRUE:
+            return Answer("proved", "fold")
+        ready = self._facts.get(query.facts)
+        goal = ready.prepared.apply(query.goal)
+        if goal is TRUE or ready.prepared.contradictory:
+            return Answer("proved", "fold")
+        if implied(ready, query.goal):
+            return Answer("proved", "range")
+        if not self._in_time():
+            return Answer("out-of-budget", "range", reason="the time for this kernel is used up")
+        answer = self._authority(query, ready, goal)
+        return self._admissible(query, answer)
+
+    def _in_time(self) -> bool:
+        return self._end is None or time.monotonic() < self._end
+
+    def _z3(self) -> Backend:
+        if self._backend is None:
+            from verifier.solver.z3backend import Backend
+
+            self._backend = Backend(self._rlimit)
+            self.statistics.z3_times = self._backend.times
+        return self._backend
+
+    def _authority(self, query: Query, ready: FactSet, goal: Bool) -> Answer:
+        """Z3 on the prepared facts, then bounded search."""
+        prepared = ready.prepared
+        negated = E.not_(goal)
+        near = prepared.facts if goal is FALSE else terms.connected(prepared.facts, goal)
+        relevant = [*near, negated]
+        chosen = {id(fact) for fact in near}
+        others = tuple(fact for fact in prepared.facts if id(fact) not in chosen)
+        backend = self._z3()
+        outcome = backend.check(relevant)
+        if outcome.kind == "unsat":
+            return Answer("proved", "z3")
+        rest: Mapping[str, int | bool] = {}
+        if others:
+            apart = self._rest(others)
+            if apart.proved:  # the facts contradict each other
+                return Answer("proved", "z3")
+            rest = apart.model or {}
+        if outcome.env is not None:
+            model = self._completed(query, prepared, {**rest, **outcome.env})
+            if model is not None:
+                return Answer("refuted", "z3", model)
+            zero = [E.ne(den, 0) for den in terms.divisors([*query.facts, query.goal, *relevant])]
+            if zero:
+                outcome = backend.check([*relevant, *map(prepared.apply, zero)])
+                if outcome.kind == "unsat" and not terms.guarded_divisor(
+                    [*query.facts, query.goal]
+                ):
+                    return Answer("proved", "z3")
+                if outcome.env is not None:
+                    model = self._completed(query, prepared, {**rest, **outcome.env})
+                    if model is not None:
+                        return Answer("refuted", "z3", model)
+        env = search(relevant)
+        if env is not None:
+            model = self._completed(query, prepared, {**rest, **env})
+            if model is not None:
+                return Answer("refuted", "search", model)
+        if outcome.kind == "budget":
+            return Answer("out-of-budget", "z3", reason=outcome.reason)
+        return Answer("unknown", "z3", reason=outcome.reason or "no model could be confirmed")
+
+    def _completed(
+        self, query: Query, prepared: Prepared, env: Mapping[str, int | bool]
+    ) -> Model | None:
+        """A model of all facts that refutes the goal, checked; None if ``env`` gives none."""
+        full: dict[str, int | bool] = dict(env)
+        every = [*query.facts, query.goal]
+        for sym in terms.symbols([*prepared.facts, *every]):
+            if sym not in prepared.removed:
+                full.setdefault(sym.name, _default(sym))
+        for value in prepared.removed.values():
+            for sym in value.free():
+                full.setdefault(sym.name, _default(sym))
+        for term in every:
+            for name in terms.flags(term):
+                full.setdefault(name, False)
+        try:
+            model = prepared.complete(full)
+            if not terms.holds(query.facts, model) or E.evaluate(query.goal, model):
+                return None
+        except E.EvaluationError:
+            return None
+        named = terms.symbols(every)
+        if not terms.within_bounds(named, model):
+            return None
+        wanted = {sym.name for sym in named}
+        wanted.update(name for term in every for name in terms.flags(term))
+        return {name: model[name] for name in sorted(wanted)}
+
+    def _rest(self, facts: tuple[Bool, ...]) -> Answer:
+        """Values for facts that have nothing to do with the goal."""
+        key = (facts, FALSE, False)
+        found = self._memo.get(key)
+        if found is None:
+            env: Mapping[str, int | bool] | None = search(facts)
+            kind = "refuted"
+            if env is None:
+                outcome = self._z3().check(facts)
+                env = outcome.env
+                kind = {"sat": "refuted", "unsat": "proved"}.get(outcome.kind, "unknown")
+            found = self._memo[key] = Answer(kind, "z3", env)
+        return found
+
+    # -- what may be called refuted ----------------------------------------------------
+
+    def _admissible(self, query: Query, answer: Answer) -> Answer:
+        if not answer.refuted or answer.model is None:
+            return answer
+        if not query.exact:
+            reason = query.reason or "the predicate is stronger than what the hardware demands"
+            return Answer("unknown", answer.tier, reason=reason)
+        if query.goal is FALSE:
+            related: Sequence[Bool] = query.facts
+        else:
+            related = terms.connected(query.facts, query.goal)
+        over = [s for s in terms.symbols([*related, query.goal]) if s.origin == "havoc"]
+        if not over or self._for_every_value(related, query.goal, over, answer.model):
+            return answer
+        names = ", ".join(sym.name for sym in over)
+        return Answer(
+            "unknown", answer.tier, reason=f"it depends on values that are not known: {names}"
+        )
+
+    def _for_every_value(
+        self, facts: Sequence[Bool], goal: Bool, over: Sequence[Sym], model: Model
+    ) -> bool:
+        """Whether, all else as in the model, every over-approximated value breaks the goal."""
+        free = {sym.id for sym in over}
+        fixed = {
+            sym: E.const(int(model[sym.name]))
+            for sym in terms.symbols([*facts, goal])
+            if sym.id not in free
+        }
+        flags = {
+            name: E.truth(bool(model[name])) for t in [*facts, goal] for name in terms.flags(t)
+        }
+        step = E.Substitution(fixed, flags)
+        broken = E.and_(*(step.bool(fact) for fact in facts), E.not_(step.bool(goal)))
+        if broken is TRUE:
+            return True
+        return self._z3().check([E.not_(broken)]).kind == "unsat"
+
+
+def _default(sym: Sym) -> int:
+    """The value of a symbol that nothing constrains."""
+    if sym.lo is not None:
+        return max(sym.lo, 1) if sym.hi is None or sym.hi >= 1 else sym.lo
+    return 1 if sym.hi is None else min(1, sym.hi)
+
+
+def cross_check(query: Query, rlimit: int = 4_000_000) -> str | None:
+    """A description of how the cheap tiers contradict Z3 on a query, or None if they don't."""
+    from verifier.solver.z3backend import Backend
+
+    ready = FactCache().get(query.facts)
+    goal = ready.prepared.apply(query.goal)
+    cheap = ready.prepared.contradictory or goal is TRUE or implied(ready, query.goal)
+    outcome = Backend(rlimit).check([*query.facts, E.not_(query.goal)])
+    if outcome.kind == "sat" and cheap:
+        assert outcome.env is not None
+        env = {**{s.name: _default(s) for s in terms.symbols(query.facts)}, **outcome.env}
+        try:
+            if terms.holds(query.facts, env) and not E.evaluate(query.goal, env):
+                return f"proved cheaply, but refuted by {dict(sorted(env.items()))}"
+        except E.EvaluationError:
+            return None
+    return None
+
+
+__all__ = ["Answer", "Query", "Solver", "Statistics", "cross_check"]

@@ -1,0 +1,114 @@
+"""Walks over terms that several tiers need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+
+
+def flags(term: Bool | Expr) -> dict[str, Bool]:
+    """The truth-valued variables of a term, also those inside conditional values, by name."""
+    out: dict[str, Bool] = {}
+    for item in walk(term):
+        if isinstance(item, Bool) and item.kind == "var":
+            out[item.name] = item
+    return out
+
+
+def walk(term: Bool | Expr) -> Iterator[Bool | Expr | E.Atom]:
+    """Every subterm once, parents first."""
+    seen: dict[int, None] = {}
+    stack: list[Bool | Expr | E.Atom] = [term]
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen[id(item)] = None
+        yield item
+        children: list[Bool | Expr | E.Atom] = []
+        if isinstance(item, Expr):
+            children.extend(item.atoms())
+        elif isinstance(item, Bool):
+            if item.expr is not None:
+                children.append(item.expr)
+            children.extend(item.args)
+        else:
+            children.extend(item.children())
+        stack.extend(reversed(children))
+
+
+def divisors(terms: Sequence[Bool]) -> list[Expr]:
+    """The divisors in ``terms`` that may be zero for all their static bounds say."""
+    out: dict[int, Expr] = {}
+    for term in terms:
+        for item in walk(term):
+            if isinstance(item, E.Div) and _may_be_zero(item.den):
+                out.setdefault(id(item.den), item.den)
+    return list(out.values())
+
+
+def _may_be_zero(den: Expr) -> bool:
+    lo, hi = E.bounds(den)
+    return (lo is None or lo <= 0) and (hi is None or hi >= 0)
+
+
+def guarded_divisor(terms: Sequence[Bool]) -> bool:
+    """Whether a possibly zero divisor is evaluated in some cases only (a conditional, ``or``)."""
+    for term in terms:
+        for item in walk(term):
+            parts: Sequence[Bool | Expr] = ()
+            if isinstance(item, E.Ite):
+                parts = (item.then, item.other)
+            elif isinstance(item, Bool) and item.kind in ("or", "and"):
+                parts = item.args
+            for part in parts:
+                for inner in walk(part):
+                    if isinstance(inner, E.Div) and _may_be_zero(inner.den):
+                        return True
+    return False
+
+
+def symbols(terms: Sequence[Bool]) -> list[Sym]:
+    """The symbols of ``terms`` in the order of their creation."""
+    found = {sym.id: sym for term in terms for sym in term.free()}
+    return [found[key] for key in sorted(found)]
+
+
+def connected(facts: Sequence[Bool], goal: Bool) -> list[Bool]:
+    """The facts that share symbols or flags with ``goal``, directly or through other facts."""
+    keys = [_keys(fact) for fact in facts]
+    reached = set(_keys(goal))
+    taken = [False] * len(facts)
+    grown = True
+    while grown:
+        grown = False
+        for position, key in enumerate(keys):
+            if not taken[position] and (not key or not reached.isdisjoint(key)):
+                taken[position] = True
+                reached |= key
+                grown = True
+    return [fact for fact, used in zip(facts, taken, strict=True) if used]
+
+
+def _keys(term: Bool) -> frozenset[str]:
+    names = {sym.name for sym in term.free()}
+    names.update(f"flag~{name}" for name in flags(term))
+    return frozenset(names)
+
+
+def holds(terms: Sequence[Bool], env: Mapping[str, int | bool]) -> bool:
+    """Whether all terms are true.
+
+    Raises:
+        EvaluationError: a term cannot be evaluated.
+    """
+    return all(bool(E.evaluate(term, env)) for term in terms)
+
+
+def within_bounds(syms: Sequence[Sym], env: Mapping[str, int | bool]) -> bool:
+    return all(
+        (sym.lo is None or env[sym.name] >= sym.lo) and (sym.hi is None or env[sym.name] <= sym.hi)
+        for sym in syms
+    )
