@@ -7,6 +7,7 @@ followed makes the result inexact (``View.exact``), with its reason.
 
 from __future__ import annotations
 
+from verifier.symbolic.views.access import ap
 from verifier.symbolic.views.advanced import (
     arange,
     grid_part,
@@ -25,20 +26,52 @@ from verifier.symbolic.views.common import (
     whole,
     with_mask,
 )
+from verifier.symbolic.views.linear import linear_start, linear_view
+from verifier.symbolic.views.methods import (
+    broadcast,
+    broadcast_to,
+    expand_dim,
+    flatten_dims,
+    permute,
+    rearrange,
+    reshape_dim,
+    select,
+    slice_dim,
+    squeeze_dim,
+    vector_select,
+    view_dtype,
+)
+from verifier.symbolic.views.reshaping import reshape
 
 __all__ = [
+    "ap",
     "arange",
+    "broadcast",
+    "broadcast_to",
+    "expand_dim",
+    "flatten_dims",
     "grid_part",
     "index_binop",
     "index_subscript",
     "inexact",
     "is_whole",
+    "linear_start",
+    "linear_view",
     "mask_binop",
     "mgrid",
     "partition_position",
+    "permute",
+    "rearrange",
+    "reshape",
+    "reshape_dim",
+    "select",
+    "slice_dim",
+    "squeeze_dim",
     "subscript",
     "substitute_view",
     "use",
+    "vector_select",
+    "view_dtype",
     "whole",
     "with_mask",
 ]

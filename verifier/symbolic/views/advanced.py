@@ -101,9 +101,7 @@ def index_subscript(
         source += 1
         if isinstance(item, SliceValue):
             if axis is not None and (item.start is not None or item.stop is not None):
-                start = machine.as_int(item.start, span) if item.start is not None else None
-                stop = machine.as_int(item.stop, span) if item.stop is not None else None
-                first, last = start or E.const(0), stop or axis.size
+                first, last = _ends(machine, item, axis.size, span)
                 narrowed = machine.axis(last - first)
                 replacement[axis.symbol] = first + narrowed.index
                 axis = narrowed
@@ -111,9 +109,17 @@ def index_subscript(
                 kept.append((position, axis))
             position += 1
             continue
+        fixed = machine.as_int(item, span)
         if axis is not None:
-            replacement[axis.symbol] = machine.as_int(item, span) or E.const(0)
+            replacement[axis.symbol] = E.const(0) if fixed is None else fixed
     return IndexTensor(Substitution(replacement).expr(tensor.expr), position, tuple(kept))
+
+
+def _ends(machine: Machine, item: SliceValue, size: Expr, span: Span) -> tuple[Expr, Expr]:
+    """Start and stop of a slice whose ends are integers; the whole extent where one is missing."""
+    start = machine.as_int(item.start, span) if item.start is not None else None
+    stop = machine.as_int(item.stop, span) if item.stop is not None else None
+    return E.const(0) if start is None else start, size if stop is None else stop
 
 
 # ------------------------------------------------------------------------------- arithmetic
@@ -290,9 +296,8 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
         item = present[dim] if dim < len(present) else None
         start, size = E.const(0), axis.size
         if isinstance(item, SliceValue):
-            first = machine.as_int(item.start, span) if item.start is not None else None
-            last = machine.as_int(item.stop, span) if item.stop is not None else None
-            start, size = first or start, (last or size) - (first or start)
+            start, stop = _ends(machine, item, size, span)
+            size = stop - start
         elif isinstance(item, DynamicSlice):
             size = item.size
         if axis.symbol.id in own or size is not axis.size or not start.is_const or start.const:
