@@ -24,6 +24,9 @@ _OPEN_STRING = "unterminated triple-quoted"
 _OPEN_BRACKET = "never closed"
 _MAX_STRING_JUMPS = 8
 _MAX_STATEMENT_JUMPS = 64
+# Recovery is for files that a person broke. It stops when a file is broken all over.
+_MAX_PIECES = 20_000
+_MAX_BROKEN_PIECES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def outline(source: SourceText) -> Outline:
         pieces = [_Piece(1, len(lines), tuple(parse_text(source.path, source.text)), None)]
         error = None
     except SourceError as whole:
-        pieces = list(_recover(source.path, lines))
+        pieces = list(_recover(source.path, lines, whole))
         local = [p.error for p in pieces if p.error is not None]
         error = min(local, key=lambda e: (e.line, e.column), default=whole)
     collector = _Collector()
@@ -146,7 +149,7 @@ def outline(source: SourceText) -> Outline:
         chunks=tuple(collector.chunks),
         errors=() if error is None else (error,),
         broken=tuple(broken),
-        exports=collector.exports,
+        exports=collector.exports if collector.exports_known else None,
         syntax=tuple(s for piece in pieces for s in piece.statements),
     )
 
@@ -167,7 +170,7 @@ def parse_text(path: Path | str, text: str, first_line: int = 1) -> list[ast.stm
             warnings.simplefilter("ignore")
             module = ast.parse(text)
     except SyntaxError as error:
-        last = text.count("\n") + 1
+        last = text.rstrip().count("\n") + 1  # the parser may point past the end
         line = min(max(error.lineno or 1, 1), last)
         column = max((error.offset or 1) - 1, 0)
         raise SourceError(path, first_line - 1 + line, column, error.msg) from None
@@ -220,6 +223,7 @@ class _Collector:
         self.stars: list[StarImport] = []
         self.chunks: list[Chunk] = []
         self.exports: tuple[str, ...] | None = None
+        self.exports_known = True
 
     def add(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
@@ -336,6 +340,8 @@ class _Collector:
         elif isinstance(node, ast.AugAssign):
             for name in target_names(node.target):
                 self._bind(name, "assign", node, rank, partial=True)
+                if name == "__all__":
+                    self.exports_known = False
         else:
             for name in _other_names(node):
                 self._bind(name, "other", node, rank)
@@ -393,20 +399,24 @@ def _is_main_guard(node: ast.stmt) -> bool:
 # --------------------------------------------------------------------------- recovery
 
 
-def _recover(path: Path, lines: list[str]) -> Iterator[_Piece]:
+def _recover(path: Path, lines: list[str], whole: SourceError) -> Iterator[_Piece]:
     """Cut broken text at statements that start in column 0 and parse the pieces one by one.
 
     A piece that ends inside a triple-quoted string or an open bracket is extended to where the
     string or the statement may end; what still does not parse is a broken piece that ends where
-    the next definition starts.
+    the next statement starts. ``whole`` is the error of the file; it stands for the rest when too
+    much is broken.
     """
     starts = [i for i, line in enumerate(lines) if _BOUNDARY.match(line)]
     opens_definition = [_DEFINITION.match(lines[i]) is not None for i in starts]
     starts.append(len(lines))
     if starts[0] > 0:  # blank lines, comments, or stray indented text
         yield _attempt(path, lines, 0, starts[0])
-    index = 0
+    index = pieces = broken = 0
     while index < len(starts) - 1:
+        if pieces > _MAX_PIECES or broken > _MAX_BROKEN_PIECES:
+            yield _Piece(starts[index] + 1, len(lines), (), whole)
+            return
         stop = index + 1
         if lines[starts[index]].startswith("@"):
             while stop < len(opens_definition) and not opens_definition[stop]:
@@ -414,6 +424,8 @@ def _recover(path: Path, lines: list[str]) -> Iterator[_Piece]:
             stop = min(stop + 1, len(starts) - 1)
         piece, stop = _extend(path, lines, starts, opens_definition, index, stop)
         yield piece
+        pieces += 1
+        broken += piece.error is not None
         index = stop
 
 

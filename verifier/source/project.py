@@ -228,11 +228,12 @@ class Project:
 
     def __init__(self, roots: Iterable[Path]) -> None:
         """``roots``: the files and folders that the user named."""
-        found: list[str] = []
+        # Absolute folder -> the folder as the user wrote it, so that paths in reports look alike
+        # whether a file was named or reached through an import.
+        self._roots: dict[str, Path] = {}
         for root in roots:
-            absolute = os.path.abspath(root)
-            found.append(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))
-        self._roots = tuple(dict.fromkeys(found))
+            folder = root if root.is_dir() else root.parent
+            self._roots.setdefault(os.path.abspath(folder), folder)
         self._modules: dict[str, Module | SourceError] = {}
         self._search: dict[str, tuple[str, ...]] = {}
         self._locations: dict[tuple[str, str], _Location | None] = {}
@@ -372,9 +373,15 @@ class Project:
         if file is None:
             return None
         try:
-            return self.module(Path(file))
+            return self.module(self._displayed(file))
         except SourceError:
             return None  # listed in `errors`; to the importer the module is opaque
+
+    def _displayed(self, file: str) -> Path:
+        for absolute, given in self._roots.items():
+            if file.startswith(os.path.join(absolute, "")):
+                return given / file[len(os.path.join(absolute, "")) :]
+        return Path(file)
 
     def _locate(self, module: Module, dotted: str, level: int) -> _Location | None:
         folder = os.path.dirname(os.path.abspath(module.path))

@@ -93,7 +93,7 @@ def decode(path: Path, raw: bytes) -> SourceText:
         message = f"file is not valid {encoding.upper()}: {error.reason}"
         raise SourceError(path, line, 0, message) from error
     except (LookupError, ValueError, OSError) as error:  # codecs that do not decode to text
-        raise SourceError(path, 1, 0, f"cannot decode file as {encoding}: {error}") from error
+        raise SourceError(path, 1, 0, f"cannot decode file as {encoding}") from error
     return SourceText(path, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
 

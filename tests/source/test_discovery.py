@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from verifier.source import ir
+from verifier.source.discovery import (
+    KernelEntry,
+    contract_comments,
+    discover,
+    kernel_definition,
+    kernels,
+)
+from verifier.source.project import Module
+
+from .conftest import Plant
+
+
+def entries(plant: Plant, tmp_path: Path, text: str) -> list[KernelEntry]:
+    project = plant({"m.py": text})
+    return kernels(project, project.module(tmp_path / "m.py"))
+
+
+@pytest.mark.parametrize(
+    ("head", "decorator", "dialect", "wrapper"),
+    [
+        ("import nki", "nki.jit", "nki", "nki.jit"),
+        ("import nki as nki", "nki.jit()", "nki", "nki.jit"),
+        ("import neuronxcc.nki as foo", "foo.jit", "nki", "neuronxcc.nki.jit"),
+        ("import neuronxcc.nki", "neuronxcc.nki.baremetal()", "nki", "neuronxcc.nki.baremetal"),
+        ("from neuronxcc import nki", "nki.benchmark(warmup=2)", "nki", "neuronxcc.nki.benchmark"),
+        ("from nki import jit as j", "j", "nki", "nki.jit"),
+        ("from neuronxcc.nki import profile", "profile(nth=3)", "nki", "neuronxcc.nki.profile"),
+        ("from torch_neuronx import nki_jit", "nki_jit", "nki", "torch_neuronx.nki_jit"),
+        (
+            "from torch_neuronx.xla_impl.ops import nki_jit",
+            "nki_jit()",
+            "nki",
+            "torch_neuronx.xla_impl.ops.nki_jit",
+        ),
+        ("import nki", "nki.trace", "nki", "nki.trace"),
+        ("import nki", "nki.simulate", "nki", "nki.simulate"),
+        ("import ppl", "ppl.jit", "ppl", "ppl.jit"),
+        ("import ppl as p", "p.jit(tiling=cb)", "ppl", "ppl.jit"),
+        ("import okk", "okk.kernel", "okk", "okk.kernel"),
+        ("from nki import *", "jit", "nki", "nki.jit"),
+        ("import nki\nlaunch = nki.jit", "launch", "nki", "nki.jit"),
+        ("import nki\nlaunch = nki.jit(mode='t')", "launch", "nki", "nki.jit"),
+        (
+            "try:\n    import nki\nexcept ImportError:\n    nki = None",
+            "nki.jit",
+            "nki",
+            "nki.jit",
+        ),
+    ],
+)
+def test_decorators(
+    plant: Plant, tmp_path: Path, head: str, decorator: str, dialect: str, wrapper: str
+) -> None:
+    text = f"{head}\n@{decorator}\n@other.thing(1)\ndef kern(a, b):\n    return a\n"
+    (entry,) = entries(plant, tmp_path, text)
+    assert (entry.name, entry.dialect, entry.how) == ("kern", dialect, "decorator")
+    assert entry.wrapper == wrapper
+    assert entry.line == head.count("\n") + 4
+    span = entry.name_span
+    assert (span.line, span.column, span.end_column) == (entry.line, 4, 8)
+    assert not entry.nested
+
+
+@pytest.mark.parametrize(
+    ("head", "decorator"),
+    [
+        ("import jax", "jax.jit"),
+        ("from numba import jit", "jit"),
+        ("import torch_neuronx", "torch_neuronx.trace"),
+        ("import nki", "nki.compiler.skip_pass"),
+        ("import nki", "nki.jit(f)"),
+        ("", "jit"),
+        ("import nki\nnki = 3\nimport jax as nki", "nki.jit"),
+    ],
+)
+def test_other_decorators(plant: Plant, tmp_path: Path, head: str, decorator: str) -> None:
+    text = f"{head}\n@{decorator}\ndef kern(a):\n    return a\n"
+    assert entries(plant, tmp_path, text) == []
+
+
+def test_literal_keywords(plant: Plant, tmp_path: Path) -> None:
+    text = """\
+    import nki
+    @nki.compiler.skip_middle_end_transformations
+    @nki.jit(platform_target="trn3", mode=pick(), levels=(1, -2), **more)
+    def kern(a): return a
+    """
+    (entry,) = entries(plant, tmp_path, text)
+    assert entry.keywords == {"platform_target": "trn3", "levels": (1, -2)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "nki.jit(plain)",
+        "nki.baremetal()(plain)",
+        "nki.benchmark(warmup=5)(plain)",
+        "nki.jit(plain)(x, y)",
+        "nki.jit(plain)[4](x)",
+        "nki.simulate_kernel(plain, x)",
+    ],
+)
+@pytest.mark.parametrize("place", ["{}", "def host(x):\n    out = {}\n", "class H:\n    k = {}\n"])
+def test_wrapped(plant: Plant, tmp_path: Path, call: str, place: str) -> None:
+    text = "import nki\ndef plain(a):\n    return a\n" + place.format(call) + "\n"
+    (entry,) = entries(plant, tmp_path, text)
+    assert (entry.name, entry.how, entry.line) == ("plain", "wrapped", 2)
+
+
+def test_decorated_and_wrapped_is_listed_once(plant: Plant, tmp_path: Path) -> None:
+    text = """\
+    import nki
+    run = nki.baremetal()(twice)
+    @nki.jit
+    def twice(a): return a
+    nki.benchmark(warmup=1)(twice)
+    """
+    assert [(e.name, e.how) for e in entries(plant, tmp_path, text)] == [("twice", "decorator")]
+
+
+def test_unknown_functions_are_not_wrapped(plant: Plant, tmp_path: Path) -> None:
+    text = """\
+    import nki
+    from torch import thing
+    def host(fn):
+        nki.jit(fn)
+        nki.jit(thing)
+        nki.jit(missing)
+        for inner in []:
+            nki.jit(inner)
+        nki.jit(lambda a: a)
+    """
+    assert entries(plant, tmp_path, text) == []
+
+
+def test_wrapped_imports_belong_to_their_module(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "kerns.py": "def scale(a):\n    return a\n\ndef shift(a):\n    return a\n",
+            "one.py": "import nki\nfrom kerns import scale\nrun = nki.jit(scale)\n",
+            "two.py": "import nki, kerns\nnki.jit(kerns.scale); nki.jit(kerns.shift)\n",
+        }
+    )
+    modules = [project.module(tmp_path / name) for name in ("one.py", "two.py", "kerns.py")]
+    found = discover(project, modules)
+    assert [(e.path.name, e.name, e.how) for e in found] == [
+        ("kerns.py", "scale", "wrapped"),
+        ("kerns.py", "shift", "wrapped"),
+    ]
+    definition = kernel_definition(project, found[1])
+    assert isinstance(definition, ir.FunctionDef)
+    assert definition.name == "shift"
+
+
+def test_decorator_through_a_module_on_disk(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "compat.py": "try:\n    from nki import jit\nexcept ImportError:\n    jit = None\n",
+            "names.py": "from compat import jit as device\nimport neuronxcc.nki as n\n",
+            "m.py": "import names\nfrom compat import jit\n"
+            "@jit\ndef a(x): pass\n@names.device\ndef b(x): pass\n"
+            "@names.n.baremetal()\ndef c(x): pass\n",
+        }
+    )
+    found = kernels(project, project.module(tmp_path / "m.py"))
+    assert [(e.name, e.wrapper) for e in found] == [
+        ("a", "nki.jit"),
+        ("b", "nki.jit"),
+        ("c", "neuronxcc.nki.baremetal"),
+    ]
+
+
+NESTED = """\
+import nki
+
+def outer(n):
+    from torch_neuronx import nki_jit
+    @nki.jit
+    def inner(a):
+        return a
+    def plain(a):
+        return a
+    return nki_jit(plain)
+
+class Tests:
+    @nki.jit
+    def method(self, a): return a
+    def test(self):
+        from torch_neuronx import nki_jit as device
+        @device
+        async  def \\
+            late(a): return a
+
+@nki_jit
+def not_in_scope(a): return a
+"""
+
+
+def test_nested_and_scoped(plant: Plant, tmp_path: Path) -> None:
+    project = plant({"m.py": NESTED})
+    found = kernels(project, project.module(tmp_path / "m.py"))
+    assert [(e.name, e.how, e.nested) for e in found] == [
+        ("outer.inner", "decorator", True),
+        ("outer.plain", "wrapped", True),
+        ("Tests.method", "decorator", True),
+        ("Tests.test.late", "decorator", True),
+    ]
+    lines = NESTED.split("\n")
+    for entry in found:
+        span = entry.name_span
+        name = entry.name.rpartition(".")[2]
+        assert lines[span.line - 1][span.column : span.end_column] == name
+        definition = kernel_definition(project, entry)
+        assert definition is not None
+        assert (definition.name, definition.name_span) == (name, span)
+
+
+def test_broken_kernels_are_listed_with_their_error(plant: Plant, tmp_path: Path) -> None:
+    text = """\
+    import nki
+    @nki.jit(mode="x")
+    def broken(a):
+        return (a
+    @nki.jit
+    def sound(a):
+        return a
+    """
+    broken, sound = entries(plant, tmp_path, text)
+    assert broken.error is not None
+    assert (broken.name, broken.line, broken.error.line) == ("broken", 3, 4)
+    assert broken.keywords == {"mode": "x"}
+    assert sound.error is None
+
+
+def test_contract_comments(open_module: Callable[[str], Module]) -> None:
+    module = open_module(
+        """\
+        # tilelint: contract (far: bf16[K])
+
+        # about the kernel
+        # tilelint: contract (a: bf16[K, M], b: bf16[K, N]) where K % 32 == 0
+        # (continued)
+        #tilelint:contract [2, 2](a: fp32[64, 96])
+        @nki.jit(
+            mode="x",  # tilelint: contract not alone on its line
+        )
+        # tilelint: contract (between: bf16[4])
+        def kern(a, b):
+            # tilelint: contract (inside: bf16[4])
+            return a
+        class C:
+            # tilelint: contract (x: fp32[3])
+            def m(self, x): pass
+        def plain(a): pass
+        """
+    )
+    assert contract_comments(module) == {
+        "kern": [
+            (4, "(a: bf16[K, M], b: bf16[K, N]) where K % 32 == 0"),
+            (6, "[2, 2](a: fp32[64, 96])"),
+            (10, "(between: bf16[4])"),
+        ],
+        "C.m": [(15, "(x: fp32[3])")],
+    }

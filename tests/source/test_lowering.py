@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+import verifier
+from verifier.source import ir
+from verifier.source.lowering import lower
+from verifier.source.positions import Positions
+from verifier.source.text import SourceError
+
+SAMPLE = textwrap.dedent(
+    '''\
+    import a.b as c, d
+    from ..e import (f as g,
+                     h,)
+    from . import *
+    X = Y, *Z = 1_000, 0x1F, -1.5e3, 2j, b"z\\x00", r"\\d", ...
+
+
+    @c.jit
+    @c.opts(mode = "é", **extra)
+    async def kernel(p, /, q: int = (3), *rest, k=None, **more) -> int:
+        """Doc
+        string."""
+        "dropped"
+        [n, m] = p.shape[0], p . shape [ -1 ]
+        t = ((n + m) * 2) ** -1 @ q // 3 % 4 << 1 >> 2 & 3 | 4 ^ ~5
+        assert n <= m < 4 and not (a or b or c) and x is not None, f"n={n!r:>{m}} {{é}}"
+        v = p[1:n, ..., None, :, ::2, (a, b), *rest][0,][k:=1]
+        for i, (j, *_) in zip(range(n), q, *rest, key=lambda z, *w: z[0]):
+            if i > 1: continue
+            elif not j: break
+            else:
+                v[i] += g(i)(*rest, a=1, **more).attr
+        else:
+            pass
+        while (y := n) is not m not in q: del v[0], (w)
+        with open(t) as fh, (lock): raise ValueError("x") from None
+        try: return [e for e in q if e if not e for f in e], {e: f for e, f in q}
+        except (A, B) as err :
+            global G; nonlocal_ = {*a, 1}; d = {**b, "k": 1, }
+        except C :
+            await later()
+        else: x: int
+        finally: w: "T" = (yield)
+        return a if b else (c)  # tail é
+    class K(Base, metaclass = M): f1: int = 1; f2 = "a" 'b' f"{c}"
+    '''
+)
+
+
+def nodes(value: object) -> Iterator[ir.Node]:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, ir.Node):
+            yield item
+            stack.extend(getattr(item, name) for name in item.__dataclass_fields__)
+
+
+def lowered(text: str) -> tuple[ir.Stmt, ...]:
+    return lower("k.py", textwrap.dedent(text), 1)
+
+
+def expression(text: str) -> ir.Expr:
+    (statement,) = lowered(f"_ = {text}\n")
+    assert isinstance(statement, ir.Assign)
+    return statement.value
+
+
+def text_of(text: str, span: ir.Span) -> str:
+    lines = text.split("\n")[span.line - 1 : span.end_line]
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return "\n".join(lines)
+
+
+# --------------------------------------------------------------------------- positions
+
+
+def assert_agrees_with_position_provider(text: str) -> None:
+    module = cst.parse_module(text)
+    if module.code != text:
+        return  # LibCST forgot some white space: its own positions are off
+    ours = Positions(module, text)
+    theirs = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    for node, expected in theirs.items():
+        if isinstance(node, cst.Module):
+            continue
+        span = (expected.start.line, expected.start.column, expected.end.line, expected.end.column)
+        assert ours.range(node, node) == span, type(node).__name__
+
+
+def own_sources() -> list[Path]:
+    (folder,) = verifier.__path__
+    return sorted((Path(folder) / "source").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", own_sources(), ids=lambda path: path.name)
+def test_positions_agree_with_libcst_on_real_files(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert_agrees_with_position_provider(text if text.endswith("\n") else text + "\n")
+
+
+def test_positions_agree_with_libcst_on_odd_syntax() -> None:
+    assert_agrees_with_position_provider(SAMPLE.replace(" :\n", ":\n"))
+
+
+NAMES = st.sampled_from(["a", "bb", "é", "x1"])
+SPACES = st.sampled_from(["", " ", "  ", "\t"])
+
+
+@st.composite
+def expressions(draw: st.DrawFn, depth: int = 3) -> str:
+    if depth == 0:
+        return draw(NAMES | st.sampled_from(["1", "'é'", "2.5", "..."]))
+    inner = expressions(depth=depth - 1)
+    one, two, space = draw(inner), draw(inner), draw(SPACES)
+    forms = [
+        f"({space}{one}{space})",
+        f"{one} {space}+{space}{two}",
+        f"({one}{space},{space}{two}{space},)",
+        f"[{one},\n{space}{two}]",
+        f"({one}){space}[{space}{two}:{space}{one}, ...]",
+        f"f{space}({one},{space}k{space}={space}{two}, *{one}, **{two})",
+        f"({one}).b{space}.c",
+        f"({one} and {two}{space} and not {one})",
+        f"(({one}){space}if {two} else{space} {one})",
+        f"({one} <{space}{two}{space} is not {one})",
+        f"(lambda q{space}={space}{one}:{space}{two})",
+        f"[{one} for q in {two}{space} if {one}]",
+        f"{{{one}{space}:{space}{two}, **{one}}}",
+    ]
+    return draw(st.sampled_from(forms))
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions(), SPACES)
+def test_spans_are_exact(text: str, space: str) -> None:
+    source = f"def f():\n    # é\n\n    r{space}={space}{text}{space}\n    return{space} ({text})\n"
+    assert_agrees_with_position_provider(source)
+    lines = source.split("\n")
+
+    def column(line: int, offset: int) -> int:
+        return len(lines[line - 1].encode()[:offset].decode())
+
+    expected = {
+        (
+            type(n).__name__,
+            n.lineno,
+            column(n.lineno, n.col_offset),
+            n.end_lineno,
+            column(n.end_lineno or 0, n.end_col_offset or 0),
+        )
+        for n in ast.walk(ast.parse(source))
+        if isinstance(n, (ast.Name, ast.BinOp, ast.Call, ast.Subscript, ast.Attribute))
+    }
+    found = {
+        (type(n).__name__, s.line, s.column, s.end_line, s.end_column)
+        for n in nodes(lower("k.py", source, 1))
+        if isinstance(n, (ir.Name, ir.BinOp, ir.Call, ir.Subscript, ir.Attribute))
+        for s in [n.span]
+    }
+    assert found == expected
+
+
+def test_white_space_that_libcst_forgets_does_not_shift_spans() -> None:
+    text = "try:\n    a\nexcept (E, F)   : b = 1; c = 2\nexcept G\t: d = 3\n"
+    assert cst.parse_module(text).code != text
+    found = {text_of(text, n.span) for n in nodes(lowered(text)) if isinstance(n, ir.Assign)}
+    assert found == {"b = 1", "c = 2", "d = 3"}
+
+
+def test_comment_that_ends_in_a_backslash() -> None:
+    (statement,) = lowered("x = 0x1c  # ^\\\n")
+    assert statement.span == ir.Span("k.py", 1, 0, 1, 8)
+
+
+def test_lines_are_those_of_the_file() -> None:
+    (statement,) = lower("k.py", "@d\ndef f(x):\n    return x\n", 41)
+    assert isinstance(statement, ir.FunctionDef)
+    assert statement.span == ir.Span("k.py", 41, 0, 43, 12)
+    assert statement.name_span == ir.Span("k.py", 42, 4, 42, 5)
+
+
+# --------------------------------------------------------------------------- meaning
+
+
+def test_every_construct_lowers_with_its_text() -> None:
+    statements = lower("k.py", SAMPLE, 1)
+    kinds = {type(n).__name__ for n in nodes(statements)}
+    every = {
+        name
+        for name, value in vars(ir).items()
+        if isinstance(value, type) and issubclass(value, ir.Node)
+    }
+    missing = every - kinds - {"Node", "Expr", "Stmt", "UnsupportedStmt"}
+    assert missing == set()
+    for node in nodes(statements):
+        if isinstance(node, ir.Name):
+            assert text_of(SAMPLE, node.span) == node.id
+        if isinstance(node, (ir.Keyword, ir.Param)) and node.name is not None:
+            assert text_of(SAMPLE, node.span).startswith(node.name)
+        if isinstance(node, ir.Handler):
+            assert text_of(SAMPLE, node.span).startswith("except")
+
+
+def test_function() -> None:
+    (kernel,) = [s for s in lower("k.py", SAMPLE, 1) if isinstance(s, ir.FunctionDef)]
+    assert kernel.is_async
+    assert kernel.docstring == "Doc\n    string."
+    assert [(p.name, p.kind) for p in kernel.params] == [
+        ("p", "positional"),
+        ("q", "positional"),
+        ("rest", "*"),
+        ("k", "keyword"),
+        ("more", "**"),
+    ]
+    assert not any(isinstance(s, ir.ExprStmt) for s in kernel.body)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0b101", 5),
+        ("0o17", 15),
+        ("1_0", 10),
+        ("00", 0),
+        ("1e3", 1000.0),
+        ("3J", 3j),
+        ("'a\\n' \"b\" '''c'''", "a\nbc"),
+        ("b'a' b'\\x01'", b"a\x01"),
+        ("''", ""),
+        ('""""""', ""),
+        ("r'\\n'", "\\n"),
+        ("u'x'", "x"),
+        ("'\\d'", "\\d"),
+        ("None", None),
+        ("True", True),
+        ("...", ...),
+        ("'a\\\nb'", "ab"),
+    ],
+)
+def test_constants(text: str, value: object) -> None:
+    constant = expression(text)
+    assert isinstance(constant, ir.Const)
+    assert constant.value == value
+    assert type(constant.value) is type(value)
+
+
+def test_f_strings_keep_text_and_expressions() -> None:
+    joined = expression("'a' f'b{x!r:>{w}}{{c}}\\t' rf'\\d{y}'")
+    assert isinstance(joined, ir.JoinedStr)
+    parts = [p.id if isinstance(p, ir.Name) else p for p in joined.parts]
+    assert parts == ["a", "b", "x", "{c}\t", "\\d", "y"]
+
+
+def test_subscripts() -> None:
+    for text, shape in [
+        ("x[1]", "Const"),
+        ("x[1,]", "TupleExpr"),
+        ("x[1, 2]", "TupleExpr"),
+        ("x[(1, 2)]", "TupleExpr"),
+        ("x[a:b]", "SliceExpr"),
+        ("x[:, a]", "TupleExpr"),
+        ("x[*a]", "TupleExpr"),
+    ]:
+        subscript = expression(text)
+        assert isinstance(subscript, ir.Subscript)
+        assert type(subscript.index).__name__ == shape, text
+
+
+def test_flat_boolean_chains_and_deep_sums() -> None:
+    flat = expression("a and b and (c and d) and e")
+    assert isinstance(flat, ir.BoolOp)
+    assert len(flat.values) == 4
+    total = expression(" + ".join(["a"] * 300))
+    assert isinstance(total, ir.BinOp)
+
+
+def test_unsupported_constructs_are_named() -> None:
+    (statement,) = lowered("match x:\n    case 1: pass\n")
+    assert isinstance(statement, ir.UnsupportedStmt)
+    assert statement.kind == "match"
+    (function,) = lowered("async def f(): x = await g()\n")
+    assert [n.kind for n in nodes(function) if isinstance(n, ir.UnsupportedExpr)] == ["await"]
+
+
+def test_same_text_is_lowered_once() -> None:
+    text = "def once(a):\n    return a\n"
+    assert lower("k.py", text, 3) is lower("k.py", text, 3)
+    assert lower("other.py", text, 3) is not lower("k.py", text, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = a" + " and a" * 60_000 + "\n",
+        "x = a" + " < a" * 60_000 + "\n",
+        "x = a" + ".b" * 900 + "\n",
+        "x = a" + "()" * 900 + "\n",
+        "x = (" + "'a'\n" * 4500 + ")\n",
+        "if a: pass\n" + "elif b: pass\n" * 900,
+        "(x): int = 1\n",  # valid Python that LibCST's grammar lacks
+    ],
+)
+def test_what_cannot_be_lowered_is_a_source_error(text: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        lower("k.py", text, 7)
+    assert caught.value.path == "k.py"
+    assert caught.value.line >= 7
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 150 + "1" + ")" * 150 + "\n",
+        "x = " + "f(" * 150 + "1" + ")" * 150 + "\n",
+        "x = (" + "'a'\n" * 900 + ")\n",
+        "if a: pass\n" + "elif b: pass\n" * 300,
+        "x = " + "lambda: " * 150 + "1\n",
+    ],
+)
+def test_deep_but_human_nesting_is_lowered(text: str) -> None:
+    assert len(lower("k.py", text, 1)) == 1
