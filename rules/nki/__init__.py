@@ -1,0 +1,1 @@
+"""Rules of NKI kernels: one module per family of instructions."""

@@ -1,0 +1,330 @@
+"""What the NKI rules share: reading operands, comparing API versions, building checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from verifier.hardware import dtypes as dt
+from verifier.rulebase import Check, Note
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Buffer, DType, Operation, Storage, View
+from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
+
+# ----------------------------------------------------------------------------- dtype sets
+
+INT: Final = dt.of_class("int")
+INT32: Final = dt.codes("int32", "uint32")
+FLOAT: Final = dt.of_class("float")
+F32: Final = dt.codes("float32", "tfloat32")
+FP32: Final = dt.codes("float32")
+BF16: Final = dt.codes("bfloat16")
+HALF: Final = dt.codes("float16", "bfloat16")
+F8_LEGACY: Final = dt.codes("float8_e4m3", "float8_e5m2")
+F8_OCP: Final = dt.codes("float8_e4m3fn")
+PACKED: Final = dt.of_class("packed")
+SCALES: Final = dt.codes("float8_e8m0fnu", "uint8")
+EVERY: Final = frozenset(dt.CODES.values())
+
+# ----------------------------------------------------------------------------- operations
+
+#: data movement by DMA and what is no instruction of a compute engine
+DMA: Final = frozenset(
+    {
+        "isa.dma_copy",
+        "isa.dma_transpose",
+        "isa.dma_compute",
+        "isa.sendrecv",
+        "language.load",
+        "language.store",
+        "language.load_transpose2d",
+        "language.atomic_rmw",
+    }
+)
+NOT_COMPUTE: Final = DMA | {
+    "isa.core_barrier",
+    "isa.register_alloc",
+    "isa.register_load",
+    "isa.register_move",
+    "isa.register_store",
+    "isa.tensor_copy_dynamic_src",
+    "isa.tensor_copy_dynamic_dst",
+    "isa.builtin_custom_op",
+    "language.device_print",
+    "language.ndarray",
+    "language.shared_constant",
+    "language.gather_flattened",
+}
+GPSIMD_ONLY: Final = frozenset(
+    {
+        "isa.iota",
+        "isa.affine_select",
+        "isa.local_gather",
+        "isa.nc_n_gather",
+        "isa.sequence_bounds",
+        "isa.tensor_partition_reduce",
+        "isa.nonzero_with_count",
+        "isa.topk",
+    }
+)
+#: language functions that views, allocations and hosts account for, not engines
+_LANGUAGE_COMPUTE_PREFIX: Final = "language."
+
+
+def is_compute(op: Operation) -> bool:
+    """Whether a compute engine executes the operation on SBUF or PSUM tiles."""
+    if op.name in NOT_COMPUTE:
+        return False
+    return op.name.startswith(("isa.", _LANGUAGE_COMPUTE_PREFIX))
+
+
+def at_least(api: str, version: str) -> bool:
+    """Whether API generation ``api`` (``"beta1"``, ``"0.2"`` ...) is ``version`` or newer."""
+    return _order(api) >= _order(version)
+
+
+def _order(api: str) -> tuple[int, int]:
+    if api == "beta1":
+        return (0, 0)
+    major, _, minor = api.partition(".")
+    if major.isdecimal() and minor.isdecimal():
+        return (int(major), int(minor))
+    return (99, 0)
+
+
+# ----------------------------------------------------------------------------- operand values
+
+_OPERATOR_NAMES: Final = {
+    "max": "maximum",
+    "min": "minimum",
+    "mul": "multiply",
+    "sub": "subtract",
+    "pow": "power",
+    "absolute": "abs",
+    "copy": "copy",
+    "equal": "equal",
+    "bitwise_not": "invert",
+    "left_shift": "left_shift",
+    "logical_left_shift": "left_shift",
+    "logical_right_shift": "right_shift",
+}
+
+
+def operator_name(value: object) -> str | None:
+    """The name of an operator given as ``nl.add``, ``np.add`` ...; None if unknown."""
+    if isinstance(value, Enumerator):
+        name = value.name
+    elif isinstance(value, ApiRef):
+        name = value.name.rpartition(".")[2]
+    elif isinstance(value, ExternalRef):
+        name = value.path.rpartition(".")[2]
+    else:
+        return None
+    return _OPERATOR_NAMES.get(name, name)
+
+
+def choice(value: object) -> str | None:
+    """The canonical name of an enumeration value (engine, mode, command), None if unknown."""
+    if isinstance(value, Enumerator):
+        return value.name.removesuffix("_engine")
+    if isinstance(value, str):
+        return value
+    return None
+
+
+def engine(op: Operation) -> str | None:
+    """The engine that the call asks for: ``"vector"``, ..., ``"unknown"``; None if not followed."""
+    operand = op.operands.get("engine")
+    if operand is None or operand.value is None:
+        return "unknown"
+    return choice(operand.value)
+
+
+def is_absent(op: Operation, role: str) -> bool:
+    """Whether an optional operand is missing or None."""
+    operand = op.operands.get(role)
+    return operand is None or operand.value is None
+
+
+def is_unknown(value: object) -> bool:
+    return isinstance(value, Opaque)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (Expr, int, float))
+
+
+def as_expr(value: object) -> Expr | None:
+    """The value as an integer expression; None if it is not an integer."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return E.const(value)
+    return None
+
+
+def constant(value: object) -> int | float | None:
+    """The value as a plain number; None while it depends on an input or is no number."""
+    if isinstance(value, Expr):
+        return value.const if value.is_const else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    return None
+
+
+def integers(value: object) -> tuple[Expr, ...] | None:
+    """A tuple of integers as expressions, None if it is something else."""
+    if not isinstance(value, (tuple, list)):
+        return None
+    out = [as_expr(item) for item in value]
+    return tuple(item for item in out if item is not None) if None not in out else None
+
+
+def on_chip(view: View | None) -> bool:
+    return view is not None and view.buffer.on_chip
+
+
+def tiles(op: Operation) -> Iterator[tuple[str, View]]:
+    """The operands that are on-chip tiles, by role; each view once."""
+    seen: set[int] = set()
+    for role, operand in op.operands.items():
+        items = operand.value if isinstance(operand.value, (tuple, list)) else (operand.value,)
+        for item in items:
+            if isinstance(item, View) and item.buffer.on_chip and id(item) not in seen:
+                seen.add(id(item))
+                yield role, item
+
+
+# ----------------------------------------------------------------------------- predicates
+
+
+def product(extents: Iterable[Expr]) -> Expr:
+    total = E.const(1)
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def one_of(value: Expr, options: Iterable[int]) -> Bool:
+    return E.or_(*(E.eq(value, option) for option in options))
+
+
+def divisible(value: Expr, divisor: int) -> Bool:
+    return E.eq(E.mod(value, divisor), 0)
+
+
+def same_shape(a: Sequence[Expr], b: Sequence[Expr]) -> Bool:
+    if len(a) != len(b):
+        return E.FALSE
+    return E.and_(*(E.eq(x, y) for x, y in zip(a, b, strict=True)))
+
+
+def broadcastable(source: Sequence[Expr], target: Sequence[Expr]) -> Bool:
+    """Whether ``source`` extends to ``target`` by repeating dimensions of size 1 (NumPy's rule)."""
+    if len(source) > len(target):
+        return E.FALSE
+    tail = target[len(target) - len(source) :]
+    return E.and_(*(E.or_(E.eq(x, y), E.eq(x, 1)) for x, y in zip(source, tail, strict=True)))
+
+
+def dtype_words(dtype: DType) -> str:
+    return dtype.name or "an input's dtype"
+
+
+def tile_bytes(storage: Storage) -> Expr:
+    """Bytes per partition of one tile: the dimensions after the partition axis, no blocks."""
+    axis = storage.partition_axis
+    extents = storage.shape[1:] if axis is None else storage.shape[axis + 1 :]
+    return product(extents) * storage.dtype.itemsize
+
+
+BUFFER_WORDS: Final = {
+    Buffer.SBUF: "SBUF",
+    Buffer.PSUM: "PSUM",
+    Buffer.HBM: "HBM",
+    Buffer.SHARED_HBM: "shared HBM",
+    Buffer.REGISTER: "a register",
+    Buffer.UNKNOWN: "unknown memory",
+}
+
+# ----------------------------------------------------------------------------- checks
+
+
+def allocation_notes(op: Operation, views: Iterable[View | None]) -> tuple[Note, ...]:
+    """Where the tensors behind ``views`` come from, each once."""
+    notes: dict[int, Note] = {}
+    for view in views:
+        if view is None or view.storage.span == op.span:
+            continue
+        storage = view.storage
+        name = f"`{storage.name}`" if storage.name else "the tile"
+        if storage.kind == "alloc":
+            notes.setdefault(id(storage), Note(storage.span, f"{name} is allocated here"))
+        elif storage.kind == "result":
+            notes.setdefault(id(storage), Note(storage.span, f"{name} is made here"))
+        elif storage.kind == "input":
+            notes.setdefault(id(storage), Note(storage.span, f"{name} is a parameter"))
+    return tuple(notes.values())
+
+
+def check(
+    op: Operation,
+    role: str,
+    predicate: Bool,
+    text: str,
+    message: str,
+    *facts: str,
+    values: Iterable[tuple[str, Expr]] = (),
+    about: Iterable[str] | None = None,
+    views: Iterable[View] = (),
+    help: Iterable[str] = (),
+    given: Iterable[Bool] = (),
+    severity: str | None = None,
+    exact: bool = True,
+    reason: str = "",
+) -> Check:
+    """A check at the operand ``role``; ``about`` names the roles whose allocations to point at."""
+    roles = (role,) if about is None else tuple(about)
+    return Check(
+        predicate=predicate,
+        span=op.span_of(role),
+        text=text,
+        message=message,
+        facts=facts,
+        given=tuple(given),
+        values=tuple(values),
+        notes=allocation_notes(op, [*(op.view(name) for name in roles), *views]),
+        help=tuple(help),
+        severity=severity,
+        exact=exact,
+        reason=reason,
+    )
+
+
+def buffer_check(
+    op: Operation,
+    role: str,
+    view: View,
+    allowed: Iterable[Buffer],
+    message: str,
+    *facts: str,
+    help: Iterable[str] = (),
+    severity: str | None = None,
+) -> Check | None:
+    """A check that ``view`` lives in one of ``allowed``; None while its buffer is unknown."""
+    if view.buffer is Buffer.UNKNOWN:
+        return None
+    options = tuple(allowed)
+    words = " or ".join(dict.fromkeys(BUFFER_WORDS[buffer] for buffer in options))
+    return check(
+        op,
+        role,
+        E.truth(view.buffer in options),
+        f"{role} is in {words} (it is in {BUFFER_WORDS[view.buffer]})",
+        message,
+        *facts,
+        views=(view,),
+        help=help,
+        severity=severity,
+    )
