@@ -136,7 +136,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> str:
         f"f{space}({one},{space}k{space}={space}{two}, *{one}, **{two})",
         f"({one}).b{space}.c",
         f"({one} and {two}{space} and not {one})",
-        f"(({one}){space}if {two} else{space} {one})",
+        f"({one} {space}if {two} else{space} {one})",
         f"({one} <{space}{two}{space} is not {one})",
         f"(lambda q{space}={space}{one}:{space}{two})",
         f"[{one} for q in {two}{space} if {one}]",
@@ -313,6 +313,7 @@ def test_same_text_is_lowered_once() -> None:
         "x = (" + "'a'\n" * 4500 + ")\n",
         "if a: pass\n" + "elif b: pass\n" * 900,
         "(x): int = 1\n",  # valid Python that LibCST's grammar lacks
+        "x = (a if b else c)if d else e\n",  # parsed, then refused by LibCST's validation
     ],
 )
 def test_what_cannot_be_lowered_is_a_source_error(text: str) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier.source.files import MissingPathError
 from verifier.source.text import MAX_BYTES, SourceError, decode, may_hold_kernels, read_bytes
 
 PATH = Path("k.py")
@@ -93,3 +95,13 @@ def test_any_bytes_decode_or_give_an_error_at_a_line(raw: bytes) -> None:
         assert 1 <= error.line <= raw.count(b"\n") + raw.count(b"\r") + 1
     else:
         assert "\r" not in text
+
+
+def test_errors_travel_between_processes() -> None:
+    error = SourceError(PATH, 3, 4, "no good")
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == str(error) == "k.py:3: no good"
+    assert (copy.line, copy.column, copy.message) == (3, 4, "no good")
+    missing = pickle.loads(pickle.dumps(MissingPathError(PATH, "no such file")))
+    assert isinstance(missing, MissingPathError)
+    assert str(missing) == "k.py: no such file"

@@ -25,6 +25,10 @@ class PathError(Exception):
         self.path = path
         self.message = message
 
+    def __reduce__(self) -> tuple[type[PathError], tuple[Path, str]]:
+        """Errors travel between processes."""
+        return type(self), (self.path, self.message)
+
 
 class MissingPathError(PathError):
     """A path that does not exist."""

@@ -43,12 +43,7 @@ def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     if deep is not None:
         raise SourceError(path, deep, 0, f"source is nested more than {MAX_DEPTH} levels deep")
     with _deep_recursion():
-        try:
-            module = cst.parse_module(text)
-        except cst.ParserSyntaxError as error:
-            line = min(max(error.raw_line, 1), text.count("\n"))
-            message = "valid Python, but LibCST cannot parse this statement"
-            raise SourceError(path, first_line - 1 + line, 0, message) from error
+        module = _parse(path, text, first_line)
         try:
             positions = Positions(module, text)
             return _Lowering(path, first_line - 1, positions).statements(module.body)
@@ -56,6 +51,23 @@ def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
             raise SourceError(path, first_line, 0, f"cannot locate source: {error}") from error
         except RecursionError:  # thousands of adjacent string literals
             raise SourceError(path, first_line, 0, "source is nested too deeply") from None
+
+
+def _parse(path: str, text: str, first_line: int) -> cst.Module:
+    message = "valid Python, but LibCST cannot parse this statement"
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        line = min(max(error.raw_line, 1), text.count("\n"))
+        raise SourceError(path, first_line - 1 + line, 0, message) from error
+    except cst.CSTValidationError as error:
+        raise SourceError(path, first_line, 0, message) from error
+    except BaseException as error:
+        # A panic of the native parser arrives as an exception class of its own, below
+        # BaseException, that cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise SourceError(path, first_line, 0, message) from error
 
 
 _recursion_lock = threading.RLock()

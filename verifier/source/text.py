@@ -35,6 +35,10 @@ class SourceError(Exception):
         self.column = column
         self.message = message
 
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, int, int, str]]:
+        """Errors travel between processes."""
+        return type(self), (self.path, self.line, self.column, self.message)
+
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
