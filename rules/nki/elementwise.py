@@ -1,0 +1,630 @@
+"""Shapes of elementwise instructions: what flows through the lanes together has to match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation, View
+
+#: instruction -> (catalogue row, inputs that have one element for each element of dst)
+STREAMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "isa.tensor_copy": ("CPY01", ("src",)),
+    "isa.tensor_tensor": ("TTN01", ("data1", "data2")),
+    "isa.tensor_scalar": ("TSC01", ("data",)),
+    "isa.scalar_tensor_tensor": ("STT01", ("data", "operand1")),
+    "isa.tensor_tensor_scan": ("SCN01", ("data0", "data1")),
+    "isa.tensor_scalar_reduce": ("TSR08", ("data",)),
+    "isa.tensor_scalar_cumulative": ("TCU05", ("src",)),
+    "isa.tensor_copy_predicated": ("CPP01", ("src", "predicate")),
+    "isa.exponential": ("EXP02", ("src",)),
+    "isa.reciprocal": ("RCP01", ("data",)),
+    "isa.activation": ("ACT02", ("data",)),
+    "isa.activation_reduce": ("ACR01", ("data",)),
+    "isa.activate2": ("ATW03", ("data",)),
+    "isa.dropout": ("DRP03", ("data",)),
+    "isa.range_select": ("RSL04", ("on_true_tile",)),
+    "isa.select_reduce": ("SLR01", ("predicate", "on_true")),
+    "isa.affine_select": ("AFS02", ("on_true_tile",)),
+    "isa.nc_match_replace8": ("TOP06", ("data",)),
+    "isa.nc_n_gather": ("NGA02", ("indices",)),
+}
+
+#: rows whose shape half this rule enforces; the others have a rule of their own
+_SHAPE_ROWS: Final = (
+    "CPY01",
+    "TTN01",
+    "TSC01",
+    "STT01",
+    "SCN01",
+    "TSR08",
+    "TCU05",
+    "CPP01",
+    "EXP02",
+    "RCP01",
+    "ACT02",
+    "ACR01",
+    "ATW03",
+    "SLR01",
+    "AFS02",
+    "TOP06",
+    "NGA02",
+    "TTN09",
+)
+
+
+def _full_size(op: Operation, role: str) -> View | None:
+    """The tile at ``role``, unless it is off chip or the copy of a single column into a tile."""
+    view = op.view(role)
+    return view if view is not None and view.buffer.on_chip else None
+
+
+def _partition_mismatch(op: Operation, target: Target) -> Iterator[Check]:
+    _, inputs = STREAMS[op.name]
+    dst = _full_size(op, "dst")
+    extra = ("data",) if op.name == "isa.nc_n_gather" else ()
+    for role in (*inputs, *extra):
+        view = _full_size(op, role)
+        if view is None:
+            continue
+        other = dst
+        other_role = "dst"
+        if other is None and role != inputs[0]:
+            other, other_role = _full_size(op, inputs[0]), inputs[0]
+        if other is None:
+            continue
+        yield check(
+            op,
+            role,
+            E.eq(view.partitions, other.partitions),
+            f"partitions of {role} == partitions of {other_role}",
+            f"{role} and {other_role} have different numbers of partitions",
+            "P09",
+            values=(
+                (f"partitions of {role}", view.partitions),
+                (f"partitions of {other_role}", other.partitions),
+            ),
+            about=(role, other_role),
+        )
+
+
+register(
+    Rule(
+        id="partition-mismatch",
+        code="NKI401",
+        family="elementwise",
+        summary="inputs and result of an elementwise instruction have the same partitions",
+        reason=(
+            "Each lane of an engine works on one partition: partition p of the inputs produces "
+            "partition p of the result. There is no broadcast along the partition axis, and a "
+            "smaller tile does not leave the other lanes alone."
+        ),
+        facts=("P09",),
+        on="operation",
+        operations=tuple(STREAMS),
+        check=_partition_mismatch,
+        sources=("Trainium/Inferentia2 architecture, cross-partition connectivity",),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def add_bias(x, bias):
+    assert x.shape == (96, 200) and bias.shape == (1, 200)
+    out = nl.ndarray((96, 200), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((96, 200), dtype=nl.float32, buffer=nl.sbuf)
+    shift = nl.ndarray((1, 200), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=shift, src=bias)
+    nisa.tensor_tensor(dst=tile, data1=tile, data2=shift, op=nl.add)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def add_bias(x, bias):
+    assert x.shape == (96, 200) and bias.shape == (96, 200)
+    out = nl.ndarray((96, 200), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((96, 200), dtype=nl.float32, buffer=nl.sbuf)
+    shift = nl.ndarray((96, 200), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=shift, src=bias)
+    nisa.tensor_tensor(dst=tile, data1=tile, data2=shift, op=nl.add)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+""",
+    )
+)
+
+
+def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
+    fact, inputs = STREAMS[op.name]
+    if fact not in _SHAPE_ROWS:
+        fact = "H53"
+    dst = _full_size(op, "dst")
+    reference = dst
+    name = "dst"
+    for role in inputs:
+        view = _full_size(op, role)
+        if view is None:
+            continue
+        if reference is None:
+            reference, name = view, role
+            continue
+        column = op.name == "isa.tensor_tensor" and view.free is E.const(1)
+        yield check(
+            op,
+            role,
+            E.eq(view.free, reference.free),
+            f"{role} free size == {name} free size",
+            f"{role} and {name} have different numbers of elements per partition",
+            fact,
+            *(("TTN09",) if column else ()),
+            values=((f"{role} free size", view.free), (f"{name} free size", reference.free)),
+            about=(role, name),
+            help=("nisa.tensor_scalar takes one value per partition as operand0",)
+            if column
+            else (),
+        )
+
+
+register(
+    Rule(
+        id="free-size-mismatch",
+        code="NKI402",
+        family="elementwise",
+        summary="inputs and result of an elementwise instruction have as many elements",
+        reason=(
+            "Operands stream through a lane element by element, each along its own access pattern. "
+            "Ranks may differ, but the patterns have to end together: there is no broadcast of one "
+            "column, and what is left over of a longer operand is not defined. Tail tiles are the "
+            "usual cause."
+        ),
+        facts=(*_SHAPE_ROWS, "H53"),
+        on="operation",
+        operations=tuple(STREAMS),
+        check=_free_size_mismatch,
+        sources=("NKI ISA, tile size of each instruction",),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def tail_copy(x):
+    rows, columns = x.shape
+    assert rows == 64 and columns > 256 and columns < 512
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    for start in range(0, 512, 256):
+        width = min(256, columns - start)
+        tile = nl.ndarray((rows, 256), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[:, 0:width], src=x[:, start : start + width])
+        doubled = nl.ndarray((rows, 256), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(
+            dst=doubled, data=tile[:, 0:width], op0=nl.multiply, operand0=2.0
+        )
+        nisa.dma_copy(dst=out[:, start : start + width], src=doubled[:, 0:width])
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def tail_copy(x):
+    rows, columns = x.shape
+    assert rows == 64 and columns > 256 and columns < 512
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    for start in range(0, 512, 256):
+        width = min(256, columns - start)
+        tile = nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[:, start : start + width])
+        doubled = nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=doubled, data=tile, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=out[:, start : start + width], src=doubled)
+    return out
+""",
+    )
+)
+
+# ----------------------------------------------------------------------------- vector operands
+
+#: instruction -> (data role, ((vector role, catalogue row), ...))
+_VECTORS: Final[dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
+    "isa.activation": ("data", (("bias", "ACT08"), ("scale", "ACT04"), ("reduce_res", "ACT11"))),
+    "isa.activation_reduce": (
+        "data",
+        (("bias", "ACT08"), ("scale", "ACT04"), ("reduce_res", "ACR03")),
+    ),
+    "isa.activate2": ("data", (("imm0", "ATW04"), ("imm1", "ATW04"), ("reduce_res", "ATW06"))),
+    "isa.tensor_scalar": ("data", (("operand0", "TSC02"), ("operand1", "TSC02"))),
+    "isa.scalar_tensor_tensor": ("data", (("operand0", "STT02"),)),
+    "isa.tensor_tensor_scan": ("data0", (("initial", "SCN03"),)),
+    "isa.tensor_scalar_reduce": (
+        "data",
+        (("operand0", "TSR02"), ("reduce_res", "TSR04"), ("reduce_init", "TSR06")),
+    ),
+    "isa.tensor_scalar_cumulative": ("src", (("imm0", "TCU03"), ("imm1", "TCU03"))),
+    "isa.exponential": (
+        "src",
+        (("max_value", "EXP05"), ("reduce_res", "EXP06"), ("reduce_init", "EXP05")),
+    ),
+    "isa.dropout": ("data", (("prob", "DRP01"),)),
+    "isa.range_select": (
+        "on_true_tile",
+        (("bound0", "RSL03"), ("bound1", "RSL03"), ("reduce_res", "RSL03")),
+    ),
+    "isa.select_reduce": ("on_true", (("on_false", "SLR04"), ("reduce_res", "SLR06"))),
+    "language.dropout": ("x", (("rate", "L34"),)),
+}
+
+
+def _vector_operand_shape(op: Operation, target: Target) -> Iterator[Check]:
+    data_role, vectors = _VECTORS[op.name]
+    data = op.view(data_role)
+    for role, fact in vectors:
+        view = op.view(role)
+        if view is None:
+            continue
+        yield check(
+            op,
+            role,
+            E.eq(view.free, 1),
+            f"{role} free size == 1",
+            f"{role} has more than one element per partition",
+            fact,
+            "N11",
+            values=((f"{role} free size", view.free),),
+            help=(f"{role} takes a number, or a tile of shape (partitions, 1)",),
+        )
+        if data is None or not data.buffer.on_chip or not view.buffer.on_chip:
+            continue
+        yield check(
+            op,
+            role,
+            E.eq(view.partitions, data.partitions),
+            f"partitions of {role} == partitions of {data_role}",
+            f"{role} has another number of partitions than {data_role}",
+            fact,
+            "N11",
+            values=(
+                (f"partitions of {role}", view.partitions),
+                (f"partitions of {data_role}", data.partitions),
+            ),
+            about=(role, data_role),
+        )
+
+
+register(
+    Rule(
+        id="vector-operand-shape",
+        code="NKI403",
+        family="elementwise",
+        summary="a per-partition operand has one element for each partition of the data",
+        reason=(
+            "Scalar operands such as bias, scale and operand0 are held in a lane while its "
+            "partition streams by: one value for all lanes, or one per lane. A tile given for "
+            "such an operand has the data's partitions and exactly one element in each."
+        ),
+        facts=(
+            "N11",
+            *sorted({fact for _, vectors in _VECTORS.values() for _, fact in vectors}),
+        ),
+        on="operation",
+        operations=tuple(_VECTORS),
+        check=_vector_operand_shape,
+        sources=("NKI ISA activation, tensor_scalar, scalar_tensor_tensor",),
+        failing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def scaled(x, factors):
+    assert x.shape == (128, 320) and factors.shape == (128, 2)
+    out = nl.ndarray((128, 320), dtype=nl.float32, buffer=nl.shared_hbm)
+    data = nl.load(x)
+    factor = nl.load(factors, dtype=nl.float32)
+    result = nisa.tensor_scalar(data, op0=nl.multiply, operand0=factor)
+    nl.store(out, result)
+    return out
+""",
+        passing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def scaled(x, factors):
+    assert x.shape == (128, 320) and factors.shape == (128, 1)
+    out = nl.ndarray((128, 320), dtype=nl.float32, buffer=nl.shared_hbm)
+    data = nl.load(x)
+    factor = nl.load(factors, dtype=nl.float32)
+    result = nisa.tensor_scalar(data, op0=nl.multiply, operand0=factor)
+    nl.store(out, result)
+    return out
+""",
+    )
+)
+
+# ----------------------------------------------------------------------------- language functions
+
+_BINARY: Final = frozenset(
+    f"language.{name}"
+    for name in (
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "minimum",
+        "power",
+        "mod",
+        "fmod",
+        "equal",
+        "not_equal",
+        "greater",
+        "greater_equal",
+        "less",
+        "less_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "left_shift",
+        "right_shift",
+        "abs_max",
+        "abs_min",
+        "arctan2",
+    )
+)
+
+
+def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    x, y = op.view("x"), op.view("y")
+    if x is None or y is None:
+        return
+    strict = at_least(op.api, "0.3")
+    equal = kit.same_shape(x.shape, y.shape)
+    if strict:
+        predicate = E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free))
+        text = "x and y have the same shape"
+        severity = "warning"
+    else:
+        rank = x.rank == y.rank
+        pairs = zip(x.shape[1:], y.shape[1:], strict=False)
+        free = E.and_(*(E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1)) for a, b in pairs))
+        predicate = E.and_(E.eq(x.partitions, y.partitions), free if rank else E.FALSE)
+        if not rank:
+            predicate = E.or_(equal, E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free)))
+        text = "x and y have the same partitions, and free dimensions that are equal or 1"
+        severity = None
+    yield check(
+        op,
+        "y",
+        predicate,
+        text,
+        "x and y do not have the same shape"
+        if strict
+        else "the shapes of x and y do not go together",
+        "L40" if strict else "P17",
+        values=(
+            ("partitions of x", x.partitions),
+            ("x free size", x.free),
+            ("partitions of y", y.partitions),
+            ("y free size", y.free),
+        ),
+        about=("x", "y"),
+        severity=severity,
+        help=("nisa.tensor_scalar applies one value per partition to a tile",)
+        if strict
+        else ("use .broadcast_to to repeat a row over the partitions",),
+    )
+
+
+register(
+    Rule(
+        id="language-broadcast",
+        code="NKI404",
+        family="elementwise",
+        summary="tiles combined by a function of nki.language have shapes that go together",
+        reason=(
+            "From NKI 0.3 on, binary functions do not broadcast: both tiles have the same shape. "
+            "In Beta 1 a free dimension of size 1 is repeated, but nothing is ever repeated along "
+            "the partition axis, since that would move data between lanes."
+        ),
+        facts=("L40", "P17", "OQ27"),
+        on="operation",
+        operations=tuple(sorted(_BINARY)),
+        check=_language_shapes,
+        sources=("NKI 0.3 and 0.4 known issues", "Beta 1 known issues, unsupported syntax"),
+        failing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def add_row(matrix, row):
+    assert matrix.shape == (64, 250) and row.shape == (1, 250)
+    out = nl.ndarray((64, 250), dtype=matrix.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(matrix)
+    line = nl.load(row)
+    nl.store(out, tile + line)
+    return out
+""",
+        passing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def add_row(matrix, row):
+    assert matrix.shape == (64, 250) and row.shape == (1, 250)
+    out = nl.ndarray((64, 250), dtype=matrix.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(matrix)
+    line = nl.load(row).broadcast_to((64, 250))
+    nl.store(out, tile + line)
+    return out
+""",
+    )
+)
+
+
+def _where_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    condition = op.view("condition")
+    for role in ("x", "y"):
+        view = op.view(role)
+        if view is None or condition is None:
+            continue
+        same = E.and_(E.eq(view.partitions, condition.partitions), E.eq(view.free, condition.free))
+        if not at_least(op.api, "0.3"):
+            same = E.or_(same, kit.broadcastable(view.shape, condition.shape))
+        yield check(
+            op,
+            role,
+            same,
+            f"{role} has the shape of condition",
+            f"{role} and condition have different shapes",
+            "L33",
+            values=(
+                (f"partitions of {role}", view.partitions),
+                (f"{role} free size", view.free),
+                ("partitions of condition", condition.partitions),
+                ("condition free size", condition.free),
+            ),
+            about=(role, "condition"),
+        )
+
+
+register(
+    Rule(
+        id="where-shapes",
+        code="NKI405",
+        family="elementwise",
+        summary="nl.where selects between tiles of the condition's shape",
+        reason=(
+            "The condition holds one truth value per element; the tiles it selects from have an "
+            "element for each of them."
+        ),
+        facts=("L33",),
+        on="operation",
+        operations=("language.where",),
+        check=_where_shapes,
+        sources=("NKI language where",),
+        failing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def mask_scores(keep, scores, floor):
+    assert keep.shape == (128, 96) and scores.shape == (128, 96)
+    assert floor.shape == (128, 95)
+    out = nl.ndarray((128, 96), dtype=scores.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.where(nl.load(keep), nl.load(scores), nl.load(floor)))
+    return out
+""",
+        passing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def mask_scores(keep, scores, floor):
+    assert keep.shape == (128, 96) and scores.shape == (128, 96)
+    assert floor.shape == (128, 96)
+    out = nl.ndarray((128, 96), dtype=scores.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.where(nl.load(keep), nl.load(scores), nl.load(floor)))
+    return out
+""",
+    )
+)
+
+# ----------------------------------------------------------------------------- assignment
+
+
+def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
+    dst, value = op.view("dst"), op.view("value")
+    if dst is None or value is None:
+        return
+    yield check(
+        op,
+        "value",
+        E.or_(kit.broadcastable(value.shape, dst.shape), E.eq(value.elements, dst.elements)),
+        "the value has the shape of the target, or dimensions of size 1",
+        "the assigned value does not fit the target",
+        "X69",
+        values=(
+            ("elements of the target", dst.elements),
+            ("elements of the value", value.elements),
+        ),
+        about=("dst", "value"),
+    )
+
+
+register(
+    Rule(
+        id="assignment-shape",
+        code="NKI406",
+        family="elementwise",
+        summary="a tile assigned into another has its shape, or is repeated to it",
+        reason=(
+            "An assignment writes every element of its target. A value with a dimension of size 1 "
+            "is repeated along it; the other way round, elements of the value would be lost."
+        ),
+        facts=("X69",),
+        on="operation",
+        operations=("language.assign",),
+        check=_assignment_shape,
+        sources=("Beta 1 errors, store destination smaller than the other shape",),
+        failing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def collect(x):
+    assert x.shape == (128, 200)
+    out = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.shared_hbm)
+    buffer = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.sbuf)
+    tile = nl.load(x)
+    buffer[...] = nl.exp(tile)
+    nl.store(out, buffer)
+    return out
+""",
+        passing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def collect(x):
+    assert x.shape == (128, 100)
+    out = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.shared_hbm)
+    buffer = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.sbuf)
+    tile = nl.load(x)
+    buffer[...] = nl.exp(tile)
+    nl.store(out, buffer)
+    return out
+""",
+    )
+)
