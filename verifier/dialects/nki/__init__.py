@@ -1,0 +1,13 @@
+"""NKI (AWS Trainium and Inferentia): generations Beta 1 and 0.2 to 0.6."""
+
+from __future__ import annotations
+
+from verifier.dialects.nki.dialect import NkiDialect
+from verifier.dialects.nki.generation import (
+    Features,
+    import_problem,
+    infer_generation,
+    scan_features,
+)
+
+__all__ = ["Features", "NkiDialect", "import_problem", "infer_generation", "scan_features"]

@@ -1,0 +1,212 @@
+"""A machine that records what a dialect does, and helpers to call API functions through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifier.dialects.nki import NkiDialect
+from verifier.hardware.targets import TARGETS, Target
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.values import ApiRef, Ratio
+
+SPAN = Span("kernel.py", 1, 0, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    rule: str
+    predicate: Bool
+    message: str
+    facts: tuple[str, ...]
+    help: tuple[str, ...]
+
+
+@dataclass
+class FakeMachine:
+    """Sequences are plain Python tuples and lists; nothing is lazy."""
+
+    api: str = "0.3"
+    target: Target = TARGETS["trn2"]
+    loops: tuple[Loop, ...] = ()
+    path: tuple[Bool, ...] = ()
+    order: int = 0
+    operations: list[Operation] = field(default_factory=list)
+    storages: list[Storage] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    ledger: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def next_order(self) -> int:
+        self.order += 1
+        return self.order
+
+    def axis(self, size: Expr) -> Axis:
+        symbol = E.fresh("t", 0, None, "axis").as_atom()
+        assert isinstance(symbol, E.Sym)
+        return Axis(symbol, size)
+
+    def allocate(
+        self,
+        name: str,
+        shape: Sequence[Expr],
+        dtype: DType,
+        buffer: Buffer,
+        span: Span,
+        *,
+        kind: str = "alloc",
+        partition_axis: int | None = 0,
+        address: tuple[Expr, Expr] | None = None,
+        placement: Mapping[str, object] | None = None,
+        initialised: bool = False,
+        argument_spans: Mapping[str, Span] | None = None,
+    ) -> View:
+        storage = Storage(
+            id=len(self.storages),
+            name=name,
+            buffer=buffer,
+            dtype=dtype,
+            shape=tuple(shape),
+            partition_axis=partition_axis,
+            span=span,
+            kind=kind,
+            address=address,
+            order=self.next_order(),
+            initialised=initialised,
+            placement=dict(placement or {}),
+            argument_spans=dict(argument_spans or {}),
+        )
+        self.storages.append(storage)
+        axes = tuple(self.axis(size) for size in shape)
+        return View(
+            storage=storage,
+            instance=(),
+            frame=tuple(shape),
+            frame_partition=partition_axis,
+            axes=axes,
+            coords=tuple(axis.index for axis in axes),
+            dtype=dtype,
+            span=span,
+        )
+
+    def emit(self, operation: Operation) -> None:
+        self.operations.append(operation)
+
+    def check(
+        self,
+        rule: str,
+        predicate: Bool,
+        span: Span,
+        text: str,
+        message: str,
+        *,
+        given: tuple[Bool, ...] = (),
+        values: tuple[tuple[str, Expr], ...] = (),
+        facts: tuple[str, ...] = (),
+        notes: tuple[tuple[Span, str], ...] = (),
+        help: tuple[str, ...] = (),
+        severity: str | None = None,
+        exact: bool = True,
+        reason: str = "",
+    ) -> None:
+        if predicate is not E.TRUE:
+            self.checks.append(Check(rule, predicate, message, facts, help))
+
+    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+        self.ledger.append(message)
+
+    def unmodelled(self, name: str, span: Span) -> None:
+        self.missing.append(name)
+
+    def decide(self, condition: Bool) -> bool | None:
+        return {E.TRUE: True, E.FALSE: False}.get(condition)
+
+    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+        raise AssertionError(f"an assumption: {text}")
+
+    def as_view(self, value: object, span: Span) -> View | None:
+        return value if isinstance(value, View) else None
+
+    def as_int(self, value: object, span: Span) -> Expr | None:
+        if isinstance(value, Expr):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return E.const(value)
+        return None if not isinstance(value, Ratio) else E.floordiv(value.num, value.den)
+
+    def as_bool(self, value: object, span: Span) -> Bool | None:
+        if isinstance(value, Bool):
+            return value
+        return E.truth(value) if isinstance(value, bool) else None
+
+    def as_dtype(self, value: object, span: Span) -> DType | None:
+        return value if isinstance(value, DType) else None
+
+    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
+        return tuple(value) if isinstance(value, (tuple, list)) else None
+
+    def grid(self, axis: int) -> tuple[Expr, Expr]:
+        size = E.symbol(f"num_programs({axis})", 1, None, "grid")
+        return E.symbol(f"program_id({axis})", 0, None, "loop"), size
+
+    # -- helpers of tests ----------------------------------------------------------------
+
+    def tile(
+        self, *shape: int | Expr, dtype: str = "float32", buffer: Buffer = Buffer.SBUF
+    ) -> View:
+        """A tile or tensor that exists already."""
+        return self.allocate(
+            "tile",
+            [E.lift(size) for size in shape],
+            DType.named(dtype),
+            buffer,
+            SPAN,
+            partition_axis=0 if buffer.on_chip else None,
+        )
+
+    @property
+    def last(self) -> Operation:
+        return self.operations[-1]
+
+
+dialect = NkiDialect()
+
+
+def run(machine: FakeMachine, name: str, /, *args: object, **keywords: object) -> object:
+    """Call ``name`` (``isa.nc_matmul``) with integers as Python would give them."""
+
+    def argument(value: object) -> Arg:
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = E.const(value)
+        return Arg(value, SPAN)
+
+    namespace, _, short = name.rpartition(".")
+    prefix = {"isa": "nisa.", "language": "nl."}.get(namespace, f"{namespace}.")
+    call = Call(
+        tuple(argument(a) for a in args),
+        {k: argument(v) for k, v in keywords.items()},
+        SPAN,
+        f"{prefix}{short}",
+    )
+    generation = "beta1" if machine.api == "beta1" else "nki"
+    return dialect.call(machine, ApiRef(name, generation), call)
+
+
+def name_of(machine: FakeMachine, dotted: str) -> object:
+    """``language.float32`` and kin, attribute by attribute."""
+    first, *rest = dotted.split(".")
+    value: object = dialect.root(f"nki.{first}")
+    for attr in rest:
+        assert isinstance(value, ApiRef), (dotted, value)
+        value = dialect.attribute(machine, value, attr, SPAN)
+    return value
+
+
+def sizes(view: object) -> tuple[int | str, ...]:
+    """The shape of a view with constants as integers."""
+    assert isinstance(view, View), view
+    return tuple(s.const if s.is_const else repr(s) for s in view.shape)

@@ -1,0 +1,295 @@
+"""Binding the arguments of a call to a signature of its generation.
+
+Calls that do not fit become checks of the host rules ``api-signature`` and ``api-removed``, whose
+predicate is false: they fail on every path that reaches them.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+
+from verifier.dialects.nki import names
+from verifier.dialects.nki.signatures import (
+    GENERATIONS,
+    Parameter,
+    Signature,
+    generations_with,
+    lookup,
+    newer,
+)
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE
+from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.trace import DType, Operand
+from verifier.symbolic.values import BufferValue, Enumerator
+
+SIGNATURE_RULE = "api-signature"
+REMOVED_RULE = "api-removed"
+
+#: what to write instead of a name or keyword that is gone (catalogue section (h))
+_INSTEAD: dict[str, str] = {
+    "language.arange": "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`",
+    "language.mgrid": "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`",
+    "language.par_dim": "make the partition dimension the first of the shape",
+    "language.load": "allocate a tile and use `nisa.dma_copy(dst=tile, src=tensor)`",
+    "language.store": "use `nisa.dma_copy(dst=tensor, src=tile)`",
+    "language.static_cast": "allocate a tile of that dtype and use `nisa.tensor_copy`",
+    "language.atomic_rmw": "use `nisa.dma_compute`",
+    "isa.tensor_copy_dynamic_src": "use `tensor_copy` with `src.ap(..., scalar_offset=...)`",
+    "isa.tensor_copy_dynamic_dst": "use `tensor_copy` with `dst.ap(..., scalar_offset=...)`",
+    "compiler": "place tensors with `address=` of `nl.ndarray`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Arguments of a call by parameter, defaults included, in signature order.
+
+    ``complete`` is False when a required argument is missing.
+    """
+
+    signature: Signature
+    operands: dict[str, Operand]
+    complete: bool
+
+    def value(self, name: str) -> object:
+        operand = self.operands.get(name)
+        return operand.value if operand is not None else None
+
+    def span(self, name: str, otherwise: Span) -> Span:
+        operand = self.operands.get(name)
+        return operand.span if operand is not None else otherwise
+
+    def given(self, name: str) -> bool:
+        operand = self.operands.get(name)
+        return operand is not None and operand.given
+
+
+def spoken(name: str) -> str:
+    """A canonical name as users write it: ``isa.nc_matmul`` is ``nki.isa.nc_matmul``."""
+    return f"nki.{name}"
+
+
+def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
+    """The signature of ``name`` in the generation in force.
+
+    When that generation lacks the name, ``api-removed`` is raised and the signature of the nearest
+    generation that has it is used, so that the rest of the kernel is still looked at.
+    """
+    generation = machine.api
+    signature = lookup(name, generation)
+    if signature is not None:
+        return signature
+    having = generations_with(name)
+    if not having:
+        return None
+    position = GENERATIONS.index(generation)
+    before = [g for g in having if GENERATIONS.index(g) < position]
+    nearest = before[-1] if before else having[0]
+    if before:
+        gone = GENERATIONS[GENERATIONS.index(nearest) + 1]
+        message = f"`{call.text}` does not exist since NKI {gone}"
+    else:
+        message = f"`{call.text}` exists from NKI {nearest} on, and this file is written for "
+        message += _version(generation)
+    instead = _INSTEAD.get(name) or _INSTEAD.get(name.split(".")[0])
+    machine.check(
+        REMOVED_RULE,
+        FALSE,
+        call.span,
+        f"{spoken(name)} exists in {_version(generation)}",
+        message,
+        facts=_removal_facts(name),
+        help=(instead,) if instead and before else (),
+    )
+    return lookup(name, nearest)
+
+
+def _removal_facts(name: str) -> tuple[str, ...]:
+    if name in ("language.arange", "language.mgrid"):
+        return ("NKI-M005", "NKI-X73")
+    if name == "language.par_dim":
+        return ("NKI-M006",)
+    if name.startswith("compiler."):
+        return ("NKI-M023",)
+    if name.startswith("isa.tensor_copy_dynamic"):
+        return ("NKI-M069", "NKI-M092")
+    if name in ("language.load", "language.store"):
+        return ("NKI-L22", "NKI-M024")
+    if name in ("language.all_reduce", "language.atomic_rmw", "language.loop_reduce"):
+        return ("NKI-M025",)
+    return ("NKI-M024",)
+
+
+def _version(generation: str) -> str:
+    return "NKI Beta 1" if generation == "beta1" else f"NKI {generation}"
+
+
+def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
+    """Assign arguments to parameters as Python would, and report what does not fit."""
+    arguments: dict[str, Arg] = {}
+    positional = signature.positional
+    for position, argument in enumerate(call.args):
+        if position < len(positional):
+            arguments[positional[position].name] = argument
+            continue
+        _report(
+            machine,
+            argument.span,
+            f"{len(call.args)} positional arguments fit {spoken(signature.name)}",
+            f"`{call.text}` takes {len(positional)} positional argument"
+            f"{'' if len(positional) == 1 else 's'}, {len(call.args)} are given",
+            facts=("NKI-N01",) if _shape_of_beta1(signature, call) else ("NKI-N02",),
+            help=_expected(signature),
+        )
+        break
+    for keyword, argument in call.keywords.items():
+        if keyword not in signature.names:
+            _unknown_keyword(machine, signature, call, keyword, argument)
+        elif keyword in arguments:
+            _report(
+                machine,
+                argument.span,
+                f"`{keyword}` is given once",
+                f"`{call.text}` is given `{keyword}` twice",
+                facts=("NKI-N02",),
+            )
+        else:
+            arguments[keyword] = argument
+    missing = [p for p in signature.parameters if p.default is None and p.name not in arguments]
+    if missing:
+        _missing(machine, signature, call, missing)
+    operands: dict[str, Operand] = {}
+    for parameter in signature.parameters:
+        given = arguments.get(parameter.name)
+        if given is not None:
+            operands[parameter.name] = Operand(parameter.name, given.value, given.span)
+        elif parameter.default is not None:
+            value = default_value(parameter.default)
+            operands[parameter.name] = Operand(parameter.name, value, call.span, given=False)
+    return Bound(signature, operands, not missing)
+
+
+def default_value(text: str) -> object:
+    """The value of a default: a literal, or ``kind.member`` of an enumeration."""
+    kind, _, member = text.partition(".")
+    if kind in names.ENUMS or kind == "op":
+        return Enumerator(kind, member)
+    if kind == "dtype":
+        return DType.named(member)
+    if kind == "buffer":
+        return BufferValue(names.BUFFERS[member])
+    value: object = ast.literal_eval(text)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return E.const(value)
+    return value
+
+
+def _shape_of_beta1(signature: Signature, call: Call) -> bool:
+    """Whether the call is the Beta 1 form, which returned the result, of a dst-first function."""
+    first = signature.parameters[0].name if signature.parameters else ""
+    if not first.endswith("dst") or signature.generation == "beta1" or first in call.keywords:
+        return False
+    old = lookup(signature.name, "beta1")
+    if old is None or (old.parameters and old.parameters[0].name == first):
+        return False
+    required = sum(1 for p in old.parameters if p.default is None)
+    return len(call.args) <= len(old.positional) and required <= len(call.args) + len(call.keywords)
+
+
+def _missing(machine: Machine, signature: Signature, call: Call, missing: list[Parameter]) -> None:
+    listed = " and ".join(f"`{p.name}`" for p in missing)
+    old_form = _shape_of_beta1(signature, call)
+    help_ = _expected(signature)
+    if old_form:
+        first = signature.parameters[0].name
+        help_ = (
+            f"since NKI 0.2 instructions return nothing: allocate a tile and pass it as `{first}`",
+        )
+    _report(
+        machine,
+        call.span,
+        f"{listed} is given" if len(missing) == 1 else f"{listed} are given",
+        f"`{call.text}` is called without {listed}",
+        facts=("NKI-N01", "NKI-M002") if old_form else ("NKI-N02",),
+        help=help_,
+    )
+
+
+def _unknown_keyword(
+    machine: Machine, signature: Signature, call: Call, keyword: str, argument: Arg
+) -> None:
+    generation = machine.api
+    if signature.open:
+        return
+    device = signature.name.startswith(("isa.", "language."))
+    if device and keyword == "dtype" and generation == "0.2":
+        # the 0.2 compilers of SDK 2.27 dropped unknown keywords (NKI-N02), and kernels rely on it
+        return
+    if device and keyword in ("dtype", "mask") and generation != "beta1":
+        isa = signature.name.startswith("isa.")
+        if keyword == "dtype":
+            help_ = "the result has the dtype of `dst`: allocate `dst` with the wanted dtype"
+            facts = ("NKI-N03", "NKI-M003")
+        else:
+            help_ = "clamp the slices instead: `t[0:min(size, limit)]`"
+            facts = ("NKI-N03", "NKI-M004")
+        what = "an instruction" if isa else "a function"
+        _report(
+            machine,
+            argument.span,
+            f"`{keyword}` is a parameter of {spoken(signature.name)}",
+            f"`{call.text}` does not take `{keyword}=`: no longer a parameter of {what} "
+            f"since NKI {'0.2' if keyword == 'mask' or isa else signature.generation}",
+            facts=facts,
+            help=(help_,) if isa or keyword == "mask" else _expected(signature),
+        )
+        return
+    close = difflib.get_close_matches(keyword, signature.names, 1)
+    before = [
+        g
+        for g in generations_with(signature.name)
+        if keyword in getattr(lookup(signature.name, g), "names", ())
+    ]
+    message = f"`{call.text}` has no parameter `{keyword}` in {_version(generation)}"
+    help_lines = _expected(signature)
+    if before:
+        older = [g for g in before if newer(generation, g)]
+        if older:
+            gone = GENERATIONS[GENERATIONS.index(older[-1]) + 1]
+            message = f"`{call.text}` has no parameter `{keyword}` since NKI {gone}"
+        else:
+            message = f"`{call.text}` has `{keyword}` from {_version(before[0])} on, and this file "
+            message += f"is written for {_version(generation)}"
+    elif close:
+        help_lines = (f"did you mean `{close[0]}`?",)
+    _report(
+        machine,
+        argument.span,
+        f"`{keyword}` is a parameter of {spoken(signature.name)}",
+        message,
+        facts=("NKI-N02",),
+        help=help_lines,
+    )
+
+
+def _expected(signature: Signature) -> tuple[str, ...]:
+    shown = []
+    for parameter in signature.parameters:
+        shown.append(parameter.name if parameter.default is None else f"{parameter.name}=...")
+    return (f"parameters: {', '.join(shown)}",) if shown else ("it takes no arguments",)
+
+
+def _report(
+    machine: Machine,
+    span: Span,
+    text: str,
+    message: str,
+    *,
+    facts: tuple[str, ...],
+    help: tuple[str, ...] = (),
+) -> None:
+    machine.check(SIGNATURE_RULE, FALSE, span, text, message, facts=facts, help=help)

@@ -1,0 +1,107 @@
+"""The NKI dialect: what names, calls and operators of a kernel mean, in every generation."""
+
+from __future__ import annotations
+
+from verifier.dialects.nki import host, instructions, methods, names, operators
+from verifier.dialects.nki.binding import bind, signature_of, spoken
+from verifier.dialects.nki.emission import perform
+from verifier.source.ir import Span
+from verifier.symbolic import views
+from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.trace import View
+from verifier.symbolic.values import ApiRef, Opaque, SliceValue
+
+
+class NkiDialect:
+    """:class:`verifier.symbolic.machine.Dialect` for NKI Beta 1 and 0.2 to 0.6."""
+
+    name = "nki"
+
+    def root(self, dotted: str) -> object | None:
+        """The value of an imported dotted name (``nki.language``), or None if it is not of NKI."""
+        return names.root(dotted)
+
+    def external(self, path: str) -> object | None:
+        """What a name of NumPy or a dtype library means to kernels, or None."""
+        return names.external(path)
+
+    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
+        """``owner.attr``, or None if NKI has no such name."""
+        return names.attribute(owner, attr, machine.target)
+
+    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
+        """A call of an API function: an operation, a tensor, a range ... or what it stands for."""
+        if api.name in host.HARMLESS_CLASSES:
+            return Opaque(call.text, harmless=True)
+        handler = host.HANDLERS.get(api.name)
+        instruction = instructions.find(api.name)
+        if handler is None and instruction is None:
+            machine.unmodelled(spoken(api.name), call.span)
+            return Opaque(f"the result of {call.text}, which is not modelled")
+        signature = signature_of(machine, api.name, call)
+        if signature is None:
+            machine.unmodelled(spoken(api.name), call.span)
+            return Opaque(f"the result of {call.text}, which has no signature")
+        bound = bind(machine, signature, call)
+        if not bound.complete:
+            return Opaque(f"the result of {call.text} without its arguments")
+        if handler is not None:
+            return handler(machine, bound, call)
+        assert instruction is not None
+        if api.name == "language.broadcast_to" and signature.generation == "beta1":
+            # a view in Beta 1, a copy when the function came back in 0.3
+            view = machine.as_view(bound.value("src"), bound.span("src", call.span))
+            shape = bound.operands["shape"]
+            if view is not None:
+                forwarded = Call((), {"shape": Arg(shape.value, shape.span)}, call.span, call.text)
+                return methods.method(machine, view, "broadcast_to", forwarded)
+        return perform(machine, instruction, bound.operands, call.span, call.text, call.target_name)
+
+    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
+        """``nl.mgrid[...]``; other names (``nt.tensor[...]``) are annotations."""
+        if api.name != "language.mgrid":
+            return Opaque(f"{api.name}[...]", harmless=True)
+        signature_of(machine, "language.arange", Call((), {}, span, "nl.mgrid"))
+        items = index if isinstance(index, tuple) else (index,)
+        slices = []
+        for item in items:
+            if not isinstance(item, SliceValue):
+                machine.approximate("opaque", "an index of `mgrid` that is not a slice", span)
+                return Opaque("an index grid that is not followed")
+            start = machine.as_int(item.start, span) if item.start is not None else None
+            stop = machine.as_int(item.stop, span) if item.stop is not None else None
+            if stop is None or (start is None and item.start is not None):
+                machine.approximate("opaque", "a slice of `mgrid` that is not followed", span)
+                return Opaque("an index grid that is not followed")
+            slices.append((start if start is not None else stop - stop, stop))
+        return views.mgrid(machine, slices)
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """Data attributes of tensors; None if there is no such attribute."""
+        return methods.attribute(machine, view, attr, span)
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """Methods of tensors; None if there is no such method."""
+        return methods.method(machine, view, method, call)
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """``tensor[index]``."""
+        return views.subscript(machine, view, index, span, generation=machine.api)
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """A Python operator with a tile or an index array as operand."""
+        return operators.operator(machine, op, left, right, span)
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """``target[...] = value`` or ``target[...] op= value``."""
+        operators.store(machine, target, value, op, span, value_span)

@@ -1,0 +1,172 @@
+"""Which generation of NKI a file is written for.
+
+Decided from the text alone, by what the file imports and which functions and keywords it names:
+
+1. ``neuronxcc.nki`` (or a Beta 1 entry point of a framework) and no ``nki`` module: Beta 1.
+2. Otherwise the file belongs to the ``nki`` namespace. Each distinct use is a call by name with
+   its keywords, a jit keyword, or the name of an API; a generation *rejects* it when its tables
+   lack the name or a keyword. The generation that rejects fewest uses wins.
+3. Among equals, 0.3 is taken if it is one of them: it is the first generation that all later ones
+   extend, and code written for 0.2 gives itself away (it passes ``dtype=`` to instructions, or
+   ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.dialects.nki import names
+from verifier.dialects.nki.signatures import GENERATIONS, generations_with, lookup, newer
+
+#: the generation of a file that fits several
+DEFAULT: Final = "0.3"
+
+#: names that are values, with the generation that has them first (section (a.4), NKI-M104)
+_VALUE_SINCE: Final[dict[str, str]] = {
+    "isa.dma_engine": "0.3",
+    "language.MemoryRegion": "0.3",
+    "language.NkiTensor": "0.3",
+    "language.bypass": "0.4",
+    "language.prelu": "0.4",
+    "language.average": "0.5",
+    "language.float8_e8m0fnu": "0.5",
+    "language.tile_size.psum_bank_fmax": "0.4",
+    "language.tile_size.psum_bank_fmax_bytes": "0.4",
+    "language.tile_size.sbuf_size_bytes": "0.4",
+    "language.tile_size.sbuf_fmax": "0.4",
+    "language.tile_size.sbuf_fmax_bytes": "0.4",
+    "language.tile_size.psum_num_banks": "0.5",
+    "isa.NkiInstruction": "0.6",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a file says about its generation.
+
+    ``imports``: dotted names that are imported, ``from a.b import c`` as ``a.b`` and ``a.b.c``.
+    ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions by canonical
+    name, each with its keywords. ``names``: API names that are mentioned, called or not.
+    """
+
+    imports: frozenset[str]
+    jit_keywords: frozenset[str] = frozenset()
+    uses: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+def scan_features(tree: ast.AST) -> Features:
+    """The features of a parsed file. Import aliases are followed, nothing else is."""
+    imports: set[str] = set()
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for item in node.names:
+                imports.add(item.name)
+                first = item.name.split(".")[0]
+                aliases[item.asname or first] = item.name if item.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imports.add(node.module)
+            for item in node.names:
+                if item.name == "*":
+                    continue
+                dotted = f"{node.module}.{item.name}"
+                imports.add(dotted)
+                aliases[item.asname or item.name] = dotted
+    jit_keywords: set[str] = set()
+    uses: set[tuple[str, frozenset[str]]] = set()
+    mentioned: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = _canonical(node.func, aliases)
+            if name is not None:
+                keywords = frozenset(k.arg for k in node.keywords if k.arg is not None)
+                if name == "jit":
+                    jit_keywords |= keywords
+                else:
+                    uses.add((name, keywords))
+        elif isinstance(node, (ast.Attribute, ast.Name)):
+            name = _canonical(node, aliases)
+            if name is not None:
+                mentioned.add(name)
+    return Features(
+        frozenset(imports), frozenset(jit_keywords), frozenset(uses), frozenset(mentioned)
+    )
+
+
+def _canonical(node: ast.expr, aliases: dict[str, str]) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in aliases:
+        return None
+    dotted = ".".join([aliases[node.id], *reversed(parts)])
+    dotted = dotted.removeprefix("neuronxcc.")
+    if not dotted.startswith("nki."):
+        return None
+    path = dotted.removeprefix("nki.")
+    parent, _, last = path.rpartition(".")
+    namespace = names.NAMESPACES.get(parent)
+    if namespace is None:
+        return path
+    return last if namespace == "nki" else f"{namespace}.{last}"
+
+
+def infer_generation(features: Features) -> str:
+    """The generation that a file is written for: ``beta1``, ``0.2`` ... ``0.6``."""
+    old = any(_is_under(name, "neuronxcc.nki") for name in features.imports)
+    new = any(_is_under(name, "nki") for name in features.imports)
+    if old and not new:
+        return "beta1"
+    framework = ("torch_neuronx.nki_jit", "jax_neuronx.nki_call")
+    if not new and any(name in framework for name in features.imports):
+        return "beta1"
+    candidates = GENERATIONS[1:]
+    rejected = {g: _rejections(features, g) for g in candidates}
+    fewest = min(rejected.values())
+    best = [g for g in candidates if rejected[g] == fewest]
+    return DEFAULT if DEFAULT in best else best[0]
+
+
+def _is_under(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def _rejections(features: Features, generation: str) -> int:
+    count = 0
+    if "platform_target" in features.jit_keywords and newer(generation, "0.3"):
+        count += 1
+    for name, keywords in features.uses:
+        if not generations_with(name):
+            continue
+        signature = lookup(name, generation)
+        if signature is None:
+            count += 1
+            continue
+        unknown = {k for k in keywords if k not in signature.names}
+        if generation == "0.2":
+            unknown.discard("dtype")
+        if unknown and not signature.open:
+            count += 1
+    for name in features.names:
+        since = _VALUE_SINCE.get(name)
+        if since is not None and not newer(generation, since):
+            count += 1
+    return count
+
+
+def import_problem(generation: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
+    """Why an import does not fit a generation, with facts, or None (NKI-M001, NKI-M091)."""
+    if _is_under(dotted, "neuronxcc.nki") and newer(generation, "0.4"):
+        return (
+            f"`{dotted}` is not available to kernels since NKI 0.4; import "
+            f"`{dotted.removeprefix('neuronxcc.')}`",
+            ("NKI-M001", "NKI-M091"),
+        )
+    return None
+
+
+__all__ = ["DEFAULT", "Features", "import_problem", "infer_generation", "scan_features"]

@@ -1,0 +1,464 @@
+"""Functions of the API that are no device instruction: allocation, loops, ids, registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol, runtime_checkable
+
+from verifier.dialects.nki import names
+from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound
+from verifier.dialects.nki.results import axes_of, shape_items
+from verifier.dialects.nki.signatures import newer
+from verifier.hardware import dtypes as dt
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
+from verifier.symbolic.values import (
+    ApiRef,
+    BufferValue,
+    DeviceLoop,
+    DynamicSlice,
+    Opaque,
+    ParDim,
+    Range,
+    Register,
+)
+
+
+@runtime_checkable
+class Gridded(Protocol):
+    """A machine that knows the launch grid."""
+
+    def grid(self, axis: int) -> tuple[Expr, Expr]:
+        """``(program_id(axis), num_programs(axis))``."""
+        ...
+
+
+Handler = Callable[[Machine, Bound, Call], object]
+
+
+# --------------------------------------------------------------------------- creation
+
+
+def _creation(
+    machine: Machine,
+    bound: Bound,
+    call: Call,
+    shape: tuple[tuple[Expr, ...], int | None] | None,
+    dtype: DType | None,
+    buffer: BufferValue,
+    *,
+    filled: bool,
+    kind: str = "alloc",
+) -> object:
+    if shape is None:
+        machine.approximate("opaque", f"the shape given to `{call.text}` is not known", call.span)
+        return Opaque(f"a tensor of {call.text} whose shape is not known")
+    sizes, partition = shape
+    if dtype is None:
+        machine.approximate(
+            "guess", f"the dtype given to `{call.text}` is not known: float32 taken", call.span
+        )
+        dtype = DType.named("float32")
+    address = bound.operands.get("address")
+    placed = None
+    if address is not None and address.value is not None:
+        placed = _address(machine, address)
+    given_name = bound.value("name")
+    spans = {name: o.span for name, o in bound.operands.items() if o.given}
+    spans["call"] = call.span
+    view = machine.allocate(
+        given_name if isinstance(given_name, str) and given_name else call.target_name or "tensor",
+        sizes,
+        dtype,
+        buffer.buffer,
+        call.span,
+        kind=kind,
+        partition_axis=(partition or 0) if buffer.buffer.on_chip and sizes else None,
+        address=placed,
+        placement=buffer.placement,
+        initialised=filled,
+        argument_spans=spans,
+    )
+    if filled:
+        _emit(machine, bound, call, view)
+    return view
+
+
+def _emit(machine: Machine, bound: Bound, call: Call, written: View) -> None:
+    operands = dict(bound.operands)
+    operands["dst"] = Operand("dst", written, call.span, given=False)
+    machine.emit(
+        Operation(
+            name=bound.signature.name,
+            operands=operands,
+            span=call.span,
+            api=machine.api,
+            loops=machine.loops,
+            path=machine.path,
+            order=machine.next_order(),
+            writes=(("dst", written),),
+            engine="unknown",
+            call_text=call.text,
+        )
+    )
+
+
+def _address(machine: Machine, operand: Operand) -> tuple[Expr, Expr] | None:
+    items = machine.as_items(operand.value, operand.span)
+    if items is None or len(items) != 2:
+        machine.approximate("opaque", "an `address=` that is not followed", operand.span)
+        return None
+    partition = machine.as_int(items[0], operand.span)
+    byte = machine.as_int(items[1], operand.span)
+    return None if partition is None or byte is None else (partition, byte)
+
+
+def _buffer(machine: Machine, operand: Operand | None, call: Call) -> BufferValue:
+    """The ``buffer`` argument; on chip memory when there is none (NKI-L05)."""
+    if operand is None or operand.value is None:
+        return BufferValue(Buffer.SBUF)
+    value = operand.value
+    if isinstance(value, BufferValue):
+        return value
+    if isinstance(value, str) and value in names.BUFFERS:
+        if newer(machine.api, "0.3"):
+            machine.check(
+                SIGNATURE_RULE,
+                FALSE,
+                operand.span,
+                "`buffer` is a memory region",
+                f"`{call.text}` takes no names of buffers since NKI 0.3",
+                facts=("NKI-L02", "NKI-M062"),
+                help=(f"write `nl.{value}`",),
+            )
+        return BufferValue(names.BUFFERS[value])
+    if isinstance(value, ApiRef) and value.name in ("compiler.sbuf", "compiler.psum"):
+        return BufferValue(Buffer.SBUF if value.name.endswith("sbuf") else Buffer.PSUM)
+    machine.approximate("opaque", f"the buffer given to `{call.text}` is not known", operand.span)
+    return BufferValue(Buffer.UNKNOWN)
+
+
+def _dtype(machine: Machine, operand: Operand | None) -> DType | None:
+    if operand is None or operand.value is None:
+        return None
+    if isinstance(operand.value, str):
+        name = dt.canonical(operand.value)
+        return DType.named(name) if name is not None else None
+    return machine.as_dtype(operand.value, operand.span)
+
+
+def _new(machine: Machine, bound: Bound, call: Call, *, filled: bool) -> object:
+    operand = bound.operands.get("shape")
+    shape = None if operand is None else shape_items(machine, operand.value, operand.span)
+    dtype = _dtype(machine, bound.operands.get("dtype"))
+    buffer = _buffer(machine, bound.operands.get("buffer"), call)
+    return _creation(machine, bound, call, shape, dtype, buffer, filled=filled)
+
+
+def _ndarray(machine: Machine, bound: Bound, call: Call) -> object:
+    return _new(machine, bound, call, filled=False)
+
+
+def _filled(machine: Machine, bound: Bound, call: Call) -> object:
+    return _new(machine, bound, call, filled=True)
+
+
+def _like(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands.get("x") or bound.operands.get("a")
+    model = machine.as_view(operand.value, operand.span) if operand is not None else None
+    if model is None:
+        return _creation(machine, bound, call, None, None, BufferValue(Buffer.SBUF), filled=False)
+    zeros = bound.signature.name.endswith("zeros_like")
+    dtype = _dtype(machine, bound.operands.get("dtype")) or model.dtype
+    given = bound.operands.get("buffer")
+    if given is not None and given.value is not None:
+        buffer = _buffer(machine, given, call)
+    else:
+        # zeros_like lands in SBUF, empty_like beside its model (NKI-L08)
+        buffer = BufferValue(Buffer.SBUF if zeros else model.buffer)
+    position = views.partition_position(model)
+    return _creation(machine, bound, call, (model.shape, position), dtype, buffer, filled=zeros)
+
+
+def _shared_constant(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands.get("constant")
+    if operand is not None and isinstance(operand.value, View):
+        return operand.value
+    machine.unmodelled("nki.language.shared_constant", call.span)
+    return Opaque("a constant array")
+
+
+def _identity(machine: Machine, bound: Bound, call: Call) -> object:
+    into = bound.value("dst")
+    operand = bound.operands.get("n")
+    size = machine.as_int(operand.value, operand.span) if operand is not None else None
+    dtype = _dtype(machine, bound.operands.get("dtype"))
+    if into is not None:
+        view = machine.as_view(into, bound.span("dst", call.span))
+        if view is not None:
+            _emit(machine, bound, call, view)
+            return view
+    shape = None if size is None else ((size, size), 0)
+    return _creation(
+        machine, bound, call, shape, dtype, BufferValue(Buffer.SBUF), filled=True, kind="constant"
+    )
+
+
+# --------------------------------------------------------------------------- loops and indices
+
+
+def _bounds(machine: Machine, bound: Bound, kind: str, call: Call) -> Range:
+    def read(name: str, default: int) -> Expr:
+        operand = bound.operands.get(name)
+        if operand is None or operand.value is None:
+            return E.const(default)
+        if isinstance(operand.value, (Register, View)):
+            return _runtime(machine, f"`{name}` of the loop is known at run time only", operand)
+        value = machine.as_int(operand.value, operand.span)
+        if value is None:
+            return _runtime(machine, f"`{name}` of `{call.text}` is not followed", operand)
+        return value
+
+    single = bound.value("stop") is None
+    start = E.const(0) if single else read("start", 0)
+    stop = read("start", 0) if single else read("stop", 0)
+    return Range(start, stop, read("step", 1), kind, call.span)
+
+
+def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
+    value = E.fresh("runtime", 0, None, "havoc")
+    machine.approximate("havoc", message, operand.span, [repr(value)])
+    return value
+
+
+def _range(machine: Machine, bound: Bound, call: Call) -> object:
+    kind = bound.signature.name.rpartition(".")[2].removesuffix("_range")
+    return _bounds(machine, bound, kind, call)
+
+
+def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
+    operands = {
+        name: bound.operands[source]
+        for name, source in (("start", "lower"), ("stop", "upper"), ("step", "step"))
+        if source in bound.operands
+    }
+    bounds = _bounds(machine, Bound(bound.signature, operands, True), "dynamic", call)
+    return DeviceLoop("fori", bound.value("body_fun"), bounds, call.span)
+
+
+def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
+    return DeviceLoop("while", bound.value("body_fun"), None, call.span)
+
+
+def _arange(machine: Machine, bound: Bound, call: Call) -> object:
+    bounds = _bounds(machine, bound, "range", call)
+    return views.arange(machine, bounds.start, bounds.stop)
+
+
+def _ds(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands["size"]
+    size = machine.as_int(operand.value, operand.span)
+    start = bound.value("start")
+    if size is None:
+        machine.approximate("opaque", "the size of `nl.ds` is not known", operand.span)
+        return Opaque("a slice of unknown size")
+    return DynamicSlice(start, size)
+
+
+def _par_dim(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands["size"]
+    size = machine.as_int(operand.value, operand.span)
+    return ParDim(size) if size is not None else Opaque("a partition dimension of unknown size")
+
+
+def _grid(machine: Machine, axis: int, place: int, call: Call) -> Expr:
+    if isinstance(machine, Gridded):
+        return machine.grid(axis)[place]
+    machine.approximate("guess", f"no launch grid for `{call.text}`: one program taken", call.span)
+    return E.const(place)
+
+
+def _program_id(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands.get("axis")
+    axis = machine.as_int(operand.value, operand.span) if operand is not None else None
+    if axis is None or not axis.is_const:
+        machine.approximate("guess", "the axis of `program_id` is not known: 0 taken", call.span)
+        return _grid(machine, 0, 0, call)
+    return _grid(machine, axis.const, 0, call)
+
+
+def _num_programs(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands.get("axes")
+    if operand is None or operand.value is None:
+        return _grid(machine, 0, 1, call)
+    axes = axes_of(machine, operand.value, 0, operand.span)
+    if axes is None:
+        machine.approximate("guess", "the axes of `num_programs` are not known: 0", call.span)
+        axes = frozenset({0})
+    total = E.const(1)
+    for axis in sorted(axes):
+        total = total * _grid(machine, axis, 1, call)
+    return total
+
+
+def _program_ndim(machine: Machine, bound: Bound, call: Call) -> object:
+    # launches take one integer since 0.2 (NKI-L61), or nothing: then there is no grid
+    return E.symbol("program_ndim()", 0, 3 if machine.api == "beta1" else 1, "input")
+
+
+# --------------------------------------------------------------------------- registers and the rest
+
+
+def _register(machine: Machine, bound: Bound, call: Call) -> object:
+    return Register(call.target_name or "register")
+
+
+def _nothing(machine: Machine, bound: Bound, call: Call) -> object:
+    return None
+
+
+def _harmless(machine: Machine, bound: Bound, call: Call) -> object:
+    return Opaque(call.text, harmless=True)
+
+
+def _nc_version(machine: Machine, bound: Bound, call: Call) -> object:
+    return E.const(machine.target.generation)
+
+
+def _nc_sub_version(machine: Machine, bound: Bound, call: Call) -> object:
+    return E.symbol("get_nc_sub_version()", 0, 1, "input")
+
+
+def _rank(machine: Machine, bound: Bound, call: Call) -> object:
+    return E.symbol("rank_id()", 0, None, "input")
+
+
+def _expand_dims(machine: Machine, bound: Bound, call: Call) -> object:
+    operand = bound.operands.get("x") or bound.operands.get("data")
+    axis = bound.operands.get("axis")
+    view = machine.as_view(operand.value, operand.span) if operand is not None else None
+    if view is None or axis is None:
+        return Opaque("a view of a tensor that is not followed")
+    position = machine.as_int(axis.value, axis.span)
+    if position is None or not position.is_const:
+        machine.approximate("opaque", "the axis of `expand_dims` is not known", axis.span)
+        return Opaque("a view along an unknown axis")
+    dim = position.const + view.rank + 1 if position.const < 0 else position.const
+    return views.expand_dim(machine, view, dim, call.span)
+
+
+def _is_buffer(machine: Machine, bound: Bound, call: Call) -> object:
+    value = bound.value("buffer")
+    if not isinstance(value, BufferValue):
+        view = machine.as_view(value, bound.span("buffer", call.span))
+        if view is None:
+            return Opaque(f"{call.text} of something that is not followed")
+        value = BufferValue(view.buffer)
+    asked = bound.signature.name.rpartition(".")[2]
+    if asked == "is_on_chip":
+        return value.buffer.on_chip
+    if asked == "is_hbm":
+        return value.buffer.off_chip
+    return value.buffer is (Buffer.SBUF if asked == "is_sbuf" else Buffer.PSUM)
+
+
+def _jit(machine: Machine, bound: Bound, call: Call) -> object:
+    for name in ("fn", "func", "kernel"):
+        function = bound.value(name)
+        if function is not None:
+            return function
+    return ApiRef("jit")
+
+
+def _placement(machine: Machine, bound: Bound, call: Call) -> object:
+    _, memory, allocator = bound.signature.name.split(".")
+    buffer = Buffer.SBUF if memory == "sbuf" else Buffer.PSUM
+    if allocator == "auto_alloc":
+        return BufferValue(buffer)
+    placement: dict[str, object] = {"allocator": allocator}
+    for name, operand in bound.operands.items():
+        value = operand.value
+        items = None if isinstance(value, Expr) else machine.as_items(value, operand.span)
+        if items is not None:
+            value = tuple(machine.as_int(item, operand.span) for item in items)
+        placement[name] = value
+    return BufferValue(buffer, placement)
+
+
+def _number_limits(machine: Machine, bound: Bound, call: Call) -> object:
+    return Opaque("limits of a dtype", harmless=True)
+
+
+def _context(machine: Machine, bound: Bound, call: Call) -> object:
+    function = bound.value("func")
+    return function if function is not None else Opaque(call.text, harmless=True)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "language.ndarray": _ndarray,
+    "language.zeros": _filled,
+    "language.ones": _filled,
+    "language.full": _filled,
+    "language.rand": _filled,
+    "language.zeros_like": _like,
+    "language.empty_like": _like,
+    "language.shared_constant": _shared_constant,
+    "language.shared_identity_matrix": _identity,
+    "language.affine_range": _range,
+    "language.sequential_range": _range,
+    "language.static_range": _range,
+    "language.dynamic_range": _range,
+    "language.fori_loop": _fori_loop,
+    "language.while_loop": _while_loop,
+    "language.arange": _arange,
+    "language.ds": _ds,
+    "language.par_dim": _par_dim,
+    "language.program_id": _program_id,
+    "language.num_programs": _num_programs,
+    "language.program_ndim": _program_ndim,
+    "language.no_reorder": _harmless,
+    "language.device_print": _nothing,
+    "language.expand_dims": _expand_dims,
+    "language.is_hbm": _is_buffer,
+    "language.is_sbuf": _is_buffer,
+    "language.is_psum": _is_buffer,
+    "language.is_on_chip": _is_buffer,
+    "language.spmd_dim": _harmless,
+    "language.nc": _harmless,
+    "language.gemm_grid": _harmless,
+    "language.gemm_stationary_grid": _harmless,
+    "language.finfo": _number_limits,
+    "isa.get_nc_version": _nc_version,
+    "isa.get_nc_sub_version": _nc_sub_version,
+    "isa.register_alloc": _register,
+    "isa.register_move": _nothing,
+    "compiler.allocation_scope": _context,
+    "compiler.enable_stack_allocator": _context,
+    "compiler.force_auto_alloc": _context,
+    "compiler.multi_buffer": _context,
+    "compiler.no_reorder": _context,
+    "compiler.skip_middle_end_transformations": _context,
+    "compiler.sbuf.alloc": _placement,
+    "compiler.sbuf.mod_alloc": _placement,
+    "compiler.sbuf.auto_alloc": _placement,
+    "compiler.psum.alloc": _placement,
+    "compiler.psum.mod_alloc": _placement,
+    "compiler.psum.auto_alloc": _placement,
+    "collectives.rank_id": _rank,
+    "collectives.collective_permute_implicit_current_processing_rank_id": _register,
+    "jit": _jit,
+    "trace": _jit,
+    "simulate": _jit,
+    "simulate_kernel": _harmless,
+    "baremetal": _jit,
+    "benchmark": _jit,
+    "profile": _jit,
+}
+
+#: classes whose instances say nothing about shapes
+HARMLESS_CLASSES: Final[frozenset[str]] = frozenset(
+    {"collectives.ReplicaGroup", "language.nc", "typing.tensor", "typing.mutable_tensor"}
+)

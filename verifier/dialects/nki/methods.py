@@ -1,0 +1,332 @@
+"""Attributes and methods of tensors (catalogue sections (e.2) and (e.3), NKI-M039)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from verifier.dialects.nki import instructions
+from verifier.dialects.nki.binding import SIGNATURE_RULE
+from verifier.dialects.nki.emission import perform
+from verifier.dialects.nki.results import shape_items
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.trace import Operand, View
+from verifier.symbolic.values import BufferValue, Opaque
+
+
+def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | None:
+    """``shape``, ``dtype``, ``ndim``, ``size``, ``buffer``, ``itemsize``, ``name``; else None."""
+    if attr == "shape":
+        return view.shape
+    if attr == "dtype":
+        return view.dtype
+    if attr == "ndim":
+        return E.const(view.rank)
+    if attr == "size":
+        return view.elements
+    if attr == "buffer":
+        return BufferValue(view.buffer)
+    if attr == "itemsize":
+        return view.dtype.itemsize
+    if attr == "name":
+        return view.name
+    return None
+
+
+class _Arguments:
+    """Arguments of a method by position or name; ``bad`` once one could not be read."""
+
+    def __init__(self, machine: Machine, call: Call, names: tuple[str, ...]) -> None:
+        self.machine = machine
+        self.call = call
+        self.bad = False
+        self.found: dict[str, Arg] = dict(zip(names, call.args, strict=False))
+        for name, argument in call.keywords.items():
+            if name not in names:
+                machine.check(
+                    SIGNATURE_RULE,
+                    FALSE,
+                    argument.span,
+                    f"`{name}` is a parameter of {call.text}",
+                    f"`{call.text}` has no parameter `{name}`",
+                    facts=("NKI-N02",),
+                    help=(f"parameters: {', '.join(names)}",),
+                )
+            else:
+                self.found[name] = argument
+
+    def value(self, name: str) -> object:
+        argument = self.found.get(name)
+        return argument.value if argument is not None else None
+
+    def integer(self, name: str) -> Expr:
+        argument = self.found.get(name)
+        value = None
+        if argument is not None:
+            value = self.machine.as_int(argument.value, argument.span)
+        if value is None:
+            self.bad = True
+            return E.const(0)
+        return value
+
+    def position(self, name: str) -> int:
+        value = self.integer(name)
+        if not value.is_const:
+            self.bad = True
+            return 0
+        return value.const
+
+    def sizes(self, name: str) -> tuple[Expr, ...]:
+        argument = self.found.get(name)
+        read = None
+        if argument is not None:
+            read = shape_items(self.machine, argument.value, argument.span)
+        if read is None:
+            self.bad = True
+            return ()
+        return read[0]
+
+
+def _dims(view: View, dim: int) -> int:
+    return dim + view.rank if dim < 0 else dim
+
+
+def _lost(machine: Machine, call: Call) -> Opaque:
+    machine.approximate("opaque", f"`{call.text}` with arguments that are not followed", call.span)
+    return Opaque(f"a view made by {call.text}")
+
+
+Method = Callable[[Machine, View, Call], object]
+
+
+def _reshape(machine: Machine, view: View, call: Call) -> object:
+    if len(call.args) > 1:
+        sizes = [machine.as_int(a.value, a.span) for a in call.args]
+        known = [size for size in sizes if size is not None]
+        if len(known) != len(sizes):
+            return _lost(machine, call)
+        return views.reshape(machine, view, known, call.span)
+    names = ("shape",) if "new_shape" not in call.keywords else ("new_shape",)
+    arguments = _Arguments(machine, call, names)
+    shape = arguments.sizes(names[0])
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.reshape(machine, view, shape, call.span)
+
+
+def _view(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dtype",))
+    dtype = machine.as_dtype(arguments.value("dtype"), call.span)
+    return (
+        _lost(machine, call) if dtype is None else views.view_dtype(machine, view, dtype, call.span)
+    )
+
+
+def _broadcast_to(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("shape",))
+    shape = arguments.sizes("shape")
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.broadcast_to(machine, view, shape, call.span)
+
+
+def _broadcast(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim", "size"))
+    dim, size = arguments.position("dim"), arguments.integer("size")
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.broadcast(machine, view, _dims(view, dim), size, call.span)
+
+
+def _permute(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dims",))
+    dims = arguments.sizes("dims")
+    if arguments.bad or not all(dim.is_const for dim in dims):
+        return _lost(machine, call)
+    return views.permute(machine, view, [_dims(view, d.const) for d in dims], call.span)
+
+
+def _expand_dim(machine: Machine, view: View, call: Call) -> object:
+    name = "axis" if call.text.endswith("expand_dims") else "dim"
+    arguments = _Arguments(machine, call, (name,))
+    dim = arguments.position(name)
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.expand_dim(machine, view, dim + view.rank + 1 if dim < 0 else dim, call.span)
+
+
+def _squeeze_dim(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim",))
+    dim = arguments.position("dim")
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.squeeze_dim(machine, view, _dims(view, dim), call.span)
+
+
+def _reshape_dim(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim", "shape"))
+    dim, shape = arguments.position("dim"), arguments.sizes("shape")
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.reshape_dim(machine, view, _dims(view, dim), shape, call.span)
+
+
+def _flatten_dims(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("start_dim", "end_dim"))
+    first, last = arguments.position("start_dim"), arguments.position("end_dim")
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.flatten_dims(machine, view, _dims(view, first), _dims(view, last), call.span)
+
+
+def _slice(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim", "start", "end", "step"))
+    dim = arguments.position("dim")
+    if arguments.bad:
+        return _lost(machine, call)
+    start, end, step = (arguments.value(name) for name in ("start", "end", "step"))
+    return views.slice_dim(
+        machine, view, _dims(view, dim), start, end, step, call.span, generation=machine.api
+    )
+
+
+def _select(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim", "index"))
+    dim = arguments.position("dim")
+    if arguments.bad:
+        return _lost(machine, call)
+    index = arguments.value("index")
+    return views.select(machine, view, _dims(view, dim), index, call.span, generation=machine.api)
+
+
+def _vector_select(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("dim", "offsets"))
+    dim = arguments.position("dim")
+    offsets = machine.as_view(arguments.value("offsets"), call.span)
+    if arguments.bad or offsets is None:
+        return _lost(machine, call)
+    return views.vector_select(machine, view, _dims(view, dim), offsets, call.span)
+
+
+def _rearrange(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("src", "dst", "fixed"))
+    fixed = arguments.value("fixed")
+    if fixed is not None:
+        return _lost(machine, call)
+    source, target = arguments.value("src"), arguments.value("dst")
+    return views.rearrange(machine, view, source, target, {}, call.span)
+
+
+def _ap(machine: Machine, view: View, call: Call) -> object:
+    names = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
+    arguments = _Arguments(machine, call, names)
+    given = arguments.found.get("pattern")
+    rows = machine.as_items(given.value, given.span) if given is not None else None
+    if rows is None or given is None:
+        return _lost(machine, call)
+    pattern: list[tuple[Expr, Expr]] = []
+    for row in rows:
+        pair = machine.as_items(row, given.span)
+        if pair is None or len(pair) != 2:
+            return _lost(machine, call)
+        step, count = (machine.as_int(item, given.span) for item in pair)
+        if step is None or count is None:
+            return _lost(machine, call)
+        pattern.append((step, count))
+    offset: Expr | None = None
+    if arguments.value("offset") is not None:
+        offset = arguments.integer("offset")
+    elif machine.api in ("beta1", "0.2", "0.3", "0.4"):
+        offset = E.const(0)  # the default was 0 before 0.5 (NKI-M112)
+    dtype = None
+    if arguments.value("dtype") is not None:
+        dtype = machine.as_dtype(arguments.value("dtype"), call.span)
+        arguments.bad = arguments.bad or dtype is None
+    if arguments.bad:
+        return _lost(machine, call)
+    return views.ap(
+        machine,
+        view,
+        pattern,
+        offset,
+        dtype,
+        call.span,
+        scalar_offset=arguments.value("scalar_offset"),
+        vector_offset=arguments.value("vector_offset"),
+    )
+
+
+def _indirect(machine: Machine, view: View, call: Call) -> object:
+    arguments = _Arguments(machine, call, ("index", "num_elem"))
+    index = machine.as_view(arguments.value("index"), call.span)
+    if index is None:
+        return _lost(machine, call)
+    count = index.elements
+    if arguments.value("num_elem") is not None:
+        count = arguments.integer("num_elem")
+    if arguments.bad:
+        return _lost(machine, call)
+    axes = (machine.axis(view.partitions), machine.axis(count))
+    return views.inexact(view, axes, "indirect access", indirect=True)
+
+
+def _astype(machine: Machine, view: View, call: Call) -> object:
+    instruction = instructions.find("language.copy")
+    assert instruction is not None
+    arguments = _Arguments(machine, call, ("dtype",))
+    operands = {"src": Operand("src", view, call.span)}
+    dtype = arguments.found.get("dtype")
+    if dtype is not None:
+        operands["dtype"] = Operand("dtype", dtype.value, dtype.span)
+    return perform(machine, instruction, operands, call.span, call.text, call.target_name)
+
+
+def _itself(machine: Machine, view: View, call: Call) -> object:
+    return view
+
+
+def _is_indirect(machine: Machine, view: View, call: Call) -> object:
+    return view.indirect
+
+
+def _is_contiguous(machine: Machine, view: View, call: Call) -> object:
+    return True if views.is_whole(view) else Opaque("whether a view is contiguous", harmless=True)
+
+
+def _pattern(machine: Machine, view: View, call: Call) -> object:
+    return Opaque("the access pattern of a view", harmless=True)
+
+
+METHODS: Final[dict[str, Method]] = {
+    "reshape": _reshape,
+    "view": _view,
+    "broadcast_to": _broadcast_to,
+    "broadcast": _broadcast,
+    "permute": _permute,
+    "expand_dim": _expand_dim,
+    "expand_dims": _expand_dim,
+    "squeeze_dim": _squeeze_dim,
+    "reshape_dim": _reshape_dim,
+    "flatten_dims": _flatten_dims,
+    "slice": _slice,
+    "select": _select,
+    "vector_select": _vector_select,
+    "rearrange": _rearrange,
+    "ap": _ap,
+    "indirect": _indirect,
+    "astype": _astype,
+    "assert_shape": _itself,
+    "is_indirect": _is_indirect,
+    "is_contiguous": _is_contiguous,
+    "get_pattern": _pattern,
+}
+
+
+def method(machine: Machine, view: View, name: str, call: Call) -> object | None:
+    """``view.name(...)``; None if tensors have no such method."""
+    handler = METHODS.get(name)
+    return handler(machine, view, call) if handler is not None else None

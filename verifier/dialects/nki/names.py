@@ -1,0 +1,273 @@
+"""Names of the NKI API that are values: dtypes, buffers, operators, enumerations, sizes.
+
+Everything here is a plain table; symbolic integers are made when a name is looked up, because they
+belong to one analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.signatures import generations_with
+from verifier.hardware import dtypes as dt
+from verifier.hardware.targets import Target
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.trace import Buffer, DType
+from verifier.symbolic.values import ApiRef, BufferValue, Enumerator
+
+#: the most negative float32, what ``fp32.min`` is and ``range_select`` demands (NKI-RSL06)
+FP32_MIN: Final = -3.4028235e38
+
+#: imported modules -> the namespace of ours that they are
+NAMESPACES: Final[dict[str, str]] = {
+    "": "nki",
+    "language": "language",
+    "language.dtypes": "dtype",
+    "dtype": "dtype",
+    "isa": "isa",
+    "isa.constants": "isa",
+    "isa.neuron_isa": "isa",
+    "compiler": "compiler",
+    "compiler.sbuf": "compiler.sbuf",
+    "compiler.psum": "compiler.psum",
+    "typing": "typing",
+    "collectives": "collectives",
+    "language.tile_size": "language.tile_size",
+    "language.nc": "language.nc",
+}
+
+BUFFERS: Final[dict[str, Buffer]] = {
+    "sbuf": Buffer.SBUF,
+    "psum": Buffer.PSUM,
+    "hbm": Buffer.HBM,
+    "private_hbm": Buffer.HBM,
+    "shared_hbm": Buffer.SHARED_HBM,
+}
+
+#: enumerations of ``nki.isa``: kind -> members (catalogue section (c.1), NKI-M031, NKI-M032)
+ENUMS: Final[dict[str, frozenset[str]]] = {
+    "engine": frozenset({"tensor", "vector", "scalar", "gpsimd", "dma", "sync", "unknown"}),
+    "reduce_cmd": frozenset({"idle", "reset", "reduce", "reset_reduce", "load_reduce"}),
+    "dge_mode": frozenset({"unknown", "swdge", "hwdge", "none"}),
+    "oob_mode": frozenset({"error", "skip"}),
+    "matmul_perf_mode": frozenset(
+        {"none", "double_row", "double_row_gen3", "double_column", "double_pixel"}
+    ),
+    "dma_engine": frozenset({"dma", "gpsimd_dma"}),
+}
+
+#: ``nisa.vector_engine`` and kin (NKI-N06)
+ENGINE_ALIASES: Final[dict[str, str]] = {
+    f"{name}_engine": name for name in ("tensor", "vector", "scalar", "gpsimd", "unknown")
+}
+
+NC_VERSIONS: Final[dict[str, int]] = {"gen2": 2, "gen3": 3, "gen4": 4}
+
+#: other spellings of operators -> the name that rules use. Reductions name the operator that they
+#: fold with (``nl.max`` as ``op=`` is ``maximum``).
+OPERATOR_ALIASES: Final[dict[str, str]] = {
+    "max": "maximum",
+    "amax": "maximum",
+    "min": "minimum",
+    "amin": "minimum",
+    "sum": "add",
+    "prod": "multiply",
+    "all": "logical_and",
+    "true_divide": "divide",
+    "mean": "average",
+    "absolute": "abs",
+    "bitwise_not": "invert",
+    "arctan": "arctan",
+    "conjugate": "copy",
+    "identity": "copy",
+}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: operators that may be named by ``op=`` and kin (NKI-T14, NKI-T15)
+OPERATORS: Final = _words(
+    "add subtract multiply divide maximum minimum power mod fmod abs_max abs_min bypass average "
+    "bitwise_and bitwise_or bitwise_xor left_shift right_shift invert "
+    "equal not_equal greater greater_equal less less_equal "
+    "logical_and logical_or logical_xor logical_not "
+    "abs square relu rsqrt reciprocal negative "
+    "copy sigmoid prelu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid gelu_apprx_sigmoid_dx "
+    "silu silu_dx tanh softplus mish erf erf_dx exp log sin cos tan arctan sqrt sign floor ceil "
+    "trunc max min sum prod mean all amax amin"
+)
+
+#: names of other libraries for dtypes
+_EXTERNAL_ROOTS: Final = ("numpy", "np", "torch", "jax.numpy", "jnp", "ml_dtypes", "neuron_dtypes")
+_EXTERNAL_DTYPES: Final[dict[str, str]] = {
+    "bool_": "bool_",
+    "bool": "bool_",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "single": "float32",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+}
+
+
+def operator_name(name: str) -> str | None:
+    """The canonical operator that a name stands for, or None if it is not one."""
+    if name in OPERATORS or name in OPERATOR_ALIASES:
+        return OPERATOR_ALIASES.get(name, name)
+    return None
+
+
+def root(dotted: str) -> object | None:
+    """The value of an imported dotted name, or None if it is not of NKI."""
+    generation = "nki"
+    if dotted == "neuronxcc":
+        return ApiRef("neuronxcc", "beta1")
+    if dotted.startswith("neuronxcc.nki"):
+        generation, dotted = "beta1", dotted[len("neuronxcc.") :]
+    if dotted != "nki" and not dotted.startswith("nki."):
+        return _external_root(dotted)
+    path = dotted[len("nki.") :] if dotted != "nki" else ""
+    if path in NAMESPACES:
+        return ApiRef(NAMESPACES[path], generation)
+    parent, _, last = path.rpartition(".")
+    owner = root(f"nki.{parent}" if parent else "nki")
+    if not isinstance(owner, ApiRef):
+        return None
+    return attribute(ApiRef(owner.name, generation), last)
+
+
+def _external_root(dotted: str) -> object | None:
+    """Beta 1 entry points of the frameworks (NKI-M042)."""
+    if dotted in ("torch_neuronx.nki_jit", "jax_neuronx.nki_call"):
+        return ApiRef("jit", "beta1")
+    return None
+
+
+def attribute(owner: ApiRef, attr: str, target: Target | None = None) -> object | None:
+    """``owner.attr``, or None if there is no such name.
+
+    Names that depend on the target (``tile_size.pmax``) need ``target``.
+    """
+    name, generation = owner.name, owner.generation
+    if name == "neuronxcc":
+        return ApiRef("nki", "beta1") if attr == "nki" else None
+    if name == "nki":
+        if attr in NAMESPACES:
+            return ApiRef(NAMESPACES[attr], generation)
+        if attr == "tensor":
+            return ApiRef("typing.tensor", generation)
+        return ApiRef(attr, generation) if attr in _ROOT_NAMES else None
+    if name in ("language", "dtype", "typing"):
+        return _language(owner, attr)
+    if name == "isa":
+        return _isa(owner, attr)
+    if name == "language.tile_size":
+        return tile_size(attr, target) if target is not None else ApiRef(f"{name}.{attr}")
+    if name in ("language.fp32", "isa.fp32", "language.bfp16"):
+        return FP32_MIN if attr == "min" else None
+    if name == "isa.nc_version":
+        return E.const(NC_VERSIONS[attr]) if attr in NC_VERSIONS else None
+    if name == "language.MemoryRegion":
+        return BufferValue(BUFFERS[attr]) if attr in BUFFERS else None
+    kind = name.removeprefix("isa.")
+    if kind in ENUMS:
+        return Enumerator(kind, attr) if attr in ENUMS[kind] else None
+    if name in ("compiler", "collectives", "compiler.sbuf", "compiler.psum"):
+        full = f"{name}.{attr}"
+        known = full in NAMESPACES.values() or generations_with(full) or full in _CLASSES
+        return ApiRef(full, generation) if known else None
+    return None
+
+
+_ROOT_NAMES: Final[frozenset[str]] = frozenset(
+    {"jit", "trace", "simulate", "simulate_kernel", "baremetal", "benchmark", "profile"}
+    | {"cpu_simulate", "meta"}
+)
+
+_CLASSES: Final[frozenset[str]] = frozenset(
+    {"language.NKIObject", "isa.NKIObject", "collectives.NKIObject", "collectives.ReplicaGroup"}
+    | {"language.NkiTensor", "language.tensor", "language.mgrid", "language.nc", "language.fp32"}
+    | {"language.bfp16", "language.MemoryRegion", "language.tile_size", "typing.tensor"}
+    | {"typing.mutable_tensor", "isa.nc_version", "isa.fp32", "isa.NkiInstruction"}
+    | {"isa.NkiValidationError", "isa.VirtualRegister", "language.DType"}
+)
+
+
+def _language(owner: ApiRef, attr: str) -> object | None:
+    name = dt.canonical(attr)
+    if name is not None and not attr.startswith("fp32") and dt.DTYPES[name][1] != "host":
+        return DType.named(name)
+    if owner.name == "dtype":
+        return None
+    if owner.name == "typing":
+        full = f"typing.{attr}"
+        return ApiRef(full, owner.generation) if full in _CLASSES else None
+    if attr in BUFFERS:
+        return BufferValue(BUFFERS[attr])
+    full = f"language.{attr}"
+    if full in _CLASSES or generations_with(full) or operator_name(attr) is not None:
+        return ApiRef(full, owner.generation)
+    if attr in ("dslice",):
+        return ApiRef("language.ds", owner.generation)
+    return None
+
+
+def _isa(owner: ApiRef, attr: str) -> object | None:
+    if attr in ENGINE_ALIASES:
+        return Enumerator("engine", ENGINE_ALIASES[attr])
+    full = f"isa.{attr}"
+    if attr in ENUMS or full in _CLASSES or generations_with(full):
+        return ApiRef(full, owner.generation)
+    return None
+
+
+def tile_size(attr: str, target: Target) -> Expr | None:
+    """A constant of ``nl.tile_size`` on a target (NKI-H100 to NKI-H108)."""
+    values = {
+        "pmax": target.partitions,
+        "psum_fmax": target.psum_bank_bytes // 4,
+        "psum_bank_fmax": target.psum_bank_bytes // 4,
+        "psum_bank_fmax_bytes": target.psum_bank_bytes,
+        "psum_num_banks": target.psum_banks,
+        "gemm_stationary_fmax": target.stationary_free_max,
+        # the constant stays at 512 where the hardware takes more (NKI-H104)
+        "gemm_moving_fmax": min(target.moving_free_max, 512),
+        "bn_stats_fmax": target.bn_stats_free_max,
+        "sbuf_size_bytes": target.sbuf_bytes * target.partitions,
+        "sbuf_fmax": target.sbuf_usable_bytes // 4,
+        "sbuf_fmax_bytes": target.sbuf_usable_bytes,
+        "total_available_sbuf_size": target.sbuf_usable_bytes,
+        # not documented; 32 is what allocators align to by default (NKI-H108)
+        "psum_min_align": 32,
+        "sbuf_min_align": 32,
+    }
+    value = values.get(attr)
+    return E.const(value) if value is not None else None
+
+
+def external(path: str) -> object | None:
+    """What a name of NumPy, torch or a dtype library means to Beta 1 (NKI-M020), or None.
+
+    ``numpy.float32`` is a dtype, ``numpy.add`` an operator, ``numpy.inf`` a number.
+    """
+    parent, _, last = path.rpartition(".")
+    if parent not in _EXTERNAL_ROOTS:
+        return None
+    name = _EXTERNAL_DTYPES.get(last) or dt.canonical(last)
+    if name is not None and last not in ("fp32", "f32", "bf16", "fp16", "f16", "tf32"):
+        return DType.named(name)
+    if last in ("inf", "Inf", "infty"):
+        return float("inf")
+    if last == "nan":
+        return float("nan")
+    if last == "pi":
+        return 3.141592653589793
+    operator = operator_name(last)
+    if parent in ("numpy", "np") and operator is not None:
+        return Enumerator("op", operator)
+    return None

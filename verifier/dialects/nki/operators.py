@@ -1,0 +1,105 @@
+"""Python operators on tiles, and assignment to them (NKI-L55, NKI-X69)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki import instructions
+from verifier.dialects.nki.emission import perform
+from verifier.source.ir import Span
+from verifier.symbolic import views
+from verifier.symbolic.expr import TRUE, Bool, Expr
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.trace import Buffer, Operand, Operation, View
+from verifier.symbolic.values import IndexMask, IndexTensor
+
+_BINARY: Final[dict[str, str]] = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "%": "mod",
+    "**": "power",
+    "&": "bitwise_and",
+    "|": "bitwise_or",
+    "^": "bitwise_xor",
+    "<<": "left_shift",
+    ">>": "right_shift",
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+_UNARY: Final[dict[str, str]] = {"-": "negative", "~": "invert"}
+
+_SCALARS = (Expr, Bool, int, float, bool)
+
+
+def operator(machine: Machine, op: str, left: object, right: object, span: Span) -> object | None:
+    """``left op right``, or ``op left`` when ``right`` is None; None if it has no meaning here."""
+    if isinstance(left, IndexMask) or isinstance(right, IndexMask):
+        return views.mask_binop(machine, left, right, span) if op == "&" else None
+    if isinstance(left, IndexTensor) or isinstance(right, IndexTensor):
+        if not isinstance(left, View) and not isinstance(right, View):
+            if right is None:
+                return views.index_binop(machine, "-", 0, left, span) if op == "-" else left
+            return views.index_binop(machine, op, left, right, span)
+    if right is None:
+        name = _UNARY.get(op)
+        if name is None:
+            return left if op == "+" else None
+        arguments = {"x": Operand("x", left, span)}
+    else:
+        name = _BINARY.get(op)
+        if name is None:
+            return None
+        arguments = {"x": Operand("x", left, span), "y": Operand("y", right, span)}
+    instruction = instructions.find(f"language.{name}")
+    assert instruction is not None
+    return perform(machine, instruction, arguments, span, op)
+
+
+def store(
+    machine: Machine, target: View, value: object, op: str | None, span: Span, value_span: Span
+) -> None:
+    """``target[...] = value`` (``language.assign``, of a number ``language.fill``), or ``op=``.
+
+    A result that is assigned whole to another tile is that tile as far as memory goes: its storage
+    is marked with ``placement["forwarded"]``.
+    """
+    target = views.use(machine, target, None, span)
+    operands = {"dst": Operand("dst", target, span)}
+    reads: list[tuple[str, View]] = []
+    scalar = isinstance(value, _SCALARS)
+    operands["value"] = Operand("value", value, value_span)
+    if not scalar:
+        view = machine.as_view(value, value_span)
+        if view is None:
+            machine.unmodelled("assignment of a value that is not followed", value_span)
+            return
+        view = views.use(machine, view, None, value_span)
+        if view.storage.kind == "result" and view.mask is TRUE:
+            view.storage.placement = {**view.storage.placement, "forwarded": True}
+        operands["value"] = Operand("value", view, value_span)
+        reads.append(("value", view))
+    if op is not None:
+        reads.append(("dst", target))
+    machine.emit(
+        Operation(
+            name="language.fill" if scalar else "language.assign",
+            operands=operands,
+            span=span,
+            api=machine.api,
+            loops=machine.loops,
+            path=machine.path,
+            order=machine.next_order(),
+            reads=tuple(reads),
+            writes=(("dst", target),),
+            accumulates="always" if op in ("+", "-") else "no",
+            engine="tensor" if target.buffer is Buffer.PSUM and not scalar else "vector",
+            call_text="=" if op is None else f"{op}=",
+            attributes={"op": op} if op is not None else {},
+        )
+    )
