@@ -1,0 +1,255 @@
+"""Coverage formulas against brute force."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from views_support import SPAN, Recorder
+
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.regions import coverage, point, same_frame
+from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.values import IndexMask, SliceValue
+
+
+@pytest.fixture(autouse=True)
+def _context() -> None:
+    E.fresh_context()
+
+
+def loop(name: str) -> tuple[Sym, Expr]:
+    index = E.symbol(name, 0, None, "loop")
+    atom = index.as_atom()
+    assert isinstance(atom, Sym)
+    return atom, index
+
+
+def sl(start: Expr | int, stop: Expr | int, step: int | None = None) -> SliceValue:
+    return SliceValue(E.lift(start), E.lift(stop), E.const(step) if step else None)
+
+
+def brute(
+    view: View,
+    private: Sequence[tuple[Sym, Expr]],
+    constraints: Sequence[Bool],
+    env: Mapping[str, int],
+) -> set[tuple[int, ...]]:
+    """Every covered point, by enumeration."""
+    found: set[tuple[int, ...]] = set()
+    symbols = [*private, *((axis.symbol, axis.size) for axis in view.axes)]
+
+    def go(k: int, values: dict[str, int]) -> None:
+        if k == len(symbols):
+            if all(E.evaluate(part, values) for part in (*constraints, view.mask)):
+                found.add(tuple(int(E.evaluate(coord, values)) for coord in view.coords))
+            return
+        symbol, size = symbols[k]
+        for value in range(int(E.evaluate(size, values))):
+            go(k + 1, {**values, symbol.name: value})
+
+    go(0, dict(env))
+    return found
+
+
+def compare(
+    view: View,
+    private: Sequence[tuple[Sym, Expr]],
+    constraints: Sequence[Bool],
+    envs: Sequence[Mapping[str, int]],
+    *,
+    exact: bool | None = True,
+) -> Bool:
+    x, _ = point(view.frame)
+    formula, is_exact = coverage(view, x, private, constraints)
+    gone = {symbol for symbol, _ in private} | {axis.symbol for axis in view.axes}
+    assert not gone & set(formula.free())
+    if exact is not None:
+        assert is_exact is exact
+    for env in envs:
+        want = brute(view, private, constraints, env)
+        sizes = [int(E.evaluate(size, env)) for size in view.frame]
+        for place in itertools.product(*(range(-1, size + 2) for size in sizes)):
+            values = dict(env)
+            for coord, value in zip(x, place, strict=True):
+                values[repr(coord)] = value
+            claimed = E.evaluate(formula, values)
+            if is_exact:
+                assert claimed == (place in want), (place, env, formula)
+            else:
+                assert not claimed or place in want, (place, env, formula)
+    return formula
+
+
+def sub(machine: Recorder, view: View, *items: object) -> View:
+    return views.subscript(machine, view, tuple(items), SPAN, generation="0.6")
+
+
+def test_tiles_of_a_loop_cover_a_tensor_without_division() -> None:
+    machine = Recorder()
+    n = E.symbol("n", 1)
+    i, index = loop("i")
+    a = machine.allocate("a", (n, 3), "float32", Buffer.HBM)
+    tile = sub(machine, a, sl(index * 4, index * 4 + 4))
+    formula = compare(tile, [(i, n // 4)], [], [{"n": size} for size in range(1, 14)])
+    x, _ = point(tile.frame)
+    direct, _ = coverage(tile, x, [(i, n // 4)])
+    assert (
+        direct is E.and_(E.ge(x[0], 0), E.lt(x[0], n // 4 * 4), E.lt(x[1], 3), E.ge(n // 4, 1))
+        or E.lt(x[0], n // 4 * 4) in direct.args
+    )
+    assert formula.kind == "and"
+
+
+def test_clamped_tail_tiles() -> None:
+    machine = Recorder()
+    n = E.symbol("n", 1)
+    i, index = loop("i")
+    a = machine.allocate("a", (n,), "float32", Buffer.HBM)
+    tile = sub(machine, a, sl(index * 4, E.minimum(index * 4 + 4, n)))
+    compare(tile, [(i, E.ceildiv(n, 4))], [], [{"n": size} for size in range(1, 14)])
+
+
+def test_gaps_and_strides() -> None:
+    machine = Recorder()
+    i, index = loop("i")
+    a = machine.allocate("a", (30,), "float32", Buffer.HBM)
+    compare(sub(machine, a, sl(index * 5 + 1, index * 5 + 4)), [(i, E.const(5))], [], [{}])
+    compare(sub(machine, a, sl(index, 30, 7)), [(i, E.const(3))], [], [{}])
+    compare(sub(machine, a, sl(3, 29, 3)), [], [], [{}])
+
+
+def test_overlapping_windows() -> None:
+    machine = Recorder()
+    i, index = loop("i")
+    w = E.symbol("w", 1)
+    a = machine.allocate("a", (20,), "float32", Buffer.HBM)
+    tile = sub(machine, a, sl(2 * index, 2 * index + w + 1))
+    compare(tile, [(i, E.const(4))], [], [{"w": size} for size in (1, 2, 5)])
+
+
+def test_masks_restrict() -> None:
+    machine = Recorder("beta1")
+    n = E.symbol("n", 1)
+    i, index = loop("i")
+    a = machine.allocate("a", (n, 2), "float32", Buffer.HBM)
+    everything = SliceValue(None, None, None)
+    p = views.index_subscript(machine, views.arange(machine, E.const(4)), (everything, None), SPAN)
+    f = views.index_subscript(machine, views.arange(machine, E.const(2)), (None, everything), SPAN)
+    rows = views.index_binop(machine, "+", index * 4, p, SPAN)
+    mask = views.index_binop(machine, "<", rows, n, SPAN)
+    assert isinstance(mask, IndexMask)
+    view = views.subscript(machine, a, (rows, f), SPAN, generation="beta1")
+    view = views.use(machine, view, mask, SPAN)
+    compare(view, [(i, E.ceildiv(n, 4))], [], [{"n": size} for size in range(1, 11)])
+
+
+def test_equalities_and_guards() -> None:
+    machine = Recorder()
+    i, index = loop("i")
+    j, other = loop("j")
+    k = E.symbol("k", 0)
+    a = machine.allocate("a", (6, 12), "float32", Buffer.HBM)
+    tile = sub(machine, a, index, sl(other * 3, other * 3 + 3))
+    private = [(i, E.const(5)), (j, E.const(4))]
+    compare(tile, private, [E.eq(index, k)], [{"k": v} for v in range(7)])
+    compare(tile, private, [E.eq(index, 0)], [{}])
+    compare(tile, private, [E.ne(index, k)], [{"k": 2}])
+    compare(tile, private, [E.lt(other, index)], [{}])
+    compare(tile, private, [E.or_(E.eq(index, 1), E.eq(other, 2))], [{}])
+    compare(tile, private, [E.eq(index, other)], [{}])
+
+
+def test_a_loop_that_the_view_does_not_use_must_run() -> None:
+    machine = Recorder()
+    i, _ = loop("i")
+    trips = E.symbol("trips", 0)
+    a = machine.allocate("a", (5,), "float32", Buffer.HBM)
+    compare(a, [(i, trips)], [], [{"trips": 0}, {"trips": 2}])
+
+
+def test_nested_loops_over_a_flat_frame() -> None:
+    machine = Recorder()
+    n, m = E.symbol("n", 1), E.symbol("m", 1)
+    i, index = loop("i")
+    a = machine.allocate("a", (n, m), "float32", Buffer.HBM)
+    flat = views.reshape(machine, a, (n * m,), SPAN)
+    tile = sub(machine, a, sl(index * 2, E.minimum(index * 2 + 2, n)), sl(0, E.minimum(m, 3)))
+    one, two = same_frame(tile, flat)
+    assert one.frame == two.frame == (n * m,)
+    envs = [{"n": x, "m": y} for x in range(1, 6) for y in range(1, 6)]
+    compare(one, [(i, E.ceildiv(n, 2))], [], envs)
+
+
+def test_different_element_sizes_meet_in_bytes() -> None:
+    machine = Recorder()
+    t = machine.allocate("t", (4, 6), "float32", Buffer.SBUF)
+    half = views.view_dtype(machine, t, DType.named("bfloat16"), SPAN)
+    part = sub(machine, half, SliceValue(None, None, None), sl(2, 5))
+    one, two = same_frame(t, part)
+    assert one.frame == two.frame == (E.const(4), E.const(24))
+    compare(two, [], [], [{}])
+
+
+def test_inexact_views_claim_nothing() -> None:
+    machine = Recorder()
+    t = machine.allocate("t", (4, 6), "float32", Buffer.SBUF)
+    lost = views.inexact(t, t.axes, "lost")
+    assert coverage(lost, point(lost.frame)[0]) == (E.FALSE, False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_random_views_agree_with_enumeration(data: st.DataObject) -> None:
+    E.fresh_context()
+    machine = Recorder()
+    draw = data.draw
+    n = E.symbol("n", 1)
+    i, index = loop("i")
+    j, other = loop("j")
+    numbers = st.integers(0, 5)
+    dims: list[Expr] = []
+    for _ in range(draw(st.integers(1, 2))):
+        coef = [draw(st.sampled_from([0, 0, 1, 2, 3, 4, 6, -1])) for _ in range(2)]
+        dims.append(index * coef[0] + other * coef[1] + draw(numbers))
+    a = machine.allocate("a", [40] * len(dims), "float32", Buffer.HBM)
+    items = []
+    for start in dims:
+        width = draw(st.sampled_from([1, 2, 3, 4, 6]))
+        stop = start + width
+        if draw(st.booleans()):
+            stop = E.minimum(stop, n * draw(st.sampled_from([1, 2, 4])))
+        items.append(SliceValue(start, stop, E.const(draw(st.sampled_from([1, 1, 2, 3])))))
+    view = sub(machine, a, *items)
+    trips = [draw(st.sampled_from([E.const(2), E.const(5), n, n // 2, E.ceildiv(n, 3)]))] * 2
+    guards = draw(
+        st.lists(
+            st.sampled_from(
+                [
+                    E.eq(index, 1),
+                    E.lt(index, other),
+                    E.ne(other, 2),
+                    E.le(index + other, n),
+                    E.eq(index % 2, 0),
+                    E.or_(E.eq(index, 0), E.eq(other, n - 1)),
+                ]
+            ),
+            max_size=2,
+        )
+    )
+    private = [(i, trips[0]), (j, trips[1])]
+    env = {"n": draw(st.integers(1, 7))}
+    x, _ = point(view.frame)
+    formula, exact = coverage(view, x, private, guards)
+    want = brute(view, private, guards, env)
+    for place in itertools.product(range(-6, 45), repeat=len(dims)):
+        values: dict[str, int | bool] = dict(env)
+        for coord, value in zip(x, place, strict=True):
+            values[repr(coord)] = value
+        claimed = E.evaluate(formula, values)
+        assert claimed == (place in want) if exact else (not claimed or place in want)
