@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, Operation, View
+from verifier.symbolic.trace import Axis, Buffer, DType, Operation, View
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
@@ -135,6 +135,20 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceLoop:
+    """A loop on the device given as a function: ``nl.fori_loop``, ``nl.while_loop`` (NKI 0.6).
+
+    The interpreter calls ``body`` once: with the loop's index (``fori``; ``bounds`` say which), or
+    with a register (``while``: the body returns the next condition).
+    """
+
+    kind: str
+    body: object
+    bounds: Range | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class DynamicSlice:
     """``nl.ds(start, size)``."""
 
@@ -178,6 +192,24 @@ class IndexGrid:
     """What ``nl.mgrid[...]`` returns: one index tensor per axis; also ``.p``, ``.x``, ``.y``, ``.z``."""
 
     parts: tuple[IndexTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A true division of integers, kept exact until ``math.ceil``, ``math.floor`` or ``int`` ends it.
+
+    Real kernels write ``math.ceil(a / b)``; the float is never represented.
+    """
+
+    num: Expr
+    den: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeText:
+    """``str(x.dtype)``: compared with names in any spelling."""
+
+    dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
