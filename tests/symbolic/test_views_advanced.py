@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from views_support import SPAN, Recorder, addresses, as_array, flat
 
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.trace import Buffer
 from verifier.symbolic.values import IndexMask, IndexTensor, SliceValue
+
+from .views_support import SPAN, Recorder, addresses, as_array, flat
 
 ALL = SliceValue(None, None, None)
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from views_support import SPAN, Recorder, as_array, flat
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Buffer, View
 from verifier.symbolic.values import DynamicSlice, Register, SliceValue
 from verifier.symbolic.views import subscript, substitute_view
+
+from .views_support import SPAN, Recorder, as_array, flat
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from views_support import SPAN, Recorder, addresses, as_array, flat
 
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Buffer, DType, View
 from verifier.symbolic.values import Register, SliceValue
+
+from .views_support import SPAN, Recorder, addresses, as_array, flat
 
 
 @pytest.fixture(autouse=True)

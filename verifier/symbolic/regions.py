@@ -1,0 +1,545 @@
+"""Sets of elements, for memory rules: which elements of a frame a view covers.
+
+A view covers ``x`` when some values of its axis symbols, and of the indices of loops that are gone
+through, put an element at ``x``. :func:`coverage` turns that existential statement into a formula
+without quantifiers, by arithmetic alone: strides that nest are divided out, strides that leave no
+gap are merged, and bounds are combined. What it cannot eliminate it answers for one value only, so
+that the formula never claims more than is covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Extremum, Substitution, Sym
+from verifier.symbolic.trace import Axis, Loop, View
+from verifier.symbolic.views.linear import linear_view
+
+#: an oracle: True or False when a condition on outer symbols is settled, None when it is not
+Decide = Callable[[Bool], "bool | None"]
+
+_ENUMERATED: Final = 4  # extents up to this one are enumerated when all else fails
+_BRANCHES: Final = 16  # case splits before giving up exactness
+_CANDIDATES: Final = 32  # bounds tried for one sum
+
+
+def point(frame: Sequence[Expr]) -> tuple[tuple[Expr, ...], Bool]:
+    """Fresh coordinates in a frame, and the condition that they lie inside it."""
+    coords = tuple(E.fresh("x", 0, None, "point") for _ in frame)
+    return coords, E.and_(*(E.lt(x, size) for x, size in zip(coords, frame, strict=True)))
+
+
+def same_frame(a: View, b: View) -> tuple[View, View]:
+    """Two views of one storage with coordinates in one frame.
+
+    Frames that are the same stay; otherwise both become flat (``linear_view``). Element types of
+    different size go down to bytes. When that is not possible both views come back inexact.
+    """
+    if a.dtype.itemsize is not b.dtype.itemsize:
+        if not (a.dtype.itemsize.is_const and b.dtype.itemsize.is_const):
+            why = "views of one tensor with element sizes that depend on an input"
+            return replace(a, exact=False, reason=why), replace(b, exact=False, reason=why)
+        return _in_bytes(linear_view(a)), _in_bytes(linear_view(b))
+    same = len(a.frame) == len(b.frame) and all(
+        x is y for x, y in zip(a.frame, b.frame, strict=True)
+    )
+    if same and a.frame_partition == b.frame_partition:
+        return a, b
+    return linear_view(a), linear_view(b)
+
+
+def _in_bytes(view: View) -> View:
+    size = view.dtype.itemsize
+    symbol = E.fresh("byte", 0, None, "axis").as_atom()
+    assert isinstance(symbol, Sym)
+    byte = Axis(symbol, size)
+    return replace(
+        view,
+        frame=(*view.frame[:-1], view.frame[-1] * size),
+        coords=(*view.coords[:-1], view.coords[-1] * size + byte.index),
+        axes=(*view.axes, byte),
+    )
+
+
+def coverage(
+    view: View,
+    x: Sequence[Expr],
+    private: Sequence[Loop | tuple[Sym, Expr]] = (),
+    constraints: Sequence[Bool] = (),
+    *,
+    decide: Decide | None = None,
+) -> tuple[Bool, bool]:
+    """When the view covers the point ``x`` of its frame: ``(formula, exact)``.
+
+    The formula is free of the view's axis symbols and of the ``private`` loop indices (each with
+    ``0 <= index < trips``): it says that some values of them that satisfy ``constraints`` and the
+    view's mask give an element at ``x``. If not ``exact``, it is sufficient but not necessary.
+    """
+    if not view.exact:
+        return FALSE, False
+    extents: dict[Sym, Expr] = {}
+    for item in private:
+        symbol, size = (item.symbol, item.trips) if isinstance(item, Loop) else item
+        extents[symbol] = size
+    for axis in view.axes:
+        extents[axis.symbol] = axis.size
+    problem = _Problem(
+        extents,
+        [coord - value for coord, value in zip(view.coords, x, strict=True)],
+        [*constraints, view.mask],
+    )
+    return eliminate(problem, decide)
+
+
+def exists(
+    private: Sequence[Loop | tuple[Sym, Expr]],
+    constraints: Sequence[Bool],
+    *,
+    decide: Decide | None = None,
+) -> tuple[Bool, bool]:
+    """When some values of the indices satisfy the constraints: ``(formula, exact)`` as above."""
+    extents: dict[Sym, Expr] = {}
+    for item in private:
+        symbol, size = (item.symbol, item.trips) if isinstance(item, Loop) else item
+        extents[symbol] = size
+    return eliminate(_Problem(extents, [], list(constraints)), decide)
+
+
+# ------------------------------------------------------------------------------- elimination
+
+
+@dataclass(slots=True)
+class _Problem:
+    """Some ``0 <= symbol < extent`` make every equation zero and every fact true."""
+
+    extents: dict[Sym, Expr]
+    equations: list[Expr]
+    facts: list[Bool] = field(default_factory=list)
+
+    def copy(self) -> _Problem:
+        return _Problem(dict(self.extents), list(self.equations), list(self.facts))
+
+    def mentions(self, term: Expr | Bool) -> list[Sym]:
+        return [symbol for symbol in term.free() if symbol in self.extents]
+
+    def replace(self, symbol: Sym, value: Expr) -> None:
+        """Give a symbol its value; the value has to be in its range."""
+        size = self.extents.pop(symbol)
+        by = Substitution({symbol: value})
+        self.equations = [by.expr(equation) for equation in self.equations]
+        self.facts = [by.bool(fact) for fact in self.facts]
+        self.extents = {other: by.expr(extent) for other, extent in self.extents.items()}
+        self.facts += [E.ge(value, 0), *conjuncts(E.lt(value, by.expr(size)))]
+
+    def elsewhere(self, symbol: Sym, equation: int) -> bool:
+        """Whether a symbol occurs outside one equation."""
+        return (
+            any(symbol in e.free() for k, e in enumerate(self.equations) if k != equation)
+            or any(symbol in fact.free() for fact in self.facts)
+            or any(symbol in extent.free() for extent in self.extents.values())
+        )
+
+
+def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
+    """The quantifier-free equivalent, or a sufficient condition and False."""
+    return _Eliminator(decide, _BRANCHES).run(problem)
+
+
+@dataclass(slots=True)
+class _Eliminator:
+    decide: Decide | None
+    branches: int
+
+    def run(self, problem: _Problem) -> tuple[Bool, bool]:
+        exact = True
+        while True:
+            if not self._tidy(problem):
+                return FALSE, exact
+            if not problem.extents:
+                return E.and_(*problem.facts), exact
+            if self._step(problem):
+                continue
+            split = self._cases(problem)
+            if split is not None:
+                parts, complete = split
+                results = [self.run(part) for part in parts]
+                formula = E.or_(*(part for part, _ in results))
+                return formula, exact and complete and all(good for _, good in results)
+            symbol = self._hardest(problem)
+            problem.replace(symbol, E.const(0))
+            exact = False
+
+    # -- bookkeeping ---------------------------------------------------------------------
+
+    def _tidy(self, problem: _Problem) -> bool:
+        """Split conjunctions, turn equalities into equations; False when nothing can hold."""
+        facts: list[Bool] = []
+        for fact in problem.facts:
+            for part in conjuncts(fact):
+                if part is FALSE:
+                    return False
+                if part is TRUE:
+                    continue
+                if part.kind == "eq" and part.expr is not None and problem.mentions(part):
+                    problem.equations.append(part.expr)
+                else:
+                    facts.append(part)
+        equations: list[Expr] = []
+        for equation in problem.equations:
+            if problem.mentions(equation):
+                if E.eq(equation, 0) is FALSE:
+                    return False
+                equations.append(equation)
+            else:
+                condition = E.eq(equation, 0)
+                if condition is FALSE:
+                    return False
+                facts.append(condition)
+        problem.equations, problem.facts = equations, list(dict.fromkeys(facts))
+        return True
+
+    def _step(self, problem: _Problem) -> bool:
+        """Eliminate one symbol exactly, if some rule applies."""
+        for rule in (
+            self._single,
+            self._without_gaps,
+            self._quotient,
+            self._unit,
+            self._unused,
+            self._bounded,
+        ):
+            if rule(problem):
+                return True
+        return False
+
+    def _positive(self, value: Expr) -> bool:
+        lo, _ = E.bounds(value)
+        if lo is not None and lo >= 1:
+            return True
+        return self.decide is not None and self.decide(E.ge(value, 1)) is True
+
+    # -- rules on equations --------------------------------------------------------------
+
+    def _single(self, problem: _Problem) -> bool:
+        """``c*s + r == 0`` with no other symbol: ``s`` is the exact quotient."""
+        for equation in problem.equations:
+            split = _linear(equation, problem)
+            if split is None or len(split[0]) != 1:
+                continue
+            (symbol, coef), rest = next(iter(split[0].items())), split[1]
+            if self._positive(-coef):
+                coef, rest = -coef, -rest
+            elif not self._positive(coef):
+                continue
+            value = E.floordiv(-rest, coef)
+            problem.equations.remove(equation)
+            problem.facts.append(E.eq(coef * value, -rest))
+            problem.replace(symbol, value)
+            return True
+        return False
+
+    def _without_gaps(self, problem: _Problem) -> bool:
+        """Symbols of one equation whose sum takes every multiple of the least stride: one
+        symbol.
+        """
+        for k, equation in enumerate(problem.equations):
+            split = _linear(equation, problem)
+            if split is None or len(split[0]) < 2:
+                continue
+            usable: list[tuple[Expr, Expr, Sym]] = []
+            shift = E.const(0)
+            for symbol, coef in split[0].items():
+                size = problem.extents[symbol]
+                if problem.mentions(size) or problem.elsewhere(symbol, k):
+                    continue
+                if self._positive(coef):
+                    usable.append((coef, size, symbol))
+                elif self._positive(-coef):  # count down: s becomes size - 1 - s
+                    usable.append((-coef, size, symbol))
+            chain, reach = self._chain(usable)
+            if len(chain) < 2:
+                continue
+            step = chain[0][0]
+            rest = equation
+            for coef, size, symbol in chain:
+                own = split[0][symbol]
+                rest = rest - own * E.from_atom(symbol)
+                if own is not coef:
+                    shift = shift + own * (size - 1)
+                del problem.extents[symbol]
+                problem.facts.append(E.ge(size, 1))
+            count = E.exact_quotient(reach, step) if not step.is_const else None
+            if count is None:
+                count = E.floordiv(reach, step)
+            merged = E.fresh("run", 0, None, "axis")
+            atom = merged.as_atom()
+            assert isinstance(atom, Sym)
+            problem.extents[atom] = count + 1
+            problem.equations[k] = rest + shift + step * merged
+            return True
+        return False
+
+    def _chain(
+        self, usable: list[tuple[Expr, Expr, Sym]]
+    ) -> tuple[list[tuple[Expr, Expr, Sym]], Expr]:
+        """The longest run of strides, from each start, in which no stride outgrows the reach."""
+        best: list[tuple[Expr, Expr, Sym]] = []
+        best_reach = E.const(0)
+        for first in usable:
+            chain, reach = [first], first[0] * (first[1] - 1)
+            left = [item for item in usable if item is not first]
+            found = True
+            while found:
+                found = False
+                for item in left:
+                    if _divides(first[0], item[0]) and self._positive(
+                        reach + first[0] - item[0] + 1
+                    ):
+                        chain.append(item)
+                        reach = reach + item[0] * (item[1] - 1)
+                        left.remove(item)
+                        found = True
+                        break
+            if len(chain) > len(best):
+                best, best_reach = chain, reach
+        return best, best_reach
+
+    def _quotient(self, problem: _Problem) -> bool:
+        """``C*w + R == t`` with ``lo <= R < lo + C``: ``w`` is ``(t - lo) // C``."""
+        for equation in problem.equations:
+            split = _linear(equation, problem)
+            if split is None or len(split[0]) < 2:
+                continue
+            coefs, rest = split
+            for symbol, coef in coefs.items():
+                sign = 1
+                if self._positive(-coef):
+                    coef, sign = -coef, -1
+                elif not self._positive(coef):
+                    continue
+                others = (equation - rest) * sign - coef * E.from_atom(symbol)
+                if symbol in others.free():
+                    continue
+                low = self._low(problem, others, symbol, coef)
+                if low is not None:
+                    problem.replace(symbol, E.floordiv(rest * -sign - low, coef))
+                    return True
+        return False
+
+    def _low(self, problem: _Problem, total: Expr, wanted: Sym, step: Expr) -> Expr | None:
+        """A lower bound of a sum that is less than ``step`` below some upper bound."""
+        lows = list(self._extremes(problem, total, wanted, -1))
+        for high in self._extremes(problem, total, wanted, 1):
+            for low in lows:
+                if self._positive(step - (high - low)):
+                    return low
+        return None
+
+    def _extremes(self, problem: _Problem, total: Expr, wanted: Sym, sign: int) -> Iterator[Expr]:
+        """Upper (``sign`` 1) or lower bounds of a sum that are free of every symbol."""
+        pending = [total]
+        tried = 0
+        while pending and tried < _CANDIDATES:
+            tried += 1
+            current = pending.pop(0)
+            split = _linear(current, problem)
+            if split is None:
+                continue
+            coefs, _ = split
+            if not coefs:
+                yield current
+                continue
+            # symbols whose extent depends on others go first, so that the others are still there
+            symbol = max(coefs, key=lambda s: (len(problem.mentions(problem.extents[s])), s.id))
+            if symbol is wanted:
+                continue
+            coef = coefs[symbol]
+            base = current - coef * E.from_atom(symbol)
+            grows = self._positive(coef)
+            if not grows and not self._positive(-coef):
+                continue
+            if grows == (sign < 0):
+                pending.append(base)
+            else:
+                for size in _upper(problem.extents[symbol]):
+                    if wanted not in size.free():
+                        pending.append(base + coef * (size - 1))
+
+    def _unit(self, problem: _Problem) -> bool:
+        """A symbol with coefficient 1 or -1 is what the rest of its equation says."""
+        for equation in problem.equations:
+            split = _linear(equation, problem)
+            if split is None:
+                continue
+            for symbol, coef in split[0].items():
+                if coef.is_const and abs(coef.const) == 1:
+                    if symbol in problem.extents[symbol].free():
+                        continue
+                    problem.equations.remove(equation)
+                    value = (equation - coef * E.from_atom(symbol)) * -coef.const
+                    problem.replace(symbol, value)
+                    return True
+        return False
+
+    # -- rules on inequalities -----------------------------------------------------------
+
+    def _unused(self, problem: _Problem) -> bool:
+        """A symbol that occurs nowhere needs a value, nothing else."""
+        for symbol, size in problem.extents.items():
+            if not problem.elsewhere(symbol, -1):
+                del problem.extents[symbol]
+                problem.facts.extend(conjuncts(E.ge(size, 1)))
+                return True
+        return False
+
+    def _bounded(self, problem: _Problem) -> bool:
+        """A symbol with lower and upper bounds only, one of each pair with a unit coefficient."""
+        for symbol in problem.extents:
+            if any(symbol in e.free() for e in problem.equations):
+                continue
+            if any(symbol in extent.free() for extent in problem.extents.values()):
+                continue
+            lowers: list[tuple[int, Expr]] = [(1, E.const(0))]
+            uppers: list[tuple[int, Expr]] = []
+            others: list[Bool] = []
+            good = True
+            index = E.from_atom(symbol)
+            for fact in [*problem.facts, *conjuncts(E.lt(index, problem.extents[symbol]))]:
+                if symbol not in fact.free():
+                    others.append(fact)
+                    continue
+                if fact.kind != "le" or fact.expr is None:
+                    good = False
+                    break
+                coef = fact.expr.coefficient(symbol)
+                rest = fact.expr - index * coef
+                if not coef or symbol in rest.free():
+                    good = False
+                    break
+                if coef > 0:
+                    uppers.append((coef, -rest))  # coef*s <= -rest
+                else:
+                    lowers.append((-coef, rest))  # -coef*s >= rest
+            if not good or any(a != 1 and b != 1 for a, _ in lowers for b, _ in uppers):
+                continue
+            for a, low in lowers:
+                for b, high in uppers:
+                    others.extend(conjuncts(E.le(low * b, high * a)))
+            del problem.extents[symbol]
+            problem.facts = others
+            return True
+        return False
+
+    # -- cases ---------------------------------------------------------------------------
+
+    def _cases(self, problem: _Problem) -> tuple[list[_Problem], bool] | None:
+        """A disjunction over the cases of one fact or the values of one short symbol."""
+        for fact in problem.facts:
+            if not problem.mentions(fact):
+                continue
+            options: list[Bool] = []
+            if fact.kind == "or":
+                options = list(fact.args)
+            elif fact.kind == "ne" and fact.expr is not None:
+                options = [E.lt(fact.expr, 0), E.gt(fact.expr, 0)]
+            if not options or len(options) > self.branches:
+                continue
+            self.branches -= len(options) - 1
+            parts = []
+            for option in options:
+                part = problem.copy()
+                part.facts.remove(fact)
+                part.facts.append(option)
+                parts.append(part)
+            return parts, True
+        for symbol, extent in problem.extents.items():
+            limits = [hi for size in _upper(extent) if (hi := E.bounds(size)[1]) is not None]
+            if not limits or not 0 <= min(limits) <= min(_ENUMERATED, self.branches):
+                continue
+            self.branches -= min(limits) - 1
+            parts = []
+            for value in range(min(limits)):
+                part = problem.copy()
+                part.replace(symbol, E.const(value))
+                parts.append(part)
+            return parts, True
+        return None
+
+    def _hardest(self, problem: _Problem) -> Sym:
+        """The symbol to give up on: the one that occurs most often."""
+
+        def weight(symbol: Sym) -> tuple[int, int]:
+            uses = sum(symbol in e.free() for e in problem.equations)
+            uses += sum(symbol in fact.free() for fact in problem.facts)
+            return uses, -symbol.id
+
+        return max(problem.extents, key=weight)
+
+
+# ------------------------------------------------------------------------------- algebra
+
+
+def _linear(e: Expr, problem: _Problem) -> tuple[dict[Sym, Expr], Expr] | None:
+    """Coefficients (free of the symbols) and the rest; None if it is not linear in the symbols."""
+    coefs: dict[Sym, Expr] = {}
+    rest = E.const(e.const)
+    for mono, coef in e.terms:
+        inside: list[Sym] = []
+        outside: list[Atom] = []
+        for atom in mono:
+            if isinstance(atom, Sym) and atom in problem.extents:
+                inside.append(atom)
+            elif any(symbol in problem.extents for symbol in E.atom_free(atom)):
+                return None
+            else:
+                outside.append(atom)
+        factor = E.Expr.make({tuple(outside): coef}, 0) if outside else E.const(coef)
+        if not inside:
+            rest = rest + factor
+        elif len(inside) > 1:
+            return None
+        else:
+            coefs[inside[0]] = coefs.get(inside[0], E.const(0)) + factor
+    return coefs, rest
+
+
+def _divides(divisor: Expr, value: Expr) -> bool:
+    if divisor.is_const:
+        d = divisor.const
+        return value.const % d == 0 and all(coef % d == 0 for _, coef in value.terms)
+    return E.exact_quotient(value, divisor) is not None
+
+
+def _upper(size: Expr) -> list[Expr]:
+    """Upper bounds of an extent: itself, and with ``min`` replaced by each of its arguments."""
+    found = [size]
+    for mono, coef in size.terms:
+        atom = mono[0]
+        if len(mono) != 1 or not isinstance(atom, Extremum):
+            continue
+        if (atom.kind == "min") == (coef > 0):
+            rest = size - E.from_atom(atom) * coef
+            for arg in atom.args:
+                found.extend(_upper(rest + arg * coef))
+    return found[:_CANDIDATES]
+
+
+def conjuncts(fact: Bool) -> list[Bool]:
+    """The fact as a list of facts: conjunctions split, and ``e <= min(a, b)`` into two."""
+    if fact.kind == "and":
+        return [part for arg in fact.args for part in conjuncts(arg)]
+    if fact.kind == "le" and fact.expr is not None:
+        for mono, coef in fact.expr.terms:
+            atom = mono[0]
+            if len(mono) != 1 or not isinstance(atom, Extremum):
+                continue
+            if (atom.kind == "min") == (coef < 0):
+                rest = fact.expr - E.from_atom(atom) * coef
+                return [part for arg in atom.args for part in conjuncts(E.le(rest + arg * coef, 0))]
+    return [fact]
+
+
+__all__ = ["Decide", "conjuncts", "coverage", "exists", "point", "same_frame"]
