@@ -1,0 +1,261 @@
+"""What is live on the chip at once: bytes of SBUF, banks of PSUM, and tiles placed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rules.memory import examples
+from rules.memory.index import Index, index
+from rules.memory.lifetime import Lifetime, exclusive, lifetime
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Buffer, Storage, Trace
+
+#: shown in a breakdown
+_LARGEST = 3
+#: stands for a symbol of unknown size when peaks are compared with each other
+_TYPICAL = 512
+
+
+def _lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
+    """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
+    found = [
+        lifetime(table, uses)
+        for uses in table.storages
+        if uses.storage.buffer is buffer
+        and uses.storage.kind in ("alloc", "result", "constant")
+        and uses.storage.address is None
+        and not uses.storage.placement
+        and (uses.reads or uses.writes)
+    ]
+    return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
+
+
+def _peaks(lives: list[Lifetime]) -> list[list[Lifetime]]:
+    """The maximal sets of lifetimes that meet in one point."""
+    sets: list[list[Lifetime]] = []
+    keys: list[frozenset[int]] = []
+    for point in lives:
+        live = [
+            life
+            for life in lives
+            if life.start <= point.start <= life.end
+            and not exclusive(life.storage.path, point.storage.path)
+        ]
+        key = frozenset(id(life) for life in live)
+        if any(key <= old for old in keys):
+            continue
+        kept = [n for n, old in enumerate(keys) if not old <= key]
+        sets = [sets[n] for n in kept] + [live]
+        keys = [keys[n] for n in kept] + [key]
+    return sets
+
+
+def _guess(term: Expr) -> int:
+    """A typical value, for choosing what to show."""
+    values: dict[str, int | bool] = {}
+    for sym in term.free():
+        low, high = sym.lo or 0, sym.hi
+        values[sym.name] = max(low, _TYPICAL if high is None else min(high, _TYPICAL))
+    try:
+        return int(E.evaluate(term, values))
+    except E.EvaluationError:
+        return 0
+
+
+def _peak_check(
+    lives: list[Lifetime],
+    size: Callable[[Storage], Expr],
+    limit: int,
+    unit: str,
+    place: str,
+    facts: tuple[str, ...],
+    help_text: tuple[str, ...],
+    severity: str | None,
+) -> Check:
+    totals: list[tuple[list[Lifetime], Expr]] = []
+    for live in _peaks(lives):
+        total = E.const(0)
+        for life in live:
+            total = total + size(life.storage) * life.copies
+        totals.append((live, total))
+    predicate: Bool = E.and_(*(E.le(total, limit) for _, total in totals))
+    live, total = max(totals, key=lambda item: _guess(item[1]))
+    parts = sorted(live, key=lambda life: -_guess(size(life.storage) * life.copies))
+    shown = parts[:_LARGEST]
+    names = ", ".join(
+        f"`{life.storage.name}` {pretty(size(life.storage) * life.copies)}" for life in shown
+    )
+    if len(parts) > len(shown):
+        names += f" and {len(parts) - len(shown)} more"
+    last = max(live, key=lambda life: life.start)
+    message = f"the tiles live at once take more than the {limit} {unit} of {place}: {names}"
+    return Check(
+        predicate=predicate,
+        span=last.storage.span,
+        text=f"{pretty(total)} <= {limit}",
+        message=message,
+        facts=facts,
+        values=((f"{unit} live at once", total),),
+        notes=tuple(
+            Note(life.storage.span, f"`{life.storage.name}` is live here too")
+            for life in shown
+            if life is not last
+        ),
+        help=help_text,
+        severity=severity,
+        path=last.storage.path,
+        order=last.storage.order,
+    )
+
+
+def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per kernel: the peak of live bytes per partition fits into SBUF."""
+    lives = _lifetimes(index(trace), Buffer.SBUF)
+    if lives:
+        yield _peak_check(
+            lives,
+            lambda storage: storage.bytes_per_partition,
+            target.sbuf_usable_bytes,
+            "bytes per partition",
+            "SBUF",
+            ("NKI-B03",),
+            ("tile the free dimension, or let tiles end their lives earlier",),
+            None,
+        )
+
+
+def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per kernel: the peak of live PSUM banks fits."""
+    lives = _lifetimes(index(trace), Buffer.PSUM)
+
+    def banks(storage: Storage) -> Expr:
+        axis = storage.partition_axis or 0
+        blocks = E.const(1)
+        for extent in storage.shape[:axis]:
+            blocks = blocks * extent
+        per_block = storage.dtype.itemsize
+        for extent in storage.shape[axis + 1 :]:
+            per_block = per_block * extent
+        return blocks * -((-per_block) // target.psum_bank_bytes)
+
+    if lives:
+        yield _peak_check(
+            lives,
+            banks,
+            target.psum_banks,
+            "banks",
+            "PSUM",
+            ("NKI-B24",),
+            ("copy results to SBUF before starting the next sums",),
+            "warning" if trace.api == "beta1" else None,
+        )
+
+
+def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per two tiles placed by hand that are live at the same time."""
+    table = index(trace)
+    placed = [
+        lifetime(table, uses)
+        for uses in table.storages
+        if uses.storage.address is not None
+        and uses.storage.buffer.on_chip
+        and (uses.reads or uses.writes)
+    ]
+    for position, first in enumerate(placed):
+        for second in placed[position + 1 :]:
+            if first.storage.buffer is not second.storage.buffer or not first.overlaps(second):
+                continue
+            if exclusive(first.storage.path, second.storage.path):
+                continue
+            yield _apart(first.storage, second.storage)
+
+
+def _rectangle(storage: Storage) -> tuple[Expr, Expr, Expr, Expr]:
+    """Partitions ``[p0, p1)`` and bytes ``[b0, b1)``."""
+    assert storage.address is not None
+    row, byte = storage.address
+    rows = storage.shape[storage.partition_axis or 0] if storage.shape else E.const(1)
+    return row, row + rows, byte, byte + storage.bytes_per_partition
+
+
+def _apart(first: Storage, second: Storage) -> Check:
+    p0, p1, b0, b1 = _rectangle(first)
+    q0, q1, c0, c1 = _rectangle(second)
+    later = second if second.order >= first.order else first
+    earlier = first if later is second else second
+    loops = {id(loop): loop for loop in (*first.loops, *second.loops)}
+    return Check(
+        predicate=E.or_(E.le(p1, q0), E.le(q1, p0), E.le(b1, c0), E.le(c1, b0)),
+        span=later.argument_spans.get("address", later.span),
+        text=f"`{first.name}` and `{second.name}` occupy different places",
+        message=f"`{later.name}` overlaps `{earlier.name}`, which is still in use",
+        facts=("NKI-B14",),
+        given=tuple(loop.within for loop in loops.values()),
+        values=(
+            (f"first byte of {first.name}", b0),
+            (f"end of {first.name}", b1),
+            (f"first byte of {second.name}", c0),
+            (f"end of {second.name}", c1),
+        ),
+        notes=(Note(earlier.span, f"`{earlier.name}` is placed here"),),
+        help=("move one of them past the end of the other",),
+        path=(*first.path, *(c for c in second.path if c not in first.path)),
+        order=later.order,
+    )
+
+
+register(
+    Rule(
+        id="sbuf-capacity",
+        code="MEM306",
+        family="memory",
+        summary="The tiles that are live at once do not fit into SBUF.",
+        reason=(
+            "When the live tiles exceed a partition's bytes, the compiler spills them to device "
+            "memory and back, or gives up."
+        ),
+        facts=("NKI-B03",),
+        on="trace",
+        check=sbuf_capacity,
+        severity="warning",
+        failing=examples.CAPACITY_FAILING,
+        passing=examples.CAPACITY_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="psum-banks",
+        code="MEM307",
+        family="memory",
+        summary="More PSUM banks are live at once than there are.",
+        reason=(
+            "A partition has few PSUM banks, and a matmul's result occupies a whole one. Unlike "
+            "SBUF, PSUM is not spilled."
+        ),
+        facts=("NKI-B24",),
+        on="trace",
+        check=psum_banks,
+        failing=examples.BANKS_FAILING,
+        passing=examples.BANKS_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="address-overlap",
+        code="MEM310",
+        family="memory",
+        summary="Two tiles placed by hand share memory while both are in use.",
+        reason="The compiler does not move tiles with an address: one overwrites the other.",
+        facts=("NKI-B14",),
+        on="trace",
+        check=address_overlap,
+        failing=examples.ADDRESS_FAILING,
+        passing=examples.ADDRESS_PASSING,
+    )
+)

@@ -1,0 +1,315 @@
+"""When one access happens before another: the ways, each as a renamed copy of the first access.
+
+An operation stands for all its iterations. For an access ``later`` in a fixed iteration,
+``earlier`` precedes it either in the same iteration of the loops they share (program order
+decides), or in an earlier iteration of one of these loops. Every way is one :class:`Copy`: the view
+of the first access over fresh symbols, the loops whose index is free in it, and what must hold
+besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rules.memory.index import Access, tensor
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.regions import coverage, same_frame
+from verifier.symbolic.trace import Axis, Loop, View
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """An access in some other iteration: ``private`` loop indices range freely."""
+
+    access: Access
+    view: View
+    private: tuple[Loop, ...]
+    constraints: tuple[Bool, ...]
+
+    @property
+    def ranges(self) -> tuple[Bool, ...]:
+        """What holds of the copy's own symbols when they are read as universally quantified."""
+        facts: list[Bool] = []
+        for loop in self.private:
+            facts += (E.ge(loop.index, 0), loop.within)
+        facts.extend(axis.within for axis in self.view.axes)
+        facts.append(self.view.mask)
+        facts.extend(self.constraints)
+        return tuple(fact for fact in facts if fact is not E.TRUE)
+
+
+def common_loops(a: Sequence[Loop], b: Sequence[Loop]) -> int:
+    """How many outer loops two places share."""
+    count = 0
+    for left, right in zip(a, b, strict=False):
+        if left is not right:
+            break
+        count += 1
+    return count
+
+
+def copy(
+    access: Access,
+    shared: int,
+    *,
+    below: Expr | None = None,
+    above: Expr | None = None,
+    instance: Sequence[Expr] | None = None,
+) -> Copy | None:
+    """The access with every loop but the outermost ``shared`` renamed.
+
+    ``below`` and ``above`` bound the first renamed index (exclusive). ``instance`` is the tensor it
+    must touch; the equations are used to eliminate renamed indices. None: no such iteration.
+    """
+    table: dict[E.Sym, Expr] = {}
+    renamed = access.loops[shared:]
+    for loop in renamed:
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "point")
+    for axis in access.view.axes:
+        table[axis.symbol] = E.fresh("t", 0, axis.symbol.hi, "axis")
+    rename = E.Substitution(table)
+
+    facts: list[Bool] = [rename.bool(condition) for condition in (*access.path, *access.given)]
+    trips = [rename.expr(loop.trips) for loop in renamed]
+    if below is not None and renamed:
+        # the index of the later access is below the trip count already
+        trips[0] = below
+    if above is not None and renamed:
+        facts.append(E.gt(table[renamed[0].symbol], above))
+
+    solved: dict[E.Sym, Expr] = {}
+    if instance is not None:
+        private = {table[loop.symbol].as_atom() for loop in renamed}
+        for mine, theirs in zip(tensor(access.view), instance, strict=False):
+            step = E.Substitution(solved)
+            left, right = step.expr(rename.expr(mine)), step.expr(theirs)
+            symbol = left.as_atom()
+            if isinstance(symbol, E.Sym) and symbol in private and symbol not in right.free():
+                one = E.Substitution({symbol: right})
+                solved = {old: one.expr(value) for old, value in solved.items()}
+                solved[symbol] = right
+            else:
+                facts.append(E.eq(left, right))
+
+    kept: list[Loop] = []
+    settle = E.Substitution(solved)
+    for loop, count in zip(renamed, trips, strict=True):
+        index = table[loop.symbol]
+        symbol = index.as_atom()
+        assert isinstance(symbol, E.Sym)
+        if symbol in solved:
+            value = solved[symbol]
+            facts += (E.ge(value, 0), E.lt(value, count))
+        else:
+            kept.append(replace(loop, index=index, trips=settle.expr(count)))
+
+    facts = [fact for fact in map(settle.bool, facts) if fact is not E.TRUE]
+    if any(fact is E.FALSE for fact in facts):
+        return None
+    view = _substituted(access.view, rename, settle, table)
+    return Copy(access, view, tuple(kept), tuple(facts))
+
+
+def _substituted(
+    view: View, rename: E.Substitution, settle: E.Substitution, table: dict[E.Sym, Expr]
+) -> View:
+    axes: list[Axis] = []
+    for axis in view.axes:
+        symbol = table[axis.symbol].as_atom()
+        assert isinstance(symbol, E.Sym)
+        axes.append(Axis(symbol, settle.expr(rename.expr(axis.size))))
+    return replace(
+        view,
+        instance=tuple(settle.expr(rename.expr(e)) for e in view.instance),
+        frame=tuple(settle.expr(rename.expr(e)) for e in view.frame),
+        axes=tuple(axes),
+        coords=tuple(settle.expr(rename.expr(e)) for e in view.coords),
+        mask=settle.bool(rename.bool(view.mask)),
+    )
+
+
+def depends_on(access: Access, loops: Sequence[Loop]) -> bool:
+    """Whether where or when the access happens depends on the index of one of the loops."""
+    wanted = {loop.symbol.id for loop in loops}
+    view = access.view
+    terms: list[Expr | Bool] = [*view.coords, *view.instance, *access.path, *access.given]
+    terms.append(view.mask)
+    terms.extend(axis.size for axis in view.axes)
+    terms.extend(loop.trips for loop in access.loops)
+    return any(sym.id in wanted for term in terms for sym in term.free())
+
+
+def before(
+    earlier: Access,
+    later: Access,
+    *,
+    inside: int = 0,
+    private_grid: bool = False,
+) -> Iterator[Copy]:
+    """The ways in which ``earlier`` happens before ``later`` on the same tensor.
+
+    ``inside``: only within one iteration of the outermost ``inside`` shared loops. With
+    ``private_grid``, other program instances count as earlier.
+    """
+    instance = tensor(later.view)
+    common = common_loops(earlier.loops, later.loops)
+    grids = [n for n in range(common) if earlier.loops[n].kind == "grid"]
+    if grids and private_grid:
+        found = copy(earlier, min(grids), instance=instance)
+        if found is not None:
+            yield found
+        return
+    precedes = earlier.order < later.order
+    if precedes:
+        found = copy(earlier, common, instance=instance)
+        if found is not None:
+            yield found
+    for level in range(inside, common):
+        loop = earlier.loops[level]
+        if loop.kind == "grid":
+            continue
+        if precedes and not depends_on(earlier, earlier.loops[level:common]):
+            continue  # the same iteration does what the earlier one did
+        found = copy(earlier, level, below=loop.index, instance=instance)
+        if found is not None:
+            yield found
+
+
+def covered(copies: Iterable[Copy], view: View) -> tuple[Bool, bool, Access | None]:
+    """Whether one of the copies touches the element of ``view`` that its axis symbols name.
+
+    Returns the formula, whether it is exact (otherwise it is too strong), and the access that is to
+    blame if it is not.
+    """
+    cases: list[Bool] = []
+    blame: Access | None = None
+    for way in copies:
+        if not way.view.exact or way.view.indirect:
+            blame = way.access
+            continue
+        mine, theirs = same_frame(way.view, view)
+        if not mine.exact or not theirs.exact:
+            blame = way.access
+            continue
+        formula, exact = coverage(mine, theirs.coords, way.private, way.constraints)
+        formula = E.or_(*_beyond(theirs, view), formula)
+        if formula is E.TRUE:
+            return E.TRUE, True, None
+        cases.append(formula)
+        if not exact:
+            blame = way.access
+    return E.or_(*cases), blame is None, blame
+
+
+def _beyond(moved: View, original: View) -> list[Bool]:
+    """Outside the ranges of axes that a change of frame added."""
+    known = {axis.symbol for axis in original.axes}
+    return [E.not_(axis.within) for axis in moved.axes if axis.symbol not in known]
+
+
+def covered_point(
+    copies: Iterable[Copy], whole: View, point: Sequence[Expr]
+) -> tuple[Bool, bool, Access | None]:
+    """:func:`covered` for a point of the storage of ``whole``."""
+    storage = whole.storage
+    probe = replace(
+        whole,
+        frame=storage.shape,
+        frame_partition=storage.partition_axis,
+        axes=(),
+        coords=tuple(point),
+        dtype=storage.dtype,
+        mask=E.TRUE,
+        exact=True,
+        indirect=False,
+    )
+    return covered(copies, probe)
+
+
+def apart(first: View, second: View) -> tuple[Bool, bool]:
+    """Whether the elements that the symbols of two views name are different, and exactness."""
+    if first.indirect or second.indirect:
+        return E.FALSE, False
+    a, b = same_frame(first, second)
+    if not a.exact or not b.exact:
+        return E.FALSE, False
+    different = (E.ne(x, y) for x, y in zip(a.coords, b.coords, strict=True))
+    return E.or_(*different, *_beyond(a, first), *_beyond(b, second)), True
+
+
+def contains(outer: View, inner: View) -> bool:
+    """Whether one box of a tensor provably contains another, by folding alone."""
+    if not (outer.exact and inner.exact) or outer.mask is not E.TRUE:
+        return False
+    if outer.indirect or inner.indirect or outer.frame != inner.frame:
+        return False
+    if tensor(outer) != tensor(inner) or outer.dtype.itemsize is not inner.dtype.itemsize:
+        return False
+    return _same_elements(outer, inner) or _box_contains(outer, inner)
+
+
+def _same_elements(outer: View, inner: View) -> bool:
+    if len(outer.axes) != len(inner.axes):
+        return False
+    if any(a.size is not b.size for a, b in zip(outer.axes, inner.axes, strict=True)):
+        return False
+    rename = E.Substitution(
+        {a.symbol: b.index for a, b in zip(outer.axes, inner.axes, strict=True)}
+    )
+    return all(rename.expr(a) is b for a, b in zip(outer.coords, inner.coords, strict=True))
+
+
+def _box_contains(outer: View, inner: View) -> bool:
+    left, right = _box(outer), _box(inner)
+    if left is None or right is None:
+        return False
+    for (start, size), (lo, extent) in zip(left, right, strict=True):
+        if E.le(start, lo) is not E.TRUE or E.le(lo + extent, start + size) is not E.TRUE:
+            return False
+    return True
+
+
+def _box(view: View) -> list[tuple[Expr, Expr]] | None:
+    """Start and extent along each dimension, if every dimension has its own unit-step axis."""
+    sizes = {axis.symbol: axis.size for axis in view.axes}
+    used: set[int] = set()
+    out: list[tuple[Expr, Expr]] = []
+    for coord in view.coords:
+        mine = [sym for sym in coord.free() if sym in sizes]
+        if not mine:
+            out.append((coord, E.const(1)))
+            continue
+        if len(mine) > 1 or mine[0].id in used or coord.coefficient(mine[0]) != 1:
+            return None
+        start = coord - E.from_atom(mine[0])
+        if mine[0] in start.free():
+            return None
+        used.add(mine[0].id)
+        out.append((start, sizes[mine[0]]))
+    return out
+
+
+def dominates(earlier: Access, later: Access) -> bool:
+    """Whether ``earlier`` certainly happened, in the same iteration, when ``later`` happens."""
+    if earlier.order >= later.order or len(earlier.loops) > len(later.loops):
+        return False
+    if common_loops(earlier.loops, later.loops) != len(earlier.loops):
+        return False
+    held = {id(condition) for condition in (*later.path, *later.given)}
+    return all(id(condition) in held for condition in (*earlier.path, *earlier.given))
+
+
+__all__ = [
+    "Copy",
+    "apart",
+    "before",
+    "common_loops",
+    "contains",
+    "copy",
+    "covered",
+    "covered_point",
+    "depends_on",
+    "dominates",
+]

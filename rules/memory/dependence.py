@@ -1,0 +1,201 @@
+"""Loops that promise independent iterations, and program instances that share their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rules.memory import examples
+from rules.memory.cases import apart, before, contains, copy, covered, dominates
+from rules.memory.index import Access, Index, Uses, accumulates, index, tensor
+from rules.memory.words import allocation_note, element
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Buffer, Trace
+
+
+def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
+    """Per loop without order: no two iterations write one place, none reads what another wrote."""
+    table = index(trace)
+    for uses in table.storages:
+        if not uses.writes:
+            continue
+        buffer = uses.storage.buffer
+        if trace.grid and buffer is Buffer.SHARED_HBM:
+            for level in range(len(trace.grid)):
+                yield from _overlapping_writes(uses, level, "program instances", "NKI-L65")
+        if trace.api == "beta1":
+            for level in _levels(uses):
+                if buffer.off_chip:
+                    yield from _overlapping_writes(uses, level, "iterations", "NKI-LP02")
+                yield from _flow(table, uses, level)
+
+
+def _levels(uses: Uses) -> list[int]:
+    """The depths at which an access lies in an affine loop that does not make the storage anew."""
+    found: dict[int, None] = {}
+    for access in uses.writes:
+        for level, loop in enumerate(access.loops):
+            if loop.kind == "affine" and loop not in uses.storage.loops:
+                found.setdefault(level)
+    return sorted(found)
+
+
+def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
+    if level >= len(access.loops):
+        return False
+    loop = access.loops[level]
+    wanted = "grid" if kind == "program instances" else "affine"
+    return loop.kind == wanted and (wanted == "grid" or loop not in uses.storage.loops)
+
+
+def _overlapping_writes(uses: Uses, level: int, kind: str, fact: str) -> Iterator[Check]:
+    writes = [
+        write
+        for write in uses.writes
+        if _unordered(write, uses, level, kind) and not accumulates(write.operation)
+    ]
+    for position, first in enumerate(writes):
+        for second in writes[position:]:
+            if first.loops[level] is not second.loops[level]:
+                continue
+            yield _disjoint(first, second, level, kind, fact)
+            if first is not second:
+                yield _disjoint(second, first, level, kind, fact)
+
+
+def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -> Check:
+    """``first`` in one iteration and ``second`` in a later one touch different elements."""
+    loop = first.loops[level]
+    storage = first.view.storage
+    name = storage.name
+    other = copy(second, level, above=loop.index, instance=tensor(first.view))
+    predicate: Bool = E.TRUE
+    exact, reason = True, ""
+    given: tuple[Bool, ...] = ()
+    if other is not None:
+        predicate, exact = apart(first.view, other.view)
+        given = (*first.ranges, *other.ranges)
+        if not exact:
+            reason = f"where `{name}` is written is not known exactly"
+    later = other.private[0].index if other is not None and other.private else loop.index
+    index_name = loop.name or "i"
+    if kind == "iterations":
+        message = f"two iterations of the loop over `{index_name}` write the same part of `{name}`"
+        help_text = (
+            f"an affine_range promises independent iterations: make the place depend on "
+            f"`{index_name}`, or use a sequential_range",
+        )
+        text = f"no two iterations of `{index_name}` write the same element of `{name}`"
+    else:
+        message = f"two program instances write the same part of `{name}`"
+        help_text = ("make the place that is written depend on the program index",)
+        text = f"no two program instances write the same element of `{name}`"
+    notes = [Note(loop.span, "the loop is here" if kind == "iterations" else "the program index")]
+    if second is not first:
+        notes.insert(0, Note(second.operation.span, "and written here"))
+    return Check(
+        predicate=predicate,
+        span=first.view.span or first.operation.span,
+        text=text,
+        message=message,
+        facts=(fact, "NKI-E32"),
+        given=given,
+        values=(
+            (f"{index_name} (one)", loop.index),
+            (f"{index_name} (another)", later),
+            *element(name, first.view.coords, "an element of both"),
+        ),
+        notes=(*notes, allocation_note(storage)),
+        help=help_text,
+        exact=exact,
+        reason=reason,
+        path=first.path,
+        order=first.order,
+    )
+
+
+def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
+    """No iteration reads what an earlier one wrote, unless it has written it anew itself."""
+    for read in uses.reads:
+        if not _unordered(read, uses, level, "iterations"):
+            continue
+        if accumulates(read.operation) and any(
+            view.storage is uses.storage for _, view in read.operation.writes
+        ):
+            continue
+        loop = read.loops[level]
+        inside = [w for w in uses.writes if level < len(w.loops) and w.loops[level] is loop]
+        writes = [write for write in inside if not accumulates(write.operation)]
+        if not writes:
+            continue
+        if any(dominates(w, read) and contains(w.view, read.view) for w in inside):
+            continue
+        own, own_exact, _ = covered(
+            (way for w in inside for way in before(w, read, inside=level + 1)), read.view
+        )
+        if own is E.TRUE:
+            continue
+        for write in writes:
+            yield _flow_check(read, write, level, own, own_exact)
+
+
+def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: bool) -> Check:
+    loop = read.loops[level]
+    name = read.view.storage.name
+    index_name = loop.name or "i"
+    earlier = copy(write, level, below=loop.index, instance=tensor(read.view))
+    predicate: Bool = E.TRUE
+    exact = True
+    given: tuple[Bool, ...] = ()
+    values: tuple[tuple[str, E.Expr], ...] = ((index_name, loop.index),)
+    if earlier is not None:
+        different, exact = apart(read.view, earlier.view)
+        predicate = E.or_(different, own)
+        exact = exact and own_exact
+        given = (*read.ranges, *earlier.ranges)
+        if earlier.private:
+            values = (*values, (f"{index_name} of the write", earlier.private[0].index))
+    return Check(
+        predicate=predicate,
+        span=read.view.span or read.operation.span,
+        text=f"no iteration of `{index_name}` reads what an earlier one wrote to `{name}`",
+        message=(
+            f"an iteration of the loop over `{index_name}` reads what an earlier one "
+            f"wrote to `{name}`"
+        ),
+        facts=("NKI-LP02",),
+        given=given,
+        values=(*values, *element(name, read.view.coords)),
+        notes=(
+            Note(write.operation.span, "written here"),
+            Note(loop.span, f"the loop promises independent iterations of `{pretty(loop.index)}`"),
+        ),
+        help=("use a sequential_range where an iteration needs the result of an earlier one",),
+        exact=exact,
+        reason="" if exact else f"where `{name}` is accessed is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
+
+
+register(
+    Rule(
+        id="loop-carried-dependence",
+        code="MEM304",
+        family="memory",
+        summary="Iterations that may run in any order depend on each other.",
+        reason=(
+            "`nl.affine_range` lets the Beta 1 compiler run iterations in any order and side by "
+            "side; only sums into one tile may be carried. Program instances of a grid have no "
+            "order either: two that store to one place leave a random winner."
+        ),
+        facts=("NKI-LP02", "NKI-E32", "NKI-L65"),
+        on="trace",
+        check=carried_dependences,
+        failing=examples.DEPENDENCE_FAILING,
+        passing=examples.DEPENDENCE_PASSING,
+    )
+)

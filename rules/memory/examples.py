@@ -1,0 +1,305 @@
+"""Complete kernels, one that breaks each memory rule and one that keeps it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_HEAD: Final = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+"""
+
+_BETA1: Final = """\
+from neuronxcc import nki
+import neuronxcc.nki.language as nl
+
+
+"""
+
+# ----------------------------------------------------------------- uninitialised-read
+
+UNINITIALISED_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def row_sums(scores):
+    """Sums of the rows of scores[96, n]; the row buffer is filled in chunks of 256."""
+    rows, n = scores.shape
+    assert rows == 96
+    assert n >= 256 and n <= 4096
+    sums = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    row_buf = nl.ndarray((rows, n), dtype=scores.dtype, buffer=nl.sbuf)
+    for c in range(n // 256):
+        nisa.dma_copy(
+            dst=row_buf[0:rows, c * 256 : (c + 1) * 256],
+            src=scores[0:rows, c * 256 : (c + 1) * 256],
+        )
+    total = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=total, op=nl.add, data=row_buf, axis=1)
+    nisa.dma_copy(dst=sums, src=total)
+    return sums
+'''
+)
+
+UNINITIALISED_PASSING: Final = UNINITIALISED_FAILING.replace(
+    "    assert n >= 256 and n <= 4096\n",
+    "    assert n >= 256 and n <= 4096\n    assert n % 256 == 0\n",
+)
+
+# ----------------------------------------------------------------- output-not-written
+
+OUTPUT_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def doubled(table):
+    """2 * table, a band of 128 rows at a time."""
+    height, width = table.shape
+    assert height >= 128 and width <= 1024
+    result = nl.ndarray((height, width), dtype=table.dtype, buffer=nl.shared_hbm)
+    for band in range(height // 128):
+        tile = nl.ndarray((128, width), dtype=table.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=table[band * 128 : (band + 1) * 128, 0:width])
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=result[band * 128 : (band + 1) * 128, 0:width], src=tile)
+    return result
+'''
+)
+
+OUTPUT_PASSING: Final = OUTPUT_FAILING.replace(
+    "    assert height >= 128 and width <= 1024\n",
+    "    assert height % 128 == 0 and width <= 1024\n",
+)
+
+# ----------------------------------------------------------------- input-tail-dropped
+
+TAIL_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def gram(left, right):
+    """left.T @ right for left[K, 64] and right[K, 320], summed over K in steps of 128."""
+    depth, m = left.shape
+    depth_, n = right.shape
+    assert depth == depth_ and depth >= 128
+    assert m == 64 and n == 320 and left.dtype == right.dtype
+    product = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    acc = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
+    for k in range(depth // 128):
+        a = nl.ndarray((128, m), dtype=left.dtype, buffer=nl.sbuf)
+        b = nl.ndarray((128, n), dtype=right.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=a, src=left[k * 128 : (k + 1) * 128, 0:m])
+        nisa.dma_copy(dst=b, src=right[k * 128 : (k + 1) * 128, 0:n])
+        nisa.nc_matmul(dst=acc, stationary=a, moving=b)
+    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=out, src=acc)
+    nisa.dma_copy(dst=product, src=out)
+    return product
+'''
+)
+
+TAIL_PASSING: Final = TAIL_FAILING.replace("and depth >= 128\n", "and depth % 128 == 0\n")
+
+# ----------------------------------------------------------------- loop-carried-dependence
+
+DEPENDENCE_FAILING: Final = (
+    _BETA1
+    + '''\
+@nki.jit
+def last_wins(frames):
+    """Stores every frame of frames[count, 64, 200] to one place."""
+    count, rows, columns = frames.shape
+    assert count >= 1 and rows == 64 and columns == 200
+    shown = nl.ndarray((64, 200), dtype=frames.dtype, buffer=nl.shared_hbm)
+    for f in nl.affine_range(count):
+        frame = nl.load(frames[f, 0:64, 0:200])
+        nl.store(shown[0:64, 0:200], value=frame)
+    return shown
+'''
+)
+
+DEPENDENCE_PASSING: Final = (
+    _BETA1
+    + '''\
+@nki.jit
+def each_its_own(frames):
+    """Stores every frame of frames[count, 64, 200] to a place of its own."""
+    count, rows, columns = frames.shape
+    assert count >= 1 and rows == 64 and columns == 200
+    shown = nl.ndarray((count, 64, 200), dtype=frames.dtype, buffer=nl.shared_hbm)
+    for f in nl.affine_range(count):
+        frame = nl.load(frames[f, 0:64, 0:200])
+        nl.store(shown[f, 0:64, 0:200], value=frame)
+    return shown
+'''
+)
+
+# ----------------------------------------------------------------- psum-accumulation
+
+ACCUMULATION_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def panels(weights, inputs):
+    """weights.T @ inputs for weights[128, 96], a panel of 256 columns at a time."""
+    k, m = weights.shape
+    k_, n = inputs.shape
+    assert k == 128 and k_ == 128 and m == 96
+    assert n % 256 == 0 and weights.dtype == inputs.dtype
+    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    w = nl.ndarray((128, m), dtype=weights.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=w, src=weights)
+    acc = nl.ndarray((m, 256), dtype=nl.float32, buffer=nl.psum)
+    for p in range(n // 256):
+        x = nl.ndarray((128, 256), dtype=inputs.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=x, src=inputs[0:128, p * 256 : (p + 1) * 256])
+        nisa.nc_matmul(dst=acc, stationary=w, moving=x)
+        y = nl.ndarray((m, 256), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=y, src=acc)
+        nisa.dma_copy(dst=result[0:m, p * 256 : (p + 1) * 256], src=y)
+    return result
+'''
+)
+
+_ACC_LINE: Final = "    acc = nl.ndarray((m, 256), dtype=nl.float32, buffer=nl.psum)\n"
+_LOOP_LINE: Final = "    for p in range(n // 256):\n"
+
+ACCUMULATION_PASSING: Final = ACCUMULATION_FAILING.replace(
+    _ACC_LINE + _LOOP_LINE, _LOOP_LINE + "    " + _ACC_LINE
+)
+
+# ----------------------------------------------------------------- sbuf-capacity
+
+CAPACITY_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def scaled_sum(a, b):
+    """a + b for two tensors of 128 rows, each held on the chip as a whole."""
+    rows, width = a.shape
+    assert rows == 128 and b.shape == a.shape
+    assert a.dtype == nl.float32 and b.dtype == nl.float32
+    assert width >= 1 and width <= 40000
+    out = nl.ndarray((128, width), dtype=nl.float32, buffer=nl.shared_hbm)
+    left = nl.ndarray((128, width), dtype=nl.float32, buffer=nl.sbuf)
+    right = nl.ndarray((128, width), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=left, src=a)
+    nisa.dma_copy(dst=right, src=b)
+    nisa.tensor_tensor(dst=left, data1=left, data2=right, op=nl.add)
+    nisa.dma_copy(dst=out, src=left)
+    return out
+'''
+)
+
+CAPACITY_PASSING: Final = CAPACITY_FAILING.replace("width <= 40000", "width <= 16384")
+
+# ----------------------------------------------------------------- psum-banks
+
+_BANKS_BODY: Final = '''\
+@nki.jit
+def {name}(weights, inputs):
+    """weights.T @ inputs for weights[64, 128] and inputs[64, {columns}]."""
+    assert weights.shape == (64, 128) and inputs.shape == (64, {columns})
+    assert weights.dtype == inputs.dtype
+    result = nl.ndarray((128, {columns}), dtype=nl.float32, buffer=nl.shared_hbm)
+    w = nl.ndarray((64, 128), dtype=weights.dtype, buffer=nl.sbuf)
+    x = nl.ndarray((64, {columns}), dtype=inputs.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=w, src=weights)
+    nisa.dma_copy(dst=x, src=inputs)
+    sums = []
+    for j in range({panels}):
+        acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=acc, stationary=w, moving=x[0:64, j * 512 : (j + 1) * 512])
+        sums.append(acc)
+    for j in range({panels}):
+        y = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=y, src=sums[j])
+        nisa.dma_copy(dst=result[0:128, j * 512 : (j + 1) * 512], src=y)
+    return result
+'''
+
+BANKS_FAILING: Final = _HEAD + _BANKS_BODY.format(name="ten_panels", columns=5120, panels=10)
+BANKS_PASSING: Final = _HEAD + _BANKS_BODY.format(name="six_panels", columns=3072, panels=6)
+
+# ----------------------------------------------------------------- output-buffer
+
+BUFFER_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def negated(vector):
+    """-vector for vector[32, 100]."""
+    assert vector.shape == (32, 100)
+    out = nl.ndarray((32, 100), dtype=vector.dtype, buffer=nl.hbm)
+    tile = nl.ndarray((32, 100), dtype=vector.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=vector)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=-1.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+'''
+)
+
+BUFFER_PASSING: Final = BUFFER_FAILING.replace("buffer=nl.hbm", "buffer=nl.shared_hbm")
+
+# ----------------------------------------------------------------- oversized-tile
+
+OVERSIZED_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def narrow(image):
+    """A copy of image[128, 192] through a tile of another width."""
+    assert image.shape == (128, 192)
+    out = nl.ndarray((128, 192), dtype=image.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, 512), dtype=image.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile[0:128, 0:192], src=image)
+    nisa.dma_copy(dst=out, src=tile[0:128, 0:192])
+    return out
+'''
+)
+
+OVERSIZED_PASSING: Final = OVERSIZED_FAILING.replace("(128, 512)", "(128, 192)")
+
+# ----------------------------------------------------------------- address-overlap
+
+ADDRESS_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def placed(a, b):
+    """a + b for two tensors [128, 300], in tiles placed by hand."""
+    assert a.shape == (128, 300) and b.shape == (128, 300)
+    assert a.dtype == nl.float32 and b.dtype == nl.float32
+    out = nl.ndarray((128, 300), dtype=nl.float32, buffer=nl.shared_hbm)
+    left = nl.ndarray((128, 300), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))
+    right = nl.ndarray((128, 300), dtype=nl.float32, buffer=nl.sbuf, address=(0, 1024))
+    nisa.dma_copy(dst=left, src=a)
+    nisa.dma_copy(dst=right, src=b)
+    nisa.tensor_tensor(dst=left, data1=left, data2=right, op=nl.add)
+    nisa.dma_copy(dst=out, src=left)
+    return out
+'''
+)
+
+ADDRESS_PASSING: Final = ADDRESS_FAILING.replace("address=(0, 1024)", "address=(0, 1280)")
+
+# ----------------------------------------------------------------- no-output
+
+NO_OUTPUT_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def forgotten(source):
+    """Copies source[16, 80] and forgets to return it."""
+    assert source.shape == (16, 80)
+    target = nl.ndarray((16, 80), dtype=source.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((16, 80), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    nisa.dma_copy(dst=target, src=tile)
+'''
+)
+
+NO_OUTPUT_PASSING: Final = NO_OUTPUT_FAILING + "    return target\n"

@@ -1,0 +1,171 @@
+"""Who touches which storage, in program order: computed once per trace and shared by the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Loop, Operation, Storage, Trace, View
+
+#: operations of the Tensor Engine that accumulate into PSUM
+_MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """One view that an operation reads or writes.
+
+    ``given`` restricts when the access happens beyond the operation's path: a target that is read
+    only when the operation accumulates.
+    """
+
+    operation: Operation
+    role: str
+    view: View
+    #: the program grid, then the loops around the operation
+    loops: tuple[Loop, ...]
+    given: tuple[Bool, ...] = ()
+    #: the operation reads its own target, in order to add to it
+    target: bool = False
+
+    @property
+    def order(self) -> int:
+        return self.operation.order
+
+    @property
+    def path(self) -> tuple[Bool, ...]:
+        return self.operation.path
+
+    @property
+    def ranges(self) -> tuple[Bool, ...]:
+        """What holds of the symbols in the view: loop ranges, axis ranges, mask, ``given``."""
+        facts = [loop.within for loop in self.loops]
+        facts.extend(axis.within for axis in self.view.axes)
+        facts.append(self.view.mask)
+        facts.extend(self.given)
+        return tuple(fact for fact in facts if fact is not E.TRUE)
+
+
+@dataclass(slots=True)
+class Uses:
+    """The accesses of one storage, each list in program order."""
+
+    storage: Storage
+    writes: list[Access] = field(default_factory=list)
+    reads: list[Access] = field(default_factory=list)
+    #: reads that an accumulating operation makes of its own target
+    targets: list[Access] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[Access]:
+        return sorted((*self.writes, *self.reads), key=lambda access: access.order)
+
+
+@dataclass(slots=True)
+class Index:
+    """The accesses of a trace by storage, and where each loop begins and ends."""
+
+    trace: Trace
+    by_storage: dict[int, Uses] = field(default_factory=dict)
+    #: loop identity -> (first, last) order of what happens inside
+    extent: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def uses(self, storage: Storage) -> Uses:
+        found = self.by_storage.get(id(storage))
+        if found is None:
+            found = self.by_storage[id(storage)] = Uses(storage)
+        return found
+
+    @property
+    def last(self) -> int:
+        """The last position in program order."""
+        orders = [op.order for op in self.trace.operations]
+        return max((*orders, *(s.order for s in self.trace.storages)), default=0)
+
+    @property
+    def storages(self) -> list[Uses]:
+        return list(self.by_storage.values())
+
+    @property
+    def returned(self) -> list[Storage]:
+        """The storages that the kernel returns, each once, in order of return."""
+        out: dict[int, Storage] = {}
+        for _, views, _ in self.trace.returns:
+            for view in views:
+                out.setdefault(id(view.storage), view.storage)
+        return list(out.values())
+
+
+_last: Index | None = None
+
+
+def index(trace: Trace) -> Index:
+    """The index of a trace. The one asked for last is kept: rules run one after another on it."""
+    global _last
+    if _last is None or _last.trace is not trace:
+        _last = _build(trace)
+    return _last
+
+
+def _build(trace: Trace) -> Index:
+    out = Index(trace)
+    for storage in trace.storages:
+        out.uses(storage)
+        _widen(out, storage.loops, storage.order)
+    for operation in sorted(trace.operations, key=lambda op: op.order):
+        _widen(out, operation.loops, operation.order)
+        loops = (*trace.grid, *(x for x in operation.loops if x not in trace.grid))
+        for role, view in operation.reads:
+            out.uses(view.storage).reads.append(Access(operation, role, view, loops))
+        for role, view in operation.writes:
+            uses = out.uses(view.storage)
+            uses.writes.append(Access(operation, role, view, loops))
+            adds = accumulation(operation)
+            if adds is not E.FALSE:
+                given = () if adds is E.TRUE else (adds,)
+                uses.targets.append(Access(operation, role, view, loops, given, target=True))
+    return out
+
+
+def tensor(view: View) -> tuple[Expr, ...]:
+    """Which tensor of the allocation site a view is of.
+
+    Off chip, all program instances of a grid see the same tensor.
+    """
+    if view.storage.buffer.on_chip:
+        return view.instance
+    return tuple(
+        index
+        for index, loop in zip(view.instance, view.storage.loops, strict=False)
+        if loop.kind != "grid"
+    )
+
+
+def _widen(out: Index, loops: tuple[Loop, ...], order: int) -> None:
+    for loop in loops:
+        first, last = out.extent.get(id(loop), (order, order))
+        out.extent[id(loop)] = (min(first, order), max(last, order))
+
+
+def accumulation(operation: Operation) -> Bool:
+    """When the operation reads its target and adds to it, whatever wrote there before."""
+    adds = operation.accumulates
+    if isinstance(adds, Bool):
+        return adds
+    return E.truth(adds == "always")
+
+
+def accumulates(operation: Operation) -> bool:
+    """Whether the operation may add to its target in any way."""
+    return operation.accumulates != "no" and operation.accumulates is not E.FALSE
+
+
+def is_matmul(operation: Operation) -> bool:
+    """Whether it is a matrix multiplication of the Tensor Engine."""
+    return operation.name.rpartition(".")[2] in _MATMULS
+
+
+def is_tensor_engine(operation: Operation) -> bool:
+    """Whether the Tensor Engine does it: matrix multiplications and transposes through it."""
+    return is_matmul(operation) or operation.engine == "tensor"

@@ -1,0 +1,262 @@
+"""Reading what was never written, and returning what was not written in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from rules.memory import examples
+from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
+from rules.memory.index import Access, Index, Uses, index, is_matmul, tensor
+from rules.memory.words import allocation_note, element, region, write_note
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Storage, Trace, View
+
+#: reductions along the free dimensions: rows do not mix
+_ROW_WISE = frozenset(
+    {"tensor_reduce", "bn_stats", "bn_aggr", "max8", "sum", "mean", "var", "prod", "max", "min"}
+)
+#: operations through which every element of the operand can reach every element of the result
+_MIXING = ("matmul", "transpose", "partition_reduce", "all_reduce")
+
+
+def _exempt(storage: Storage) -> bool:
+    return storage.initialised or storage.kind in ("input", "constant")
+
+
+def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per operation, role and storage: what is read was written before."""
+    table = index(trace)
+    for uses in table.storages:
+        if not _exempt(uses.storage):
+            yield from _reads_of(table, uses)
+
+
+def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
+    api = table.trace.api
+    # a matmul that adds to its target follows the accumulation protocol, which has its own rule
+    targets = [t for t in uses.targets if api == "beta1" or not is_matmul(t.operation)]
+    reads = sorted((*uses.reads, *targets), key=lambda access: access.order)
+    done: list[Access] = []
+    for read in reads:
+        if any(dominates(old, read) and contains(old.view, read.view) for old in done):
+            predicate, exact, blame = E.TRUE, True, None  # said at the first read
+        else:
+            predicate, exact, blame = written_before(read, uses.writes)
+        yield _read_check(read, uses, predicate, exact, blame)
+        if predicate is not E.TRUE:
+            done.append(read)
+
+
+def written_before(read: Access, writes: list[Access]) -> tuple[Bool, bool, Access | None]:
+    """Whether the element that ``read`` names was written: formula, exactness, the one to blame.
+
+    The formula is over the symbols of ``read``; inexact means too strong.
+    """
+    view = read.view
+    for write in writes:
+        seen = _as_seen(write, read)
+        if seen.operation is read.operation and read.target:
+            continue
+        if dominates(seen, read) and contains(seen.view, view):
+            return E.TRUE, True, None
+    if not writes:
+        return E.FALSE, True, None
+    sources = [_as_seen(write, read) for write in writes]
+    shared = view.buffer.off_chip
+
+    def ways() -> Iterator[Copy]:
+        for write in sources:
+            yield from before(write, read, private_grid=shared)
+
+    if view.exact and not view.indirect:
+        return covered(ways(), view)
+    # which element is read is known at run time only: everything has to be there
+    point = tuple(E.fresh("x", 0, None, "point") for _ in view.storage.shape)
+    inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
+    formula, _, blame = covered_point(ways(), view, point)
+    return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or read
+
+
+def _as_seen(write: Access, read: Access) -> Access:
+    """The write as it counts for this reader.
+
+    A masked Beta 1 call returns a tile of full size whose masked elements are undefined. That is
+    how ragged tiles are written there: element-wise work on the undefined part is harmless, it is
+    masked again when stored. Only an operation that mixes elements must not see it.
+    """
+    if write.view.mask is E.TRUE or write.view.storage.kind != "result":
+        return write
+    name = read.operation.name.rpartition(".")[2]
+    if any(word in name for word in _MIXING):
+        return write
+    if name in _ROW_WISE:
+        view = write.view
+        position = view.frame_partition
+        rows = set(view.coords[position].free()) if position is not None else set()
+        columns = {axis.symbol for axis in view.axes} - rows
+        if columns & set(view.mask.free()):
+            return write
+    return replace(write, view=replace(write.view, mask=E.TRUE))
+
+
+def _read_check(
+    read: Access, uses: Uses, predicate: Bool, exact: bool, blame: Access | None
+) -> Check:
+    storage, view, operation = uses.storage, read.view, read.operation
+    name = storage.name
+    notes: list[Note] = []
+    values: tuple[tuple[str, Expr], ...] = ()
+    given: tuple[Bool, ...] = ()
+    reason = ""
+    help_text: tuple[str, ...] = ()
+    if predicate is not E.TRUE:
+        given = read.ranges
+        if view.exact and not view.indirect:
+            within = (
+                E.and_(E.ge(c, 0), E.lt(c, n))
+                for c, n in zip(view.coords, view.frame, strict=False)
+            )
+            given = (*given, *(fact for fact in within if fact is not E.TRUE))
+            values = element(name, view.coords)
+        nearest = [write for write in uses.writes if write.order < read.order][-1:]
+        notes = [write_note(write) for write in nearest or uses.writes[:1]]
+        notes.append(allocation_note(storage))
+        help_text = ("an allocation holds whatever was there before: write it, or load into it",)
+        if not exact and blame is not None:
+            reason = _inexact(blame, name)
+    if not uses.writes:
+        message = f"`{name}` is read, but nothing writes it"
+    elif predicate is E.FALSE:
+        message = f"`{name}` is read before it is written"
+    else:
+        message = f"`{name}` is read before all of it was written"
+    if read.target:
+        message += f" (`{operation.name.rpartition('.')[2]}` adds to it)"
+    return Check(
+        predicate=predicate,
+        span=view.span or operation.span_of(read.role),
+        text=f"every element of `{name}` read here was written before",
+        message=message,
+        facts=("NKI-B20",),
+        given=given,
+        values=values,
+        notes=tuple(notes),
+        help=help_text,
+        exact=exact,
+        reason=reason,
+        path=(*read.path, *read.given),
+        order=read.order,
+    )
+
+
+def _inexact(blame: Access, name: str) -> str:
+    if blame.view.indirect:
+        return f"`{name}` is accessed at places that are known at run time only"
+    if not blame.view.exact:
+        return blame.view.reason or f"the address in `{name}` is not known exactly"
+    return f"what `{blame.operation.name}` writes to `{name}` is too irregular to add up"
+
+
+def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per returned tensor and return: every element is written."""
+    table = index(trace)
+    for path, views, span in trace.returns:
+        seen: set[int] = set()
+        for view in views:
+            storage = view.storage
+            if id(storage) in seen or _exempt(storage) or not storage.buffer.off_chip:
+                continue
+            seen.add(id(storage))
+            yield _output_check(table, view, path, span)
+
+
+def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) -> Check:
+    storage = view.storage
+    uses = table.uses(storage)
+    name = storage.name
+    point = tuple(
+        E.fresh(f"{name}[{position}]", 0, None, "point") for position in range(len(storage.shape))
+    )
+    inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
+    held = {id(condition) for condition in path}
+
+    def ways() -> Iterator[Copy]:
+        for write in uses.writes:
+            found = copy(write, 0, instance=tensor(view))
+            if found is not None:
+                kept = tuple(fact for fact in found.constraints if id(fact) not in held)
+                yield Copy(found.access, found.view, found.private, kept)
+
+    predicate, exact, blame = E.FALSE, True, None
+    if uses.writes:
+        predicate, exact, blame = covered_point(ways(), view, point)
+    notes: list[Note] = []
+    if uses.writes:
+        notes.append(write_note(uses.writes[-1]))
+    notes.append(Note(span, "returned here"))
+    message = f"`{name}` is returned, but nothing is stored to it"
+    help_text = ("store the result to it before returning it",)
+    if uses.writes:
+        message = f"`{name}` is returned, but not all of it is written"
+        part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
+        if part:
+            message += f": only {part} are stored"
+        help_text = ("handle the part that is left over, or assert that nothing is",)
+    return Check(
+        predicate=predicate,
+        span=storage.span,
+        text=f"every element of `{name}` is written before it is returned",
+        message=message,
+        facts=("NKI-B19", "NKI-E30"),
+        given=inside,
+        values=element(name, point, "an element never written"),
+        notes=tuple(notes),
+        help=help_text,
+        exact=exact,
+        reason="" if blame is None else _inexact(blame, name),
+        path=path,
+        order=table.last + 1,
+    )
+
+
+register(
+    Rule(
+        id="uninitialised-read",
+        code="MEM301",
+        family="memory",
+        summary="An operation reads elements that nothing has written.",
+        reason=(
+            "An allocation does not initialise memory: on the device the elements hold whatever "
+            "was there before, so results differ from run to run. The usual cause is a loop with "
+            "`n // tile` trips that fills a buffer of `n` columns."
+        ),
+        facts=("NKI-B20",),
+        on="trace",
+        check=uninitialised_reads,
+        failing=examples.UNINITIALISED_FAILING,
+        passing=examples.UNINITIALISED_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="output-not-written",
+        code="MEM302",
+        family="memory",
+        summary="A returned tensor has elements that no store reaches.",
+        reason=(
+            "What the kernel does not store stays uninitialised in the caller's tensor. A trip "
+            "count that rounds down drops the last, partial tile without a sound."
+        ),
+        facts=("NKI-B19", "NKI-E30"),
+        on="trace",
+        check=unwritten_outputs,
+        failing=examples.OUTPUT_FAILING,
+        passing=examples.OUTPUT_PASSING,
+    )
+)

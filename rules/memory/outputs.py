@@ -1,0 +1,101 @@
+"""What a kernel returns, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rules.memory import examples
+from rules.memory.index import index
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Buffer, Trace
+
+
+def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per returned tensor and return: it lives where the caller can see it."""
+    for path, views, span in trace.returns:
+        seen: set[int] = set()
+        for view in views:
+            storage = view.storage
+            if id(storage) in seen or storage.buffer is Buffer.UNKNOWN:
+                continue
+            seen.add(id(storage))
+            fine = storage.kind == "input" or storage.buffer is Buffer.SHARED_HBM
+            # Beta 1 returned tensors from plain hbm as well
+            if trace.api == "beta1" and storage.buffer is Buffer.HBM:
+                fine = True
+            where = storage.buffer.value
+            yield Check(
+                predicate=E.truth(fine),
+                span=view.span or span,
+                text=f"`{storage.name}` is in shared_hbm",
+                message=f"`{storage.name}` is returned, but it is in {where}",
+                facts=("NKI-B17", "NKI-B18") if storage.buffer.on_chip else ("NKI-B18",),
+                notes=(
+                    Note(
+                        storage.argument_spans.get("buffer", storage.span),
+                        f"`{storage.name}` is allocated in {where} here",
+                    ),
+                ),
+                help=(
+                    "allocate the result with buffer=nl.shared_hbm"
+                    + (" and copy the tile there" if storage.buffer.on_chip else ""),
+                ),
+                path=path,
+                order=index(trace).last + 1,
+            )
+
+
+def some_output(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per kernel: it returns a tensor or writes one of its parameters."""
+    table = index(trace)
+    returned = any(views for _, views, _ in trace.returns)
+    written = any(uses.writes and uses.storage.kind == "input" for uses in table.storages)
+    modelled = not trace.unmodelled
+    yield Check(
+        predicate=E.truth(returned or written),
+        span=trace.span,
+        text=f"`{trace.kernel}` returns a tensor",
+        message=f"`{trace.kernel}` returns nothing: its work is lost",
+        facts=("NKI-E30",),
+        help=("allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",),
+        exact=modelled,
+        reason="" if modelled else "a call without a model may write a parameter",
+        path=(),
+        order=table.last + 1,
+    )
+
+
+register(
+    Rule(
+        id="output-buffer",
+        code="MEM308",
+        family="memory",
+        summary="A returned tensor is not in shared_hbm.",
+        reason=(
+            "The caller sees device memory only, and of that only what is allocated as shared: "
+            "returning a tile or a private tensor does not compile."
+        ),
+        facts=("NKI-B17", "NKI-B18"),
+        on="trace",
+        check=output_buffers,
+        failing=examples.BUFFER_FAILING,
+        passing=examples.BUFFER_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="no-output",
+        code="MEM311",
+        family="memory",
+        summary="A kernel returns no tensor and writes none of its parameters.",
+        reason="Nothing of what it computes can be seen; the compiler rejects it.",
+        facts=("NKI-E30",),
+        on="trace",
+        check=some_output,
+        failing=examples.NO_OUTPUT_FAILING,
+        passing=examples.NO_OUTPUT_PASSING,
+    )
+)

@@ -1,0 +1,281 @@
+"""Parts that nothing touches: the dropped tail of an input, the unused end of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from rules.memory import examples
+from rules.memory.cases import copy, covered_point
+from rules.memory.index import Access, Index, Uses, index
+from rules.memory.words import highest, reach
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Loop, Storage, Trace, View
+
+
+def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per input dimension that a rounded-down trip count tiles."""
+    table = index(trace)
+    outputs = [uses for uses in table.storages if uses.storage.buffer.off_chip and uses.writes]
+    for uses in table.storages:
+        storage = uses.storage
+        if storage.kind != "input" or not storage.buffer.off_chip or not uses.reads:
+            continue
+        if any(not r.view.exact or r.view.indirect for r in uses.reads):
+            continue
+        if any(r.view.frame != storage.shape for r in uses.reads):
+            continue
+        for dimension in range(len(storage.shape)):
+            yield from _tail(uses, dimension, outputs)
+
+
+def _tail(uses: Uses, dimension: int, outputs: list[Uses]) -> Iterator[Check]:
+    storage = uses.storage
+    extent = storage.shape[dimension]
+    found = next(
+        (
+            (read, loop)
+            for read in uses.reads
+            if (loop := _tiling_loop(read, dimension, extent)) is not None
+        ),
+        None,
+    )
+    if found is None:
+        return
+    read, loop = found
+    if any(_mirrors(output, extent, loop) for output in outputs):
+        return  # the same tail is missing from a result, and reported there
+    predicate, exact = _touched(uses.reads, dimension, extent)
+    name = storage.name
+    covered = reach(read, dimension)
+    upto = pretty(covered[1]) if covered is not None else "the last whole tile"
+    size = f"{name}.shape[{dimension}]"
+    yield Check(
+        predicate=predicate,
+        span=loop.span,
+        text=f"{upto} == {size}",
+        message=f"the tail of `{name}` along dimension {dimension} is never read",
+        facts=("NKI-X11",),
+        given=tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop),
+        values=((size, extent), ("read up to", covered[1] if covered is not None else extent)),
+        notes=(
+            Note(
+                read.view.span or read.operation.span,
+                f"`{name}` is loaded here, up to index {upto} of dimension {dimension}",
+            ),
+        ),
+        help=(
+            "the trip count rounds down: assert that the tile size divides the dimension, "
+            "or handle the rest",
+        ),
+        exact=exact,
+        reason="" if exact else f"the reads of `{name}` are too irregular to add up",
+        path=read.path,
+        order=read.order,
+    )
+
+
+def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
+    """The loop that walks the dimension tile by tile, a floor division of it long."""
+    view = read.view
+    coord = view.coords[dimension]
+    start = E.Substitution({axis.symbol: E.const(0) for axis in view.axes}).expr(coord)
+    for loop in read.loops:
+        if loop.symbol not in start.free() or loop.kind == "grid":
+            continue
+        # tiles must lie side by side: one step further starts where this tile ended
+        inner = [other for other in read.loops if other is not loop]
+        first = E.Substitution({loop.symbol: E.const(0)}).expr(coord)
+        deeper = [other for other in inner if other.symbol in coord.free()]
+        width = highest(first, deeper, view.axes)
+        step = E.Substitution({loop.symbol: loop.index + 1}).expr(start) - start
+        low = E.Substitution(
+            {loop.symbol: E.const(0), **{other.symbol: E.const(0) for other in deeper}}
+        ).expr(start)
+        if width is None or width - low + 1 is not step:
+            continue
+        if loop.trips.is_const:  # on plain numbers the division has been carried out
+            if extent.is_const and step.is_const and step.const > 0:
+                if loop.trips.const == extent.const // step.const:
+                    return loop
+        elif any(_rounds_down(atom, extent) for atom in _divisions(loop.trips)):
+            return loop
+    return None
+
+
+def _divisions(term: Expr) -> Iterator[Div]:
+    for atom in term.atoms():
+        if isinstance(atom, Div):
+            yield atom
+            yield from _divisions(atom.num)
+
+
+def _rounds_down(atom: Div, extent: Expr) -> bool:
+    """``extent // tile`` as written; ``(extent + tile - 1) // tile`` is not one."""
+    rest = atom.num - extent
+    return rest.is_const and rest.const <= 0
+
+
+def _mirrors(output: Uses, extent: Expr, loop: Loop) -> bool:
+    """Whether a dimension of a result shares the input's tiling, or is itself the quotient."""
+    quotients = {id(atom) for atom in _divisions(loop.trips)}
+    shape = output.storage.shape
+    for size in shape:
+        if any(id(atom) in quotients for atom in _divisions(size)):
+            return True
+    for write in output.writes:
+        if not write.view.exact or write.view.frame != shape:
+            continue
+        for coord, size in zip(write.view.coords, shape, strict=True):
+            if size is not extent:
+                continue
+            for other in write.loops:
+                if other.symbol in coord.free() and other.trips is loop.trips:
+                    return True
+    return False
+
+
+def _line(access: Access, dimension: int) -> Access:
+    """The access seen along one dimension only."""
+    view = access.view
+    coord = view.coords[dimension]
+    names = {*coord.free(), *view.mask.free()}
+    storage = replace(view.storage, shape=(view.frame[dimension],), partition_axis=None, loops=())
+    flat = replace(
+        view,
+        storage=storage,
+        instance=(),
+        frame=storage.shape,
+        frame_partition=None,
+        axes=tuple(axis for axis in view.axes if axis.symbol in names),
+        coords=(coord,),
+    )
+    used = {*names, *(s for fact in (*access.path, *access.given) for s in fact.free())}
+    loops = [loop for loop in access.loops if loop.symbol in used]
+    for loop in reversed(access.loops):  # trip counts may depend on outer loops
+        needed = {s for kept in loops for s in kept.trips.free()}
+        if loop not in loops and loop.symbol in needed:
+            loops.append(loop)
+    ordered = tuple(loop for loop in access.loops if loop in loops)
+    return replace(access, view=flat, loops=ordered)
+
+
+def _touched(accesses: list[Access], dimension: int, extent: Expr) -> tuple[Bool, bool]:
+    """Whether the last index of a dimension is touched by some access."""
+    lines = [_line(access, dimension) for access in accesses]
+    copies = [copy(line, 0) for line in lines]
+    formula, exact, _ = covered_point(
+        [way for way in copies if way is not None], lines[0].view, (extent - 1,)
+    )
+    return formula, exact
+
+
+def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per tile: every free dimension is used up to its end, for some input at least.
+
+    Only what folds is judged: a tail that some inputs use is no fault.
+    """
+    table: Index = index(trace)
+    for uses in table.storages:
+        storage = uses.storage
+        if not storage.buffer.on_chip or storage.kind != "alloc" or not uses.reads:
+            continue
+        accesses = uses.all
+        if not uses.writes or any(not _plain(access.view, storage) for access in accesses):
+            continue
+        yield _oversized(uses, accesses)
+
+
+def _plain(view: View, storage: Storage) -> bool:
+    return view.exact and not view.indirect and view.frame == storage.shape
+
+
+def _oversized(uses: Uses, accesses: list[Access]) -> Check:
+    storage = uses.storage
+    name = storage.name
+    worst: tuple[int, Expr] | None = None
+    for dimension, extent in enumerate(storage.shape):
+        if storage.partition_axis is None or dimension <= storage.partition_axis:
+            continue
+        ends = [reach(access, dimension) for access in accesses]
+        used = E.const(0)
+        for end in ends:
+            if end is None:
+                used = extent
+                break
+            used = E.maximum(used, end[1])
+        if E.lt(used, extent) is TRUE:
+            worst = (dimension, used)
+            break
+    predicate: Bool = TRUE
+    text = f"every free dimension of `{name}` is used up to its end"
+    message = text
+    notes: tuple[Note, ...] = ()
+    values: tuple[tuple[str, Expr], ...] = ()
+    if worst is not None:
+        dimension, used = worst
+        extent = storage.shape[dimension]
+        predicate = E.FALSE
+        message = (
+            f"`{name}` is allocated {pretty(extent)} wide along dimension {dimension}, "
+            f"but only {pretty(used)} of it are ever used"
+        )
+        values = ((f"{name}.shape[{dimension}]", extent), ("used", used))
+        reaching = ((a, reach(a, dimension)) for a in accesses)
+        widest = next((a for a, end in reaching if end is not None and end[1] is used), accesses[0])
+        notes = (Note(widest.view.span or widest.operation.span, "the farthest use"),)
+    return Check(
+        predicate=predicate,
+        span=storage.argument_spans.get("shape", storage.span),
+        text=text,
+        message=message,
+        facts=("NKI-B03",),
+        values=values,
+        notes=notes,
+        help=("allocate the tile in the size that is used",) if worst is not None else (),
+        path=storage.path,
+        order=storage.order,
+    )
+
+
+register(
+    Rule(
+        id="input-tail-dropped",
+        code="MEM303",
+        family="memory",
+        summary="A loop over `n // tile` tiles leaves the rest of an input unread.",
+        reason=(
+            "When the tile size does not divide the dimension, the last partial tile is skipped. "
+            "Along a dimension that is summed over, such as the contraction of a matrix "
+            "multiplication, the result is complete and wrong."
+        ),
+        facts=("NKI-X11",),
+        on="trace",
+        check=dropped_tails,
+        failing=examples.TAIL_FAILING,
+        passing=examples.TAIL_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="oversized-tile",
+        code="MEM309",
+        family="memory",
+        summary="The end of a tile is never used, whatever the inputs.",
+        reason=(
+            "On-chip memory is scarce; a tile that is wider than every use of it was most likely "
+            "allocated with another tile's size."
+        ),
+        facts=("NKI-B03",),
+        on="trace",
+        check=oversized_tiles,
+        severity="warning",
+        failing=examples.OVERSIZED_FAILING,
+        passing=examples.OVERSIZED_PASSING,
+    )
+)

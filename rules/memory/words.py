@@ -1,0 +1,104 @@
+"""Regions in words: how far a view reaches along each dimension, and what to call that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rules.memory.index import Access
+from verifier.rulebase import Note
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Axis, Loop, Storage, View
+
+
+def highest(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis]) -> Expr | None:
+    """The largest value of ``term`` over the axes and loops, if it is monotone in each."""
+    return _extreme(term, loops, axes, largest=True)
+
+
+def lowest(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis]) -> Expr | None:
+    """The smallest value of ``term`` over the axes and loops, if it is monotone in each."""
+    return _extreme(term, loops, axes, largest=False)
+
+
+def _extreme(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis], largest: bool) -> Expr | None:
+    ranges = [(axis.symbol, axis.size) for axis in axes]
+    # inner loops first: their trip counts may depend on outer indices
+    ranges += [(loop.symbol, loop.trips) for loop in reversed(loops)]
+    for symbol, size in ranges:
+        if symbol not in term.free():
+            continue
+        step = E.Substitution({symbol: E.from_atom(symbol) + 1}).expr(term) - term
+        low, high = E.bounds(step)
+        if low is not None and low >= 0:
+            end = size - 1 if largest else E.const(0)
+        elif high is not None and high <= 0:
+            end = E.const(0) if largest else size - 1
+        else:
+            return None
+        term = E.Substitution({symbol: end}).expr(term)
+    return term
+
+
+def reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
+    """``(start, end)`` of what all iterations together touch along a dimension, end exclusive."""
+    view = access.view
+    if not view.exact or view.indirect:
+        return None
+    coord = view.coords[dimension]
+    start = lowest(coord, access.loops, view.axes)
+    end = highest(coord, access.loops, view.axes)
+    return None if start is None or end is None else (start, end + 1)
+
+
+def dimension_name(view: View, dimension: int) -> str:
+    """``rows`` and ``columns`` of a matrix, ``partitions`` on chip, else the number."""
+    if view.frame_partition is not None and dimension == view.frame_partition:
+        return "partitions"
+    rank = len(view.frame)
+    if rank == 2:
+        return "rows" if dimension == 0 else "columns"
+    if view.frame_partition is not None and rank == view.frame_partition + 2:
+        return "columns" if dimension == rank - 1 else f"indices of dimension {dimension}"
+    return f"indices of dimension {dimension}"
+
+
+def region(access: Access) -> str:
+    """``rows 0 .. 128*(M // 128), columns 0 .. N``: the dimensions that are not whole."""
+    parts: list[str] = []
+    for dimension, extent in enumerate(access.view.frame):
+        ends = reach(access, dimension)
+        if ends is None:
+            continue
+        start, end = ends
+        if start.is_const and start.const == 0 and end is extent:
+            continue
+        name = dimension_name(access.view, dimension)
+        parts.append(f"{name} {pretty(start)} .. {pretty(end)}")
+    return ", ".join(parts)
+
+
+def write_note(access: Access) -> Note:
+    """A note at a write that says which part it writes."""
+    if not access.view.exact or access.view.indirect:
+        return Note(access.operation.span, "written here, at places known at run time only")
+    part = region(access)
+    if not part:
+        return Note(access.operation.span, "written here")
+    return Note(access.operation.span, f"only {part} are written here")
+
+
+def allocation_note(storage: Storage) -> Note:
+    verb = "is a parameter" if storage.kind == "input" else "is allocated here"
+    return Note(storage.span, f"`{storage.name}` {verb}")
+
+
+def element(
+    storage_name: str, coords: Sequence[Expr], label: str = "element"
+) -> tuple[tuple[str, Expr], ...]:
+    """The coordinates of an element, for the list of values under a counterexample."""
+    return tuple(
+        (f"{label} of {storage_name}, dimension {position}", coord)
+        for position, coord in enumerate(coords)
+    )

@@ -1,0 +1,180 @@
+"""Runs a hand-built trace element by element, and judges checks by enumeration.
+
+Nothing here knows how the rules reason: it executes every iteration in order and remembers who
+wrote which element when.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifier.rulebase import Check
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Axis, Loop, Operation, Storage, Trace, View
+
+Env = dict[str, "int | bool"]
+Element = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass
+class Event:
+    """One operation in one iteration, with the elements it touches."""
+
+    operation: Operation
+    iteration: tuple[tuple[Loop, int], ...]
+    reads: dict[str, set[Element]]
+    writes: dict[str, set[Element]]
+
+
+@dataclass
+class Run:
+    """What happened."""
+
+    events: list[Event] = field(default_factory=list)
+    #: operations that read an element before it was written, with the storage
+    early: set[tuple[int, int]] = field(default_factory=set)
+    written: set[Element] = field(default_factory=set)
+
+
+def run(trace: Trace, inputs: Mapping[str, int | bool]) -> Run:
+    """Execute all iterations in order."""
+    out = Run()
+    for iteration, operation in _schedule(list(trace.operations), 0, dict(inputs)):
+        env: Env = {**inputs, **{loop.symbol.name: value for loop, value in iteration}}
+        if not all(E.evaluate(condition, env) for condition in operation.path):
+            continue
+        reads = {role: elements(view, env) for role, view in operation.reads}
+        writes = {role: elements(view, env) for role, view in operation.writes}
+        adds = operation.accumulates == "always"
+        if isinstance(operation.accumulates, Bool):
+            adds = bool(E.evaluate(operation.accumulates, env))
+        for role, view in (*operation.reads, *(operation.writes if adds else ())):
+            if view.storage.kind != "input" and not view.storage.initialised:
+                touched = reads.get(role) or writes.get(role) or set()
+                if not touched <= out.written:
+                    out.early.add((operation.order, view.storage.id))
+        for touched in writes.values():
+            out.written |= touched
+        out.events.append(Event(operation, iteration, reads, writes))
+    return out
+
+
+def _schedule(
+    operations: Sequence[Operation], depth: int, env: Env
+) -> Iterator[tuple[tuple[tuple[Loop, int], ...], Operation]]:
+    position = 0
+    while position < len(operations):
+        operation = operations[position]
+        if len(operation.loops) <= depth:
+            yield (), operation
+            position += 1
+            continue
+        loop = operation.loops[depth]
+        end = position
+        while (
+            end < len(operations)
+            and len(operations[end].loops) > depth
+            and operations[end].loops[depth] is loop
+        ):
+            end += 1
+        for value in range(int(E.evaluate(loop.trips, env))):
+            inner = {**env, loop.symbol.name: value}
+            for iteration, inside in _schedule(operations[position:end], depth + 1, inner):
+                yield ((loop, value), *iteration), inside
+        position = end
+
+
+def elements(view: View, env: Mapping[str, int | bool]) -> set[Element]:
+    out: set[Element] = set()
+    for full in _points(view.axes, dict(env)):
+        if E.evaluate(view.mask, full):
+            instance = tuple(int(E.evaluate(e, full)) for e in view.instance)
+            coords = tuple(int(E.evaluate(e, full)) for e in view.coords)
+            out.add((view.storage.id, instance, coords))
+    return out
+
+
+def _points(axes: Sequence[Axis], env: Env) -> Iterator[Env]:
+    if not axes:
+        yield env
+        return
+    for value in range(int(E.evaluate(axes[0].size, env))):
+        yield from _points(axes[1:], {**env, axes[0].symbol.name: value})
+
+
+def box(storage: Storage, env: Mapping[str, int | bool]) -> set[Element]:
+    """Every element of a storage outside loops."""
+    sizes = [range(int(E.evaluate(extent, env))) for extent in storage.shape]
+    return {(storage.id, (), point) for point in itertools.product(*sizes)}
+
+
+def holds(check: Check, trace: Trace, inputs: Mapping[str, int | bool], limit: int = 12) -> bool:
+    """Whether a check holds for these inputs, by trying every value of its other symbols."""
+    facts: list[Bool] = [*(check.path or ()), *check.given]
+    return _all(check.predicate, facts, dict(inputs), limit)
+
+
+def _all(goal: Bool, facts: Sequence[Bool], env: Env, limit: int) -> bool:
+    pending: list[Bool] = []
+    for fact in facts:
+        if all(sym.name in env for sym in fact.free()):
+            if not E.evaluate(fact, env):
+                return True
+        else:
+            pending.append(fact)
+    free = [sym for term in (*pending, goal) for sym in term.free() if sym.name not in env]
+    if not free:
+        return bool(E.evaluate(goal, env))
+    # the symbol that the facts bound first, so that empty ranges are seen early
+    sym = free[0]
+    low = 0 if sym.lo is None else sym.lo
+    high = limit if sym.hi is None else min(sym.hi, limit)
+    return all(_all(goal, pending, {**env, sym.name: v}, limit) for v in range(low, high + 1))
+
+
+def overlapping(run_: Run, storage: Storage, loop: Loop) -> bool:
+    """Whether two iterations of a loop write one element of a storage."""
+    seen: dict[tuple[object, Element], set[int]] = {}
+    for event in run_.events:
+        loops = [item[0] for item in event.iteration]
+        if loop not in loops or event.operation.accumulates != "no":
+            continue
+        level = loops.index(loop)
+        outer = tuple(value for _, value in event.iteration[:level])
+        for touched in event.writes.values():
+            for item in touched:
+                if item[0] == storage.id:
+                    seen.setdefault((outer, item), set()).add(event.iteration[level][1])
+    return any(len(iterations) > 1 for iterations in seen.values())
+
+
+def flows(run_: Run, storage: Storage, loop: Loop) -> bool:
+    """Whether an iteration reads what an earlier one of the same loop wrote."""
+    by_others: dict[tuple[object, Element], set[int]] = {}
+    found = False
+    for event in run_.events:
+        loops = [item[0] for item in event.iteration]
+        if loop not in loops:
+            continue
+        level = loops.index(loop)
+        outer = tuple(value for _, value in event.iteration[:level])
+        now = event.iteration[level][1]
+        for touched in event.reads.values():
+            for item in touched:
+                if item[0] != storage.id:
+                    continue
+                writers = by_others.get((outer, item), set())
+                if now not in writers and any(w < now for w in writers):
+                    found = True
+        for touched in event.writes.values():
+            for item in touched:
+                if item[0] == storage.id:
+                    by_others.setdefault((outer, item), set()).add(now)
+    return found
+
+
+def value(term: Expr | Bool, **env: int | bool) -> int | bool:
+    return E.evaluate(term, env)
