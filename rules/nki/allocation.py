@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rules.nki import kit
+from rules.nki.kit import register
 from rules.nki.operands import start_predicate
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, Operation, Storage, View
@@ -36,7 +37,7 @@ def storage_check(
         span=storage.argument_spans.get(argument, storage.span),
         text=text,
         message=message,
-        facts=facts,
+        facts=kit.catalogue(facts),
         given=given,
         values=values,
         help=help,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
+from verifier import rulebase
 from verifier.hardware import dtypes as dt
-from verifier.rulebase import Check, Note
+from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, DType, Operation, Storage, View
@@ -251,6 +253,16 @@ BUFFER_WORDS: Final = {
 # ----------------------------------------------------------------------------- checks
 
 
+def catalogue(rows: Iterable[str]) -> tuple[str, ...]:
+    """Full catalogue ids of rows named in short: ``MMU04`` is ``NKI-MMU04``."""
+    return tuple(f"NKI-{row}" for row in rows)
+
+
+def register(rule: Rule) -> Rule:
+    """Register a rule whose facts are named in short."""
+    return rulebase.register(replace(rule, facts=catalogue(dict.fromkeys(rule.facts))))
+
+
 def allocation_notes(op: Operation, views: Iterable[View | None]) -> tuple[Note, ...]:
     """Where the tensors behind ``views`` come from, each once."""
     notes: dict[int, Note] = {}
@@ -291,7 +303,7 @@ def check(
         span=op.span_of(role),
         text=text,
         message=message,
-        facts=facts,
+        facts=catalogue(facts),
         given=tuple(given),
         values=tuple(values),
         notes=allocation_notes(op, [*(op.view(name) for name in roles), *views]),

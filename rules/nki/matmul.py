@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check
+from rules.nki.kit import at_least, check, register
 from rules.nki.operands import PSUM, SBUF
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Buffer, Operation, View

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check, tiles
+from rules.nki.kit import at_least, check, register, tiles
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, Operation, View
