@@ -146,6 +146,7 @@ def test_allocation() -> None:
     blocks = run(machine, "language.zeros", (E.const(3), rows, E.const(512)), dtype, buffer=psum)
     assert isinstance(blocks, View)
     assert blocks.storage.partition_axis == 1 and blocks.storage.initialised
+    run(machine, "language.zeros", (128, 64), dtype)
     assert machine.last.name == "language.zeros"
     machine = FakeMachine("0.6")
     placed = run(

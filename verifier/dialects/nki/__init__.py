@@ -7,7 +7,15 @@ from verifier.dialects.nki.generation import (
     Features,
     import_problem,
     infer_generation,
+    jit_problem,
     scan_features,
 )
 
-__all__ = ["Features", "NkiDialect", "import_problem", "infer_generation", "scan_features"]
+__all__ = [
+    "Features",
+    "NkiDialect",
+    "import_problem",
+    "infer_generation",
+    "jit_problem",
+    "scan_features",
+]

@@ -110,18 +110,18 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
 
 def _removal_facts(name: str) -> tuple[str, ...]:
     if name in ("language.arange", "language.mgrid"):
-        return ("NKI-M005", "NKI-X73")
+        return ("M005", "X73")
     if name == "language.par_dim":
-        return ("NKI-M006",)
+        return ("M006",)
     if name.startswith("compiler."):
-        return ("NKI-M023",)
+        return ("M023",)
     if name.startswith("isa.tensor_copy_dynamic"):
-        return ("NKI-M069", "NKI-M092")
+        return ("M069", "M092")
     if name in ("language.load", "language.store"):
-        return ("NKI-L22", "NKI-M024")
+        return ("L22", "M024")
     if name in ("language.all_reduce", "language.atomic_rmw", "language.loop_reduce"):
-        return ("NKI-M025",)
-    return ("NKI-M024",)
+        return ("M025",)
+    return ("M024",)
 
 
 def _version(generation: str) -> str:
@@ -142,7 +142,7 @@ def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
             f"{len(call.args)} positional arguments fit {spoken(signature.name)}",
             f"`{call.text}` takes {len(positional)} positional argument"
             f"{'' if len(positional) == 1 else 's'}, {len(call.args)} are given",
-            facts=("NKI-N01",) if _shape_of_beta1(signature, call) else ("NKI-N02",),
+            facts=("N01",) if _shape_of_beta1(signature, call) else ("N02",),
             help=_expected(signature),
         )
         break
@@ -155,7 +155,7 @@ def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
                 argument.span,
                 f"`{keyword}` is given once",
                 f"`{call.text}` is given `{keyword}` twice",
-                facts=("NKI-N02",),
+                facts=("N02",),
             )
         else:
             arguments[keyword] = argument
@@ -214,7 +214,7 @@ def _missing(machine: Machine, signature: Signature, call: Call, missing: list[P
         call.span,
         f"{listed} is given" if len(missing) == 1 else f"{listed} are given",
         f"`{call.text}` is called without {listed}",
-        facts=("NKI-N01", "NKI-M002") if old_form else ("NKI-N02",),
+        facts=("N01", "M002") if old_form else ("N02",),
         help=help_,
     )
 
@@ -233,10 +233,10 @@ def _unknown_keyword(
         isa = signature.name.startswith("isa.")
         if keyword == "dtype":
             help_ = "the result has the dtype of `dst`: allocate `dst` with the wanted dtype"
-            facts = ("NKI-N03", "NKI-M003")
+            facts = ("N03", "M003")
         else:
             help_ = "clamp the slices instead: `t[0:min(size, limit)]`"
-            facts = ("NKI-N03", "NKI-M004")
+            facts = ("N03", "M004")
         what = "an instruction" if isa else "a function"
         _report(
             machine,
@@ -271,7 +271,7 @@ def _unknown_keyword(
         argument.span,
         f"`{keyword}` is a parameter of {spoken(signature.name)}",
         message,
-        facts=("NKI-N02",),
+        facts=("N02",),
         help=help_lines,
     )
 

@@ -75,6 +75,7 @@ def perform(
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
     if gathered.lost:
+        machine.approximate("opaque", f"an operand of `{text}` is not followed", span)
         machine.unmodelled(spoken(instruction.name), span)
         return Opaque(f"the result of {text} with operands that are not followed")
     result: View | None = None
@@ -164,7 +165,7 @@ def _gather(
             operand.span,
             f"`{name}` is a tensor",
             f"`{name}` of `{text}` must be a tile or a tensor",
-            facts=("NKI-N09",),
+            facts=("N09",),
         )
         gathered.operands[name] = operand
         return

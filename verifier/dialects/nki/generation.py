@@ -164,9 +164,27 @@ def import_problem(generation: str, dotted: str) -> tuple[str, tuple[str, ...]] 
         return (
             f"`{dotted}` is not available to kernels since NKI 0.4; import "
             f"`{dotted.removeprefix('neuronxcc.')}`",
-            ("NKI-M001", "NKI-M091"),
+            ("M001", "M091"),
         )
     return None
 
 
-__all__ = ["DEFAULT", "Features", "import_problem", "infer_generation", "scan_features"]
+def jit_problem(generation: str, keyword: str) -> tuple[str, tuple[str, ...]] | None:
+    """Why a keyword of ``nki.jit`` does not fit a generation, with facts, or None (NKI-L71)."""
+    if keyword == "platform_target" and newer(generation, "0.3"):
+        return (
+            "`nki.jit` does not take `platform_target=` since NKI 0.3; the target comes from "
+            "`NEURON_PLATFORM_TARGET_OVERRIDE`",
+            ("L71", "M067"),
+        )
+    return None
+
+
+__all__ = [
+    "DEFAULT",
+    "Features",
+    "import_problem",
+    "infer_generation",
+    "jit_problem",
+    "scan_features",
+]

@@ -82,7 +82,7 @@ def _creation(
         initialised=filled,
         argument_spans=spans,
     )
-    if filled:
+    if filled and view.buffer.on_chip and view.storage.partition_axis == 0:
         _emit(machine, bound, call, view)
     return view
 
@@ -131,7 +131,7 @@ def _buffer(machine: Machine, operand: Operand | None, call: Call) -> BufferValu
                 operand.span,
                 "`buffer` is a memory region",
                 f"`{call.text}` takes no names of buffers since NKI 0.3",
-                facts=("NKI-L02", "NKI-M062"),
+                facts=("L02", "M062"),
                 help=(f"write `nl.{value}`",),
             )
         return BufferValue(names.BUFFERS[value])

@@ -53,7 +53,7 @@ class _Arguments:
                     argument.span,
                     f"`{name}` is a parameter of {call.text}",
                     f"`{call.text}` has no parameter `{name}`",
-                    facts=("NKI-N02",),
+                    facts=("N02",),
                     help=(f"parameters: {', '.join(names)}",),
                 )
             else:

@@ -122,7 +122,7 @@ def result_of(
     if kind == "matmul" and {"stationary", "moving"} <= views.keys():
         return _matmul(views["stationary"], views["moving"])
     if kind == "product" and {"x", "y"} <= views.keys():
-        return _product(views["x"], views["y"], operands)
+        return _product(machine, views["x"], views["y"], operands)
     if kind.startswith("transpose"):
         return _transpose(machine, instruction, rest or "", views, operands, dtype)
     if kind in ("new", "shape"):
@@ -140,6 +140,13 @@ def result_of(
                 sizes[position] = axis.size
             return Result(tuple(sizes), dtype or DType.named("int32"))
     return _gathers(kind, machine, views, operands, dtype)
+
+
+def is_true(machine: Machine, operand: Operand | None) -> bool:
+    """Whether a flag is certainly set."""
+    if operand is None or operand.value is None:
+        return False
+    return machine.as_bool(operand.value, operand.span) is E.TRUE
 
 
 def _dtype_argument(machine: Machine, operands: Mapping[str, Operand]) -> DType | None:
@@ -213,9 +220,7 @@ def _reduce(
         return None
     keep = operands.get("keepdims")
     # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
-    keepdims = (keep is not None and keep.value is True) or (
-        instruction.short == "var" and newer(machine.api, "0.3")
-    )
+    keepdims = is_true(machine, keep) or (instruction.short == "var" and newer(machine.api, "0.3"))
     return Result(reduced_shape(view, axes, keepdims), dtype or view.dtype)
 
 
@@ -224,9 +229,9 @@ def _matmul(stationary: View, moving: View) -> Result:
     return Result((stationary.free, *columns), DType.named("float32"), Buffer.PSUM)
 
 
-def _product(x: View, y: View, operands: Mapping[str, Operand]) -> Result:
-    transposed = operands["transpose_x"].value if "transpose_x" in operands else False
-    rows = x.free if transposed is True else x.partitions
+def _product(machine: Machine, x: View, y: View, operands: Mapping[str, Operand]) -> Result:
+    transposed = is_true(machine, operands.get("transpose_x"))
+    rows = x.free if transposed else x.partitions
     columns = y.shape[1:] if y.rank > 1 else (E.const(1),)
     return Result((rows, *columns), DType.named("float32"), Buffer.PSUM)
 

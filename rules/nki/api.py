@@ -1,0 +1,145 @@
+"""Calls that the API generation of the file does not have, or does not have in this form.
+
+The dialect raises both rules when it binds a call: their predicate is false, so they fail wherever
+the call is reached.
+"""
+
+from __future__ import annotations
+
+from verifier.rulebase import Rule, register
+
+register(
+    Rule(
+        id="api-signature",
+        code="NKI191",
+        family="api",
+        summary="a call of the NKI API fits the function's parameters in this API generation",
+        reason=(
+            "Parameters come and go between generations of NKI: instructions take their "
+            "destination first since 0.2 and lost `dtype=` and `mask=` with it, `dma_copy` lost "
+            "`dst_rmw_op` in 0.3, `nc_matmul` gained `accumulate`. A keyword that a function does "
+            "not know was dropped silently up to SDK 2.27 and is an error since, and a positional "
+            "argument lands in whatever parameter is now at its place."
+        ),
+        facts=(
+            "N01",
+            "N02",
+            "N03",
+            "N09",
+            "L02",
+            "M002",
+            "M003",
+            "M004",
+            "M062",
+        ),
+        on="host",
+        sources=("NKI ISA reference", "NKI migration guides 0.2 to 0.6"),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def largest_of_rows(x):
+    assert x.shape == (96, 640)
+    assert x.dtype == nl.bfloat16
+    out = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((96, 640), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    largest = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keep_dims=True)
+    nisa.dma_copy(dst=out, src=largest)
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def largest_of_rows(x):
+    assert x.shape == (96, 640)
+    assert x.dtype == nl.bfloat16
+    out = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((96, 640), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    largest = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keepdims=True)
+    nisa.dma_copy(dst=out, src=largest)
+    return out
+""",
+    )
+)
+
+register(
+    Rule(
+        id="api-removed",
+        code="NKI192",
+        family="api",
+        summary="a name of the NKI API exists in this API generation",
+        reason=(
+            "Beta 1's index arrays, `par_dim`, `nki.compiler` and most of its `nki.language` "
+            "functions are gone from the `nki` namespace; part of the functions came back in 0.3 "
+            "in another form, `tensor_copy_dynamic_src` and `neuronxcc.nki` itself ended with 0.4. "
+            "A name used before the generation that introduced it fails in the same way."
+        ),
+        facts=(
+            "L22",
+            "L71",
+            "M001",
+            "M005",
+            "M006",
+            "M023",
+            "M024",
+            "M025",
+            "M067",
+            "M069",
+            "M079",
+            "M091",
+            "M092",
+            "OLD01",
+            "OLD02",
+            "X73",
+        ),
+        on="host",
+        sources=("NKI migration guides 0.2 to 0.6", "NKI release notes"),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    assert x.shape == (64, 320)
+    assert x.dtype == nl.float32
+    out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((nl.par_dim(64), 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
+    nisa.dma_copy(dst=out, src=twice)
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    assert x.shape == (64, 320)
+    assert x.dtype == nl.float32
+    out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
+    nisa.dma_copy(dst=out, src=twice)
+    return out
+""",
+    )
+)

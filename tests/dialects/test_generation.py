@@ -1,0 +1,56 @@
+"""Which generation a file is written for."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from verifier.dialects.nki import import_problem, infer_generation, jit_problem, scan_features
+
+NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "generation"),
+    [
+        ("import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n", "beta1"),
+        ("from neuronxcc.nki.language import *\n", "beta1"),
+        ("from torch_neuronx import nki_jit\n", "beta1"),
+        (NEW, "0.3"),
+        (NEW + "nisa.tensor_copy(dst=a, src=b, dtype=c)\n", "0.2"),
+        (NEW + "@nki.jit(platform_target='trn2')\ndef k(x): pass\n", "0.2"),
+        (NEW + "nisa.dma_copy(dst=a, src=b, dst_rmw_op=nl.add)\n", "0.2"),
+        (NEW + "y = nl.exp(nl.load(x))\n", "0.3"),
+        (NEW + "nisa.nc_matmul(a, b, c, accumulate=True)\n", "0.3"),
+        (NEW + "nisa.dma_copy(dst=a, src=b, priority=1)\n", "0.4"),
+        (NEW + "nisa.activate2(a, nl.exp, b, 1.0, 0.0, nl.multiply, nl.add)\n", "0.4"),
+        (NEW + "n = nl.tile_size.psum_num_banks\n", "0.5"),
+        (NEW + "nl.fori_loop(0, n, body)\n", "0.6"),
+        (NEW + "import neuronxcc.starfish\n", "0.3"),
+        ("from nki.isa import topk as best\nbest(a, b, c, 8)\n", "0.6"),
+        (NEW + "nl.arange(3)\n", "0.3"),
+    ],
+)
+def test_inference(source: str, generation: str) -> None:
+    assert infer_generation(scan_features(ast.parse(source))) == generation
+
+
+def test_features_follow_aliases() -> None:
+    features = scan_features(
+        ast.parse("from nki import language as words\nimport nki.isa\nwords.load(x, dtype=d)\n")
+    )
+    assert ("language.load", frozenset({"dtype"})) in features.uses
+    assert {"nki", "nki.language", "nki.isa"} <= features.imports
+
+
+def test_the_old_package_ends_with_0_4() -> None:
+    assert import_problem("0.3", "neuronxcc.nki") is None
+    found = import_problem("0.4", "neuronxcc.nki.language")
+    assert found is not None and "`nki.language`" in found[0]
+    assert import_problem("0.6", "neuronxcc.starfish") is None
+
+
+def test_platform_target_ends_with_0_3() -> None:
+    assert jit_problem("0.2", "platform_target") is None
+    assert jit_problem("0.3", "platform_target") is not None
