@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ SAMPLE = textwrap.dedent(
         [n, m] = p.shape[0], p . shape [ -1 ]
         t = ((n + m) * 2) ** -1 @ q // 3 % 4 << 1 >> 2 & 3 | 4 ^ ~5
         assert n <= m < 4 and not (a or b or c) and x is not None, f"n={n!r:>{m}} {{é}}"
-        v = p[1:n, ..., None, :, ::2, (a, b), *rest][0,][k:=1]
+        v = p[1:n, ..., None, :, ::2, (a, b)][0,][k:=1]
         for i, (j, *_) in zip(range(n), q, *rest, key=lambda z, *w: z[0]):
             if i > 1: continue
             elif not j: break
@@ -266,6 +267,22 @@ def test_f_strings_keep_text_and_expressions() -> None:
     assert parts == ["a", "b", "x", "{c}\t", "\\d", "y"]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ('f"""\\n"\'{x}"""', "\n\"'"),
+        ("f'''\\\\\"{x}'''", '\\"'),
+        ("f'\\'{x}'", "'"),
+        ("f'\\x41{{{x}'", "A{"),
+        ("f'\\\\{x}'", "\\"),
+    ],
+)
+def test_quotes_and_escapes_in_f_strings(text: str, first: str) -> None:
+    joined = expression(text)
+    assert isinstance(joined, ir.JoinedStr)
+    assert joined.parts[0] == first
+
+
 def test_subscripts() -> None:
     for text, shape in [
         ("x[1]", "Const"),
@@ -274,11 +291,24 @@ def test_subscripts() -> None:
         ("x[(1, 2)]", "TupleExpr"),
         ("x[a:b]", "SliceExpr"),
         ("x[:, a]", "TupleExpr"),
-        ("x[*a]", "TupleExpr"),
+        *([("x[*a]", "TupleExpr")] if sys.version_info >= (3, 11) else []),
     ]:
         subscript = expression(text)
         assert isinstance(subscript, ir.Subscript)
         assert type(subscript.index).__name__ == shape, text
+
+
+def test_names_are_normalised_as_python_does() -> None:
+    (function,) = lowered("def \uff46(\uff41): return \uff41.\uff42\n")
+    assert isinstance(function, ir.FunctionDef)
+    assert function.name == "f"
+    assert function.params[0].name == "a"
+    names = {
+        n.attr if isinstance(n, ir.Attribute) else n.id
+        for n in nodes(function.body)
+        if isinstance(n, (ir.Attribute, ir.Name))
+    }
+    assert names == {"a", "b"}
 
 
 def test_flat_boolean_chains_and_deep_sums() -> None:

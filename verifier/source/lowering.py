@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import threading
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -227,7 +229,9 @@ class _Lowering:
         return ir.Delete(self._span(node), (target,))
 
     def _global(self, node: cst.Global | cst.Nonlocal) -> ir.Stmt:
-        return ir.GlobalStmt(self._span(node), tuple(item.name.value for item in node.names))
+        return ir.GlobalStmt(
+            self._span(node), tuple(_identifier(item.name.value) for item in node.names)
+        )
 
     def _with(self, node: cst.With) -> ir.Stmt:
         items = []
@@ -242,7 +246,7 @@ class _Lowering:
         for handler in node.handlers:
             name = None
             if handler.name is not None and isinstance(handler.name.name, cst.Name):
-                name = handler.name.name.value
+                name = _identifier(handler.name.name.value)
             kind = self._optional(handler.type)
             handlers.append(ir.Handler(self._span(handler), kind, name, self._block(handler.body)))
         final = () if node.finalbody is None else self._block(node.finalbody.body)
@@ -260,7 +264,7 @@ class _Lowering:
             asname = None
             last: cst.CSTNode = alias.name
             if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-                asname = alias.asname.name.value
+                asname = _identifier(alias.asname.name.value)
                 last = alias.asname.name
             span = self._span(alias.name, last)
             lowered.append(ir.ImportAlias(span, _dotted(alias.name), asname))
@@ -282,7 +286,7 @@ class _Lowering:
         docstring = _docstring(body)
         return ir.FunctionDef(
             self._definition_span(node),
-            node.name.value,
+            _identifier(node.name.value),
             self._params(node.params),
             self.statements(body),
             tuple(self.expr(d.decorator) for d in node.decorators),
@@ -295,7 +299,7 @@ class _Lowering:
         bases, keywords = self._arguments([*node.bases, *node.keywords])
         return ir.ClassDef(
             self._definition_span(node),
-            node.name.value,
+            _identifier(node.name.value),
             bases,
             keywords,
             self._block(node.body),
@@ -331,7 +335,7 @@ class _Lowering:
                 last = param.default
                 default = self.expr(last)
             span = self._span(param.name, last)
-            lowered.append(ir.Param(span, param.name.value, default, annotation, kind))
+            lowered.append(ir.Param(span, _identifier(param.name.value), default, annotation, kind))
         return tuple(lowered)
 
     # ----------------------------------------------------------------- expressions
@@ -350,7 +354,7 @@ class _Lowering:
         value = node.value
         if value in _SINGLETONS:
             return ir.Const(self._span(node), _SINGLETONS[value])
-        return ir.Name(self._span(node), value)
+        return ir.Name(self._span(node), _identifier(value))
 
     def _integer(self, node: cst.Integer) -> ir.Expr:
         return ir.Const(self._span(node), int(node.value, 0))
@@ -395,11 +399,11 @@ class _Lowering:
         return ir.JoinedStr(self._span(node), tuple(self._format_parts(node)))
 
     def _format_parts(self, node: cst.FormattedString) -> Iterator[str | ir.Expr]:
-        prefix, quote = node.prefix.lower().replace("f", ""), node.quote
+        raw = "r" in node.prefix.lower()
         for part in node.parts:
             if isinstance(part, cst.FormattedStringText):
                 text = part.value.replace("{{", "{").replace("}}", "}")
-                yield text if "r" in prefix else str(_unescape(text, quote))
+                yield text if raw else _unescape(text)
             elif isinstance(part, cst.FormattedStringExpression):
                 yield self.expr(part.expression)
 
@@ -433,7 +437,7 @@ class _Lowering:
         return ir.Starred(self._span(node), self.expr(node.value))
 
     def _attribute(self, node: cst.Attribute) -> ir.Expr:
-        return ir.Attribute(self._span(node), self.expr(node.value), node.attr.value)
+        return ir.Attribute(self._span(node), self.expr(node.value), _identifier(node.attr.value))
 
     def _subscript(self, node: cst.Subscript) -> ir.Expr:
         elements = node.slice
@@ -472,7 +476,7 @@ class _Lowering:
             value = self.expr(argument.value)
             if argument.keyword is not None:
                 span = self._span(argument.keyword, argument.value)
-                keywords.append(ir.Keyword(span, argument.keyword.value, value))
+                keywords.append(ir.Keyword(span, _identifier(argument.keyword.value), value))
             elif argument.star == "**":
                 keywords.append(ir.Keyword(self._span(argument), None, value))
             elif argument.star == "*":
@@ -575,8 +579,18 @@ def _string_value(token: str) -> object:
     return value
 
 
-def _unescape(text: str, quote: str) -> object:
-    return _string_value(f"{quote}{text}{quote}") if "\\" in text else text
+_ESCAPE_OR_QUOTE = re.compile(r"""\\.|["']""", re.DOTALL)
+
+
+def _unescape(text: str) -> str:
+    """The value of a literal part of an f-string, which may contain or touch any quotes."""
+    if "\\" not in text:
+        return text
+    quoted = _ESCAPE_OR_QUOTE.sub(lambda m: m[0] if m[0][0] == "\\" else f"\\{m[0]}", text)
+    try:
+        return str(_string_value(f'"""{quoted}"""'))
+    except (SyntaxError, ValueError):
+        return text  # an escape that LibCST has cut in two
 
 
 def _docstring(body: Sequence[cst.CSTNode]) -> str | None:
@@ -598,13 +612,18 @@ def _docstring(body: Sequence[cst.CSTNode]) -> str | None:
     return "".join(texts) if len(texts) == len(tokens) else None
 
 
+def _identifier(text: str) -> str:
+    """A name as Python compares it: normalised, which matters outside ASCII only."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
 def _dotted(node: cst.BaseExpression) -> str:
     parts: list[str] = []
     while isinstance(node, cst.Attribute):
-        parts.append(node.attr.value)
+        parts.append(_identifier(node.attr.value))
         node = node.value
     if isinstance(node, cst.Name):
-        parts.append(node.value)
+        parts.append(_identifier(node.value))
     return ".".join(reversed(parts))
 
 
