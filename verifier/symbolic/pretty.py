@@ -14,8 +14,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table
 
 _SUM: Final = 1  # binding strengths: what may stand inside without parentheses
-_PRODUCT: Final = 2
-_ATOM: Final = 3
+_QUOTIENT: Final = 2  # ``a // b`` and ``a % b``
+_PRODUCT: Final = 3
+_ATOM: Final = 4
 
 _NUMBERED: Final = re.compile(r"#\d+$")
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
@@ -55,9 +56,12 @@ def _join(parts: list[_Part]) -> tuple[str, int]:
     ordered = sorted(parts, key=lambda part: part[0] < 0)  # stable: positive summands first
     text = ""
     for sign, body, strength in ordered:
-        body = _wrap(body, strength, _PRODUCT)
+        if not text and sign < 0:  # a leading minus binds tighter than a division
+            text = "-" + _wrap(body, strength, _PRODUCT)
+            continue
+        body = _wrap(body, strength, _QUOTIENT)
         if not text:
-            text = body if sign > 0 else f"-{body}"
+            text = body
         else:
             text += f" + {body}" if sign > 0 else f" - {body}"
     return text, _SUM
@@ -70,14 +74,14 @@ def _parts(e: Expr) -> list[_Part]:
     shift = e.const
     plain: list[_Part] = []
     for mono, coef in e.terms:
-        if len(mono) == 1 and coef < 0:
-            ceiling = _ceiling(mono[0])
-            if ceiling is not None:
-                text, moved = ceiling
-                shift += moved * -coef
-                plain.append((1, text if coef == -1 else f"{-coef}*{text}", _PRODUCT))
-                continue
-        plain.append(_monomial(mono, coef))
+        ceiling = _ceiling(mono[0]) if len(mono) == 1 else None
+        if ceiling is None:
+            plain.append(_monomial(mono, coef))
+            continue
+        text, moved = ceiling
+        shift -= moved * coef
+        size = abs(coef)
+        plain.append((1 if coef < 0 else -1, text if size == 1 else f"{size}*{text}", _PRODUCT))
     parts = plain + parts
     if shift:
         parts.append((1 if shift > 0 else -1, str(abs(shift)), _ATOM))
@@ -102,10 +106,10 @@ def _take_remainders(e: Expr, parts: list[_Part]) -> Expr:
             if len(rest.terms) < len(e.terms):
                 num = _wrap(*_expr(atom.num), _PRODUCT)
                 den = _wrap(*_expr(atom.den), _ATOM)
-                text = f"{num} % {den}"
+                text, strength = f"{num} % {den}", _QUOTIENT
                 if abs(factor) != 1:
-                    text = f"{abs(factor)}*({text})"
-                parts.append((1 if factor > 0 else -1, text, _PRODUCT))
+                    text, strength = f"{abs(factor)}*({text})", _PRODUCT
+                parts.append((1 if factor > 0 else -1, text, strength))
                 return _take_remainders(rest, parts)
     return e
 
@@ -114,7 +118,7 @@ def _ceiling(atom: Atom) -> tuple[str, int] | None:
     """``-(num // den)`` as a ceiling division and what has to be added to it."""
     if not isinstance(atom, Div) or not atom.num.terms:
         return None
-    if any(coef > 0 for _, coef in atom.num.terms):
+    if any(sign > 0 for sign, _, _ in _parts(atom.num - atom.num.const)):
         return None
     num, moved = -atom.num, 0
     if atom.den.is_const and num.const < 0:
@@ -142,7 +146,7 @@ def _atom(atom: Atom) -> tuple[str, int]:
     if isinstance(atom, Div):
         num = _wrap(*_expr(atom.num), _PRODUCT)
         den = _wrap(*_expr(atom.den), _ATOM)
-        return f"{num} // {den}", _PRODUCT
+        return f"{num} // {den}", _QUOTIENT
     if isinstance(atom, Extremum):
         return f"{atom.kind}({', '.join(_expr(arg)[0] for arg in atom.args)})", _ATOM
     if isinstance(atom, Ite):
@@ -220,15 +224,19 @@ def _comparison(kind: str, e: Expr) -> str:
     if kind == "le" and number == 1 and left and right:
         op, number = "<", 0
     if left and not right:
-        return f"{_join(left)[0]} {op} {-number}"
+        return f"{_side(left)} {op} {-number}"
     if right and not left:
-        return f"{_join(right)[0]} {_FLIPPED[op]} {number}"
+        return f"{_side(right)} {_FLIPPED[op]} {number}"
     if number:
         side = left if number > 0 else right
         side.append((1, str(abs(number)), _ATOM))
     if len(left) == 1 and left[0][1].isdigit():  # pragma: no cover - constants stand alone above
         left, right, op = right, left, _FLIPPED[op]
-    return f"{_join(left)[0]} {op} {_join(right)[0]}"
+    return f"{_side(left)} {op} {_side(right)}"
+
+
+def _side(parts: list[_Part]) -> str:
+    return _wrap(*_join(parts), _SUM)
 
 
 __all__ = ["name", "pretty"]

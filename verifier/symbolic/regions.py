@@ -9,13 +9,24 @@ that the formula never claims more than is covered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Extremum, Substitution, Sym
+from verifier.symbolic.expr import (
+    FALSE,
+    TRUE,
+    Atom,
+    Bool,
+    Expr,
+    Extremum,
+    Ite,
+    Substitution,
+    Sym,
+)
 from verifier.symbolic.trace import Axis, Loop, View
+from verifier.symbolic.views.common import conjuncts
 from verifier.symbolic.views.linear import linear_view
 
 #: an oracle: True or False when a condition on outer symbols is settled, None when it is not
@@ -145,7 +156,31 @@ class _Problem:
 
 def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
     """The quantifier-free equivalent, or a sufficient condition and False."""
-    return _Eliminator(decide, _BRANCHES).run(problem)
+    terms: list[Expr | Bool] = [*problem.equations, *problem.facts, *problem.extents.values()]
+    minima = _Minima(symbol for term in terms for symbol in term.free())
+    return _Eliminator(decide, _BRANCHES).run(
+        _Problem(
+            {symbol: minima.expr(extent) for symbol, extent in problem.extents.items()},
+            [minima.expr(equation) for equation in problem.equations],
+            [minima.bool(fact) for fact in problem.facts],
+        )
+    )
+
+
+class _Minima(Substitution):
+    """Rewrites ``a if a <= b else b`` to ``min(a, b)``, whose bounds are known."""
+
+    def __init__(self, symbols: Iterable[Sym]) -> None:
+        super().__init__({symbol: E.from_atom(symbol) for symbol in symbols})
+
+    def atom(self, atom: Atom) -> Expr:
+        if isinstance(atom, Ite):
+            test, a, b = self.bool(atom.test), self.expr(atom.then), self.expr(atom.other)
+            if test is E.le(a, b) or test is E.lt(a, b):
+                return E.minimum(a, b)
+            if test is E.ge(a, b) or test is E.gt(a, b):
+                return E.maximum(a, b)
+        return super().atom(atom)
 
 
 @dataclass(slots=True)
@@ -376,8 +411,9 @@ class _Eliminator:
                 continue
             for symbol, coef in split[0].items():
                 if coef.is_const and abs(coef.const) == 1:
-                    if symbol in problem.extents[symbol].free():
-                        continue
+                    others = [other for other in split[0] if other is not symbol]
+                    if any(symbol in problem.extents[other].free() for other in others):
+                        continue  # the other's extent would come to depend on itself
                     problem.equations.remove(equation)
                     value = (equation - coef * E.from_atom(symbol)) * -coef.const
                     problem.replace(symbol, value)
@@ -527,19 +563,4 @@ def _upper(size: Expr) -> list[Expr]:
     return found[:_CANDIDATES]
 
 
-def conjuncts(fact: Bool) -> list[Bool]:
-    """The fact as a list of facts: conjunctions split, and ``e <= min(a, b)`` into two."""
-    if fact.kind == "and":
-        return [part for arg in fact.args for part in conjuncts(arg)]
-    if fact.kind == "le" and fact.expr is not None:
-        for mono, coef in fact.expr.terms:
-            atom = mono[0]
-            if len(mono) != 1 or not isinstance(atom, Extremum):
-                continue
-            if (atom.kind == "min") == (coef < 0):
-                rest = fact.expr - E.from_atom(atom) * coef
-                return [part for arg in atom.args for part in conjuncts(E.le(rest + arg * coef, 0))]
-    return [fact]
-
-
-__all__ = ["Decide", "conjuncts", "coverage", "exists", "point", "same_frame"]
+__all__ = ["Decide", "coverage", "exists", "point", "same_frame"]

@@ -145,7 +145,7 @@ def _on_chip(
             BOUNDS_RULE,
             E.and_(E.ge(first, 0), E.lt(last, rows)),
             span,
-            f"{pretty(last)} < {pretty(rows)}",
+            f"{pretty(last + 1)} <= {pretty(rows)}",
             f"access pattern leaves the partitions of `{view.name}`",
             facts=("NKI-A07",),
             values=(("last partition", last), ("partitions", rows)),
@@ -181,7 +181,7 @@ def _check_bounds(
     machine: Machine, view: View, first: Expr, last: Expr, size: Expr, span: Span, fact: str
 ) -> None:
     low, high = E.ge(first, 0), E.lt(last, size)
-    upper = f"{pretty(last)} < {pretty(size)}"
+    upper = f"{pretty(last + 1)} <= {pretty(size)}"
     machine.check(
         BOUNDS_RULE,
         E.and_(low, high),

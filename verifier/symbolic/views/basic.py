@@ -13,7 +13,7 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Axis, View
 from verifier.symbolic.values import DynamicSlice, SliceValue
 from verifier.symbolic.views import advanced
-from verifier.symbolic.views.common import is_one, partition_position, rewrite
+from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
 
 BOUNDS_RULE = "slice-bounds"
 
@@ -225,7 +225,7 @@ class _Basic:
     # -- obligations ---------------------------------------------------------------------
 
     def _check_index(self, dim: int, size: Expr, index: Expr) -> None:
-        low, high = E.ge(index, 0), E.lt(index, size)
+        low, high = _split(E.ge(index, 0)), _split(E.lt(index, size))
         self.machine.check(
             BOUNDS_RULE,
             E.and_(low, high),
@@ -237,7 +237,7 @@ class _Basic:
         )
 
     def _check_range(self, dim: int, size: Expr, start: Expr, stop: Expr) -> None:
-        low, high = E.ge(start, 0), E.le(stop, size)
+        low, high = _split(E.ge(start, 0)), _split(E.le(stop, size))
         if not (low is TRUE and stop is size):
             self.machine.check(
                 BOUNDS_RULE,
@@ -248,17 +248,22 @@ class _Basic:
                 facts=("NKI-X06", "NKI-X09"),
                 values=(("start", start), ("stop", stop), ("size", size)),
             )
-        order = E.lt(start, stop)
+        order = _split(E.lt(start, stop))
         if order is not TRUE:
             self.machine.check(
                 BOUNDS_RULE,
                 order,
                 self.span,
-                f"{pretty(start)} < {pretty(stop)}",
+                pretty(order) if order is not FALSE else f"{pretty(start)} < {pretty(stop)}",
                 f"slice of dimension {dim} of `{self.view.name}` is empty",
                 facts=("NKI-X06",),
                 values=(("start", start), ("stop", stop)),
             )
+
+
+def _split(condition: Bool) -> Bool:
+    """The condition with minima and maxima opened, where that settles parts of it."""
+    return E.and_(*conjuncts(condition))
 
 
 def _bounds_text(start: Expr, low: Bool, upper: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import TRUE, Bool, Expr, Substitution
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.trace import Axis, Bound, View
 from verifier.symbolic.values import IndexMask
@@ -84,6 +84,38 @@ def inexact(view: View, axes: Sequence[Axis], reason: str, *, indirect: bool = F
         indirect=view.indirect or indirect,
         bounds=(),
     )
+
+
+def conjuncts(fact: Bool) -> list[Bool]:
+    """The fact as a list of facts: conjunctions split, and ``e <= min(a, b)`` into two."""
+    if fact.kind == "and":
+        return [part for arg in fact.args for part in conjuncts(arg)]
+    if fact.kind == "le" and fact.expr is not None:
+        for mono, coef in fact.expr.terms:
+            atom = mono[0]
+            if len(mono) != 1 or not isinstance(atom, Extremum):
+                continue
+            if (atom.kind == "min") == (coef < 0):
+                rest = fact.expr - E.from_atom(atom) * coef
+                return [part for arg in atom.args for part in conjuncts(E.le(rest + arg * coef, 0))]
+            if any(
+                E.le(fact.expr + (arg - E.from_atom(atom)) * coef, 0) is TRUE for arg in atom.args
+            ):
+                return []  # one argument of the minimum is small enough
+
+        if _is_remainder_bound(fact.expr):
+            return []
+    return [fact]
+
+
+def _is_remainder_bound(e: Expr) -> bool:
+    """Whether ``e <= 0`` says ``0 <= a % b`` or ``a % b < b`` for a positive ``b``."""
+    for atom in e.atoms():
+        if isinstance(atom, Div) and (E.bounds(atom.den)[0] or 0) >= 1:
+            remainder = atom.num - atom.den * E.from_atom(atom)
+            if E.le(e, -remainder) is TRUE or E.le(e, remainder - atom.den + 1) is TRUE:
+                return True
+    return False
 
 
 def rewrite(view: View, replacement: Substitution, axes: Sequence[Axis]) -> View:
@@ -203,6 +235,7 @@ def _at_extremes(predicate: Bool, axes: Sequence[Axis]) -> Bool:
 
 
 __all__ = [
+    "conjuncts",
     "inexact",
     "is_one",
     "is_whole",
