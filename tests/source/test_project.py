@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -230,3 +231,12 @@ def test_nothing_is_imported_or_executed(plant: Plant, tmp_path: Path) -> None:
     assert not trace.exists()
     assert not list(tmp_path.rglob("__pycache__"))
     assert "helper" not in sys.modules
+
+
+def test_finding_kernels_does_not_load_the_slow_parser() -> None:
+    code = (
+        "import sys, verifier.source.discovery, verifier.source.files, verifier.source.project\n"
+        "print(sorted({'libcst', 'pathspec', 'numpy', 'z3', 'rich'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stderr
