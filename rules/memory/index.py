@@ -12,6 +12,10 @@ from verifier.symbolic.trace import Loop, Operation, Storage, Trace, View
 _MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")
 
 
+#: entry of a shuffle mask that leaves its partition as it is
+_KEEP = 255
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One view that an operation reads or writes.
@@ -67,6 +71,7 @@ class Index:
     """The accesses of a trace by storage, and where each loop begins and ends."""
 
     trace: Trace
+    size: tuple[int, int]
     by_storage: dict[int, Uses] = field(default_factory=dict)
     #: loop identity -> (first, last) order of what happens inside
     extent: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -103,13 +108,14 @@ _last: Index | None = None
 def index(trace: Trace) -> Index:
     """The index of a trace. The one asked for last is kept: rules run one after another on it."""
     global _last
-    if _last is None or _last.trace is not trace:
+    size = (len(trace.operations), len(trace.storages))
+    if _last is None or _last.trace is not trace or _last.size != size:
         _last = _build(trace)
     return _last
 
 
 def _build(trace: Trace) -> Index:
-    out = Index(trace)
+    out = Index(trace, (len(trace.operations), len(trace.storages)))
     for storage in trace.storages:
         out.uses(storage)
         _widen(out, storage.loops, storage.order)
@@ -122,7 +128,8 @@ def _build(trace: Trace) -> Index:
             uses = out.uses(view.storage)
             uses.writes.append(Access(operation, role, view, loops))
             adds = accumulation(operation)
-            if adds is not E.FALSE:
+            listed = any(other is view for _, other in operation.reads)
+            if adds is not E.FALSE and not listed:
                 given = () if adds is E.TRUE else (adds,)
                 uses.targets.append(Access(operation, role, view, loops, given, target=True))
     return out
@@ -159,6 +166,19 @@ def accumulation(operation: Operation) -> Bool:
 def accumulates(operation: Operation) -> bool:
     """Whether the operation may add to its target in any way."""
     return operation.accumulates != "no" and operation.accumulates is not E.FALSE
+
+
+def keeps(access: Access) -> bool:
+    """Whether some elements of a write may keep what was there before."""
+    kept = access.operation.attributes.get("keeps", ())
+    if not isinstance(kept, tuple) or access.role not in kept:
+        return False
+    # a shuffle keeps a partition only where its mask says 255 (NKI-SHF rows of the catalogue)
+    mask = access.operation.value("shuffle_mask")
+    if access.operation.name == "isa.nc_stream_shuffle":
+        items = mask if isinstance(mask, tuple) else ()
+        return any(isinstance(item, Expr) and item is E.const(_KEEP) for item in items)
+    return True
 
 
 def is_matmul(operation: Operation) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
-from rules.memory.index import Access, Index, Uses, index, is_matmul, tensor
+from rules.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
 from rules.memory.words import allocation_note, element, region, write_note
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -47,7 +47,8 @@ def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
             predicate, exact, blame = E.TRUE, True, None  # said at the first read
         else:
             predicate, exact, blame = written_before(read, uses.writes)
-        yield _read_check(read, uses, predicate, exact, blame)
+        reason = _reason(table.trace, predicate, exact, blame, uses.storage.name)
+        yield _read_check(read, uses, predicate, reason)
         if predicate is not E.TRUE:
             done.append(read)
 
@@ -58,15 +59,17 @@ def written_before(read: Access, writes: list[Access]) -> tuple[Bool, bool, Acce
     The formula is over the symbols of ``read``; inexact means too strong.
     """
     view = read.view
-    for write in writes:
+    partial = next((write for write in writes if keeps(write)), None)
+    complete = [write for write in writes if not keeps(write)]
+    for write in complete:
         seen = _as_seen(write, read)
         if seen.operation is read.operation and read.target:
             continue
         if dominates(seen, read) and contains(seen.view, view):
             return E.TRUE, True, None
-    if not writes:
-        return E.FALSE, True, None
-    sources = [_as_seen(write, read) for write in writes]
+    if not complete:
+        return E.FALSE, partial is None, partial
+    sources = [_as_seen(write, read) for write in complete]
     shared = view.buffer.off_chip
 
     def ways() -> Iterator[Copy]:
@@ -74,7 +77,10 @@ def written_before(read: Access, writes: list[Access]) -> tuple[Bool, bool, Acce
             yield from before(write, read, private_grid=shared)
 
     if view.exact and not view.indirect:
-        return covered(ways(), view)
+        formula, exact, blame = covered(ways(), view)
+        if formula is E.TRUE or partial is None:
+            return formula, exact, blame
+        return formula, False, blame or partial
     # which element is read is known at run time only: everything has to be there
     point = tuple(E.fresh("x", 0, None, "point") for _ in view.storage.shape)
     inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
@@ -104,15 +110,12 @@ def _as_seen(write: Access, read: Access) -> Access:
     return replace(write, view=replace(write.view, mask=E.TRUE))
 
 
-def _read_check(
-    read: Access, uses: Uses, predicate: Bool, exact: bool, blame: Access | None
-) -> Check:
+def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check:
     storage, view, operation = uses.storage, read.view, read.operation
     name = storage.name
     notes: list[Note] = []
     values: tuple[tuple[str, Expr], ...] = ()
     given: tuple[Bool, ...] = ()
-    reason = ""
     help_text: tuple[str, ...] = ()
     if predicate is not E.TRUE:
         given = read.ranges
@@ -127,8 +130,6 @@ def _read_check(
         notes = [write_note(write) for write in nearest or uses.writes[:1]]
         notes.append(allocation_note(storage))
         help_text = ("an allocation holds whatever was there before: write it, or load into it",)
-        if not exact and blame is not None:
-            reason = _inexact(blame, name)
     if not uses.writes:
         message = f"`{name}` is read, but nothing writes it"
     elif predicate is E.FALSE:
@@ -147,16 +148,29 @@ def _read_check(
         values=values,
         notes=tuple(notes),
         help=help_text,
-        exact=exact,
+        exact=not reason,
         reason=reason,
         path=(*read.path, *read.given),
         order=read.order,
     )
 
 
+def _reason(trace: Trace, predicate: Bool, exact: bool, blame: Access | None, name: str) -> str:
+    """Why a predicate that does not hold proves nothing; empty if it does."""
+    if predicate is E.TRUE:
+        return ""
+    if not exact and blame is not None:
+        return _inexact(blame, name)
+    if trace.unmodelled:
+        return f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
+    return ""
+
+
 def _inexact(blame: Access, name: str) -> str:
     if blame.view.indirect:
         return f"`{name}` is accessed at places that are known at run time only"
+    if keeps(blame):
+        return f"`{blame.operation.name}` may leave elements of `{name}` as they were"
     if not blame.view.exact:
         return blame.view.reason or f"the address in `{name}` is not known exactly"
     return f"what `{blame.operation.name}` writes to `{name}` is too irregular to add up"
@@ -195,6 +209,7 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
     predicate, exact, blame = E.FALSE, True, None
     if uses.writes:
         predicate, exact, blame = covered_point(ways(), view, point)
+    reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []
     if uses.writes:
         notes.append(write_note(uses.writes[-1]))
@@ -217,8 +232,8 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
         values=element(name, point, "an element never written"),
         notes=tuple(notes),
         help=help_text,
-        exact=exact,
-        reason="" if blame is None else _inexact(blame, name),
+        exact=not reason,
+        reason=reason,
         path=path,
         order=table.last + 1,
     )
