@@ -106,7 +106,7 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
         what = write.operation.name.rpartition(".")[2]
         yield Check(
             predicate=predicate,
-            span=access.view.span or access.operation.span,
+            span=access.span,
             text=f"`{name}` was last written by a matmul when a matmul adds to it",
             message=f"a matmul adds to `{name}`, which `{what}` wrote",
             facts=("NKI-MMU26",),
@@ -175,7 +175,7 @@ def _stale_check(access: Access, uses: Uses, level: int, consumer: Access) -> Ch
             given = (*access.ranges, *other.ranges)
     return Check(
         predicate=predicate,
-        span=access.view.span or access.operation.span,
+        span=access.span,
         text=text,
         message=(
             f"from the second iteration of `{index_name}` on, this matmul adds to the sum of the "
@@ -185,7 +185,7 @@ def _stale_check(access: Access, uses: Uses, level: int, consumer: Access) -> Ch
         given=given,
         values=values,
         notes=(
-            Note(consumer.view.span or consumer.operation.span, "the sum is used here"),
+            Note(consumer.span, "the sum is used here"),
             Note(storage.span, f"`{name}` is allocated here, outside the loop"),
         ),
         help=(

@@ -98,7 +98,7 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
         notes.insert(0, Note(second.operation.span, "and written here"))
     return Check(
         predicate=predicate,
-        span=first.view.span or first.operation.span,
+        span=first.span,
         text=text,
         message=message,
         facts=(fact, "NKI-E32"),
@@ -160,7 +160,7 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
             values = (*values, (f"{index_name} of the write", earlier.private[0].index))
     return Check(
         predicate=predicate,
-        span=read.view.span or read.operation.span,
+        span=read.span,
         text=f"no iteration of `{index_name}` reads what an earlier one wrote to `{name}`",
         message=(
             f"an iteration of the loop over `{index_name}` reads what an earlier one "

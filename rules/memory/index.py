@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Loop, Operation, Storage, Trace, View
@@ -40,6 +41,11 @@ class Access:
     @property
     def path(self) -> tuple[Bool, ...]:
         return self.operation.path
+
+    @property
+    def span(self) -> Span:
+        """The operand's text, or the operation's."""
+        return self.operation.span_of(self.role)
 
     @property
     def ranges(self) -> tuple[Bool, ...]:

@@ -140,7 +140,7 @@ def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check
         message += f" (`{operation.name.rpartition('.')[2]}` adds to it)"
     return Check(
         predicate=predicate,
-        span=view.span or operation.span_of(read.role),
+        span=read.span,
         text=f"every element of `{name}` read here was written before",
         message=message,
         facts=("NKI-B20",),

@@ -28,16 +28,11 @@ def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
             where = storage.buffer.value
             yield Check(
                 predicate=E.truth(fine),
-                span=view.span or span,
+                span=storage.argument_spans.get("buffer", storage.span),
                 text=f"`{storage.name}` is in shared_hbm",
                 message=f"`{storage.name}` is returned, but it is in {where}",
                 facts=("NKI-B17", "NKI-B18") if storage.buffer.on_chip else ("NKI-B18",),
-                notes=(
-                    Note(
-                        storage.argument_spans.get("buffer", storage.span),
-                        f"`{storage.name}` is allocated in {where} here",
-                    ),
-                ),
+                notes=(Note(span, "returned here"),),
                 help=(
                     "allocate the result with buffer=nl.shared_hbm"
                     + (" and copy the tile there" if storage.buffer.on_chip else ""),

@@ -20,7 +20,7 @@ from verifier.symbolic.trace import Loop, Storage, Trace, View
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per input dimension that a rounded-down trip count tiles."""
     table = index(trace)
-    outputs = [uses for uses in table.storages if uses.storage.buffer.off_chip and uses.writes]
+    targets = [uses for uses in table.storages if uses.writes]
     for uses in table.storages:
         storage = uses.storage
         if storage.kind != "input" or not storage.buffer.off_chip or not uses.reads:
@@ -30,10 +30,10 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
         if any(r.view.frame != storage.shape for r in uses.reads):
             continue
         for dimension in range(len(storage.shape)):
-            yield from _tail(uses, dimension, outputs)
+            yield from _tail(uses, dimension, targets)
 
 
-def _tail(uses: Uses, dimension: int, outputs: list[Uses]) -> Iterator[Check]:
+def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
     storage = uses.storage
     extent = storage.shape[dimension]
     found = next(
@@ -47,8 +47,8 @@ def _tail(uses: Uses, dimension: int, outputs: list[Uses]) -> Iterator[Check]:
     if found is None:
         return
     read, loop = found
-    if any(_mirrors(output, extent, loop) for output in outputs):
-        return  # the same tail is missing from a result, and reported there
+    if any(_mirrors(target, extent, loop) for target in targets):
+        return  # the same tail is missing there, and reported there
     predicate, exact = _touched(uses.reads, dimension, extent)
     name = storage.name
     covered = reach(read, dimension)
@@ -64,7 +64,7 @@ def _tail(uses: Uses, dimension: int, outputs: list[Uses]) -> Iterator[Check]:
         values=((size, extent), ("read up to", covered[1] if covered is not None else extent)),
         notes=(
             Note(
-                read.view.span or read.operation.span,
+                read.span,
                 f"`{name}` is loaded here, up to index {upto} of dimension {dimension}",
             ),
         ),
@@ -120,22 +120,37 @@ def _rounds_down(atom: Div, extent: Expr) -> bool:
     return rest.is_const and rest.const <= 0
 
 
-def _mirrors(output: Uses, extent: Expr, loop: Loop) -> bool:
-    """Whether a dimension of a result shares the input's tiling, or is itself the quotient."""
-    quotients = {id(atom) for atom in _divisions(loop.trips)}
-    shape = output.storage.shape
-    for size in shape:
-        if any(id(atom) in quotients for atom in _divisions(size)):
+def _mirrors(target: Uses, extent: Expr, loop: Loop) -> bool:
+    """Whether what is written has the input's tiling, too, or is a quotient of the input.
+
+    A buffer on the chip counts if it is used to its end: then its own missing tail is an error.
+    """
+    shape = target.storage.shape
+    off_chip = target.storage.buffer.off_chip
+    if off_chip:
+        quotients = {id(atom) for atom in _divisions(loop.trips)}
+        if any(id(atom) in quotients for size in shape for atom in _divisions(size)):
             return True
-    for write in output.writes:
+    for write in target.writes:
         if not write.view.exact or write.view.frame != shape:
             continue
-        for coord, size in zip(write.view.coords, shape, strict=True):
+        for dimension, (coord, size) in enumerate(zip(write.view.coords, shape, strict=True)):
             if size is not extent:
                 continue
-            for other in write.loops:
-                if other.symbol in coord.free() and other.trips is loop.trips:
-                    return True
+            tiled = any(
+                other.symbol in coord.free() and other.trips is loop.trips for other in write.loops
+            )
+            if tiled and (off_chip or _used_to_the_end(target, dimension)):
+                return True
+    return False
+
+
+def _used_to_the_end(uses: Uses, dimension: int) -> bool:
+    for read in uses.reads:
+        if read.view.frame == uses.storage.shape:
+            ends = reach(read, dimension)
+            if ends is None or ends[1] is uses.storage.shape[dimension]:
+                return True
     return False
 
 
@@ -227,7 +242,7 @@ def _oversized(uses: Uses, accesses: list[Access]) -> Check:
         values = ((f"{name}.shape[{dimension}]", extent), ("used", used))
         reaching = ((a, reach(a, dimension)) for a in accesses)
         widest = next((a for a, end in reaching if end is not None and end[1] is used), accesses[0])
-        notes = (Note(widest.view.span or widest.operation.span, "the farthest use"),)
+        notes = (Note(widest.span, "the farthest use"),)
     return Check(
         predicate=predicate,
         span=storage.argument_spans.get("shape", storage.span),
