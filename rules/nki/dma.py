@@ -760,7 +760,7 @@ def turn(x):
     out = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     turned = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.sbuf)
     nisa.dma_transpose(dst=turned, src=x)
-    nisa.dma_copy(dst=out, src=turned, priority=None)
+    nisa.dma_copy(dst=out, src=turned)
     return out
 """,
         passing="""\
@@ -775,7 +775,7 @@ def turn(x):
     out = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     turned = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
     nisa.dma_transpose(dst=turned, src=x)
-    nisa.dma_copy(dst=out, src=turned, priority=None)
+    nisa.dma_copy(dst=out, src=turned)
     return out
 """,
     )
