@@ -116,6 +116,10 @@ class Machine(Protocol):
         """Say that a device call has no model; the kernel cannot be called verified then."""
         ...
 
+    def grid(self, axis: int) -> tuple[Expr, Expr]:
+        """``(program index, number of programs)`` along an axis of the launch grid."""
+        ...
+
     def decide(self, condition: Bool) -> bool | None:
         """Whether the path's facts settle a condition, by cheap means only."""
         ...
@@ -150,6 +154,10 @@ class Dialect(Protocol):
         """The value of an imported dotted name (``nki.language``), or None if it is not ours."""
         ...
 
+    def external(self, path: str) -> object | None:
+        """What a name of another library (NumPy's dtypes and operators) means to kernels, or None."""
+        ...
+
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``: a namespace, a function, a constant; None if there is no such name."""
         ...
@@ -164,6 +172,10 @@ class Dialect(Protocol):
 
     def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
         """``tensor.method(...)``; None if there is no such method."""
+        ...
+
+    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
+        """``name[index]`` for a name of the API (``nl.mgrid[0:128, 0:512]``)."""
         ...
 
     def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:

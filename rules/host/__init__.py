@@ -1,0 +1,1 @@
+"""Rules about Python that runs while the kernel is traced."""

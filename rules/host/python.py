@@ -1,0 +1,215 @@
+"""Python that runs while a kernel is traced: what would stop the trace, or says what is not meant."""
+
+from __future__ import annotations
+
+from verifier.rulebase import Rule, register
+
+_PASSING_SCALE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def strips(x, strip):
+    rows, cols = x.shape
+    assert rows <= 128 and cols <= 1000
+    assert strip >= 1
+    assert cols % strip == 0
+    out = nl.ndarray((rows, cols), dtype=x.dtype, buffer=nl.shared_hbm)
+    for s in nl.affine_range(cols // strip):
+        tile = nl.ndarray((rows, strip), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[0:rows, s * strip:(s + 1) * strip])
+        nisa.dma_copy(dst=out[0:rows, s * strip:(s + 1) * strip], src=tile)
+    return out
+"""
+
+_COPY = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copy_rows(src):
+    p, f = src.shape
+    assert p <= 128 and f <= 2000
+    dst = nl.ndarray((p, f), dtype=src.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((p, f), dtype=src.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=src)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
+register(
+    Rule(
+        id="division-by-zero",
+        code="HOST001",
+        family="host",
+        summary="a divisor computed while tracing is never zero",
+        reason=(
+            "`//`, `%`, `/` and the step of a range are computed by Python while the kernel is "
+            "traced. For an input that makes the divisor zero the trace ends in "
+            "ZeroDivisionError instead of a kernel."
+        ),
+        facts=("NKI-G11",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_PASSING_SCALE.replace("    assert strip >= 1\n", ""),
+        passing=_PASSING_SCALE,
+    )
+)
+
+register(
+    Rule(
+        id="unbound-name",
+        code="HOST002",
+        family="host",
+        summary="every name that is read was bound before, on every path",
+        reason=(
+            "A name that no statement has bound on the path raises NameError while tracing. "
+            "Typical causes: an index renamed in one place only, a name bound in a branch or in "
+            "a loop that may run no iteration, a helper's local used by its caller."
+        ),
+        facts=("NKI-E19",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_COPY.replace(
+            "nisa.dma_copy(dst=dst, src=tile)", "nisa.dma_copy(dst=dst, src=tail)"
+        ),
+        passing=_COPY,
+    )
+)
+
+register(
+    Rule(
+        id="unpack-mismatch",
+        code="HOST003",
+        family="host",
+        summary="an unpacking has as many names as there are values",
+        reason="Unpacking a sequence into another number of names raises ValueError while tracing.",
+        facts=("NKI-G01",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_COPY.replace("    tile = nl", "    rows, cols, depth = dst.shape\n    tile = nl"),
+        passing=_COPY.replace("    tile = nl", "    rows, cols = dst.shape\n    tile = nl"),
+    )
+)
+
+register(
+    Rule(
+        id="call-signature",
+        code="HOST004",
+        family="host",
+        summary="arguments of a project function fit its parameters",
+        reason="A call whose arguments do not fit raises TypeError while tracing.",
+        facts=("NKI-G13",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_COPY.replace(
+            "@nki.jit", "def place(dst, src):\n    nisa.dma_copy(dst=dst, src=src)\n\n\n@nki.jit"
+        ).replace("    nisa.dma_copy(dst=tile, src=src)", "    place(tile, src, p)"),
+        passing=_COPY.replace(
+            "@nki.jit", "def place(dst, src):\n    nisa.dma_copy(dst=dst, src=src)\n\n\n@nki.jit"
+        ).replace("    nisa.dma_copy(dst=tile, src=src)", "    place(tile, src)"),
+    )
+)
+
+_TILES = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def row_blocks(a):
+    n, f = a.shape
+    assert n % 64 == 0 and n <= 4096
+    assert f == 96
+    out = nl.ndarray((n, f), dtype=a.dtype, buffer=nl.shared_hbm)
+    tiles = []
+    for r in range(n // 64):
+        tile = nl.ndarray((64, f), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=a[r * 64:(r + 1) * 64, 0:f])
+        tiles.append(tile)
+    for r in range(n // 64):
+        nisa.dma_copy(dst=out[r * 64:(r + 1) * 64, 0:f], src=tiles[r])
+    return out
+"""
+
+register(
+    Rule(
+        id="list-index",
+        code="HOST005",
+        family="host",
+        summary="a list index lies inside the list",
+        reason=(
+            "Lists of tiles stand for multi-dimensional buffers; an index outside raises "
+            "IndexError while tracing, and a negative one silently takes another tile."
+        ),
+        facts=("NKI-G03",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_TILES.replace("src=tiles[r]", "src=tiles[r + 1]"),
+        passing=_TILES,
+    )
+)
+
+register(
+    Rule(
+        id="missing-key",
+        code="HOST006",
+        family="host",
+        summary="a dictionary has the key that is read",
+        reason="Reading a key that is not there raises KeyError while tracing.",
+        facts=("NKI-G03",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_COPY.replace(
+            "    tile = nl",
+            '    limits = {"rows": 128}\n    assert p <= limits["cols"]\n    tile = nl',
+        ),
+        passing=_COPY.replace(
+            "    tile = nl",
+            '    limits = {"rows": 128}\n    assert p <= limits["rows"]\n    tile = nl',
+        ),
+    )
+)
+
+register(
+    Rule(
+        id="no-admitted-input",
+        code="HOST007",
+        family="host",
+        summary="some input satisfies all that the kernel demands",
+        reason=(
+            "When assertions contradict each other no input ever passes: every other property "
+            "then holds vacuously and the kernel can never run. The finding is at the demand that "
+            "closed the door."
+        ),
+        facts=("NKI-G09",),
+        on="host",
+        sources=("the kernel's own assertions",),
+        failing=_COPY.replace("    dst = nl", "    assert p % 96 == 0 and p > 96\n    dst = nl"),
+        passing=_COPY.replace("    dst = nl", "    assert p % 32 == 0 and p > 96\n    dst = nl"),
+    )
+)
+
+register(
+    Rule(
+        id="bit-test-divisibility",
+        code="HOST008",
+        family="host",
+        summary="a bit test is not mistaken for a test of divisibility",
+        reason=(
+            "`n & 128 == 0` asks whether one bit of n is clear; `n % 128 == 0` asks whether n is "
+            "a multiple. The bit test admits sizes that are no multiple and rejects every second "
+            "multiple."
+        ),
+        facts=("NKI-G11",),
+        on="host",
+        sources=("Python language reference",),
+        failing=_COPY.replace("    dst = nl", "    assert f & 64 == 0\n    dst = nl"),
+        passing=_COPY.replace("    dst = nl", "    assert f % 64 == 0\n    dst = nl"),
+    )
+)

@@ -1,0 +1,314 @@
+"""One file, from its text to its report."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from verifier import rulebase
+from verifier.configuration.contracts import Contract, ContractError, parse
+from verifier.dialects.nki import NkiDialect, infer_generation, scan_features
+from verifier.engine import diagnostics, obligations
+from verifier.engine.contracts import ContractMismatchError, Effect
+from verifier.engine.verdicts import Discharger, Verdict
+from verifier.hardware import targets
+from verifier.hardware.targets import Target
+from verifier.report import model as report
+from verifier.solver.query import Query
+from verifier.solver.solver import Solver
+from verifier.source.discovery import (
+    KernelEntry,
+    contract_comments,
+    kernel_definition,
+    kernels,
+)
+from verifier.source.project import Module, Project
+from verifier.source.text import SourceError
+from verifier.symbolic import expr as E
+from verifier.symbolic.interpreter.kernel import Request, Run, run_all
+from verifier.symbolic.trace import Assumption
+
+#: seconds for one kernel when no ``--timeout`` is given
+DEFAULT_TIMEOUT = 60.0
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What one kernel came to on one target under one contract."""
+
+    kernel: report.KernelReport
+    diagnostics: list[report.Diagnostic] = field(default_factory=list)
+    statistics: report.Statistics = field(default_factory=dict)
+
+
+def analyze_source(
+    text: str, *, target: str = targets.DEFAULT, api_version: str | None = None
+) -> report.FileResult:
+    """The report of a source text that is not a file; paths in it are of a file that is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernel.py")
+        path.write_text(text, encoding="utf-8")
+        return analyze_file(
+            report.FileRequest(path=str(path), targets=(target,), api_version=api_version)
+        )
+
+
+def analyze_file(request: report.FileRequest) -> report.FileResult:
+    """The report of one file."""
+    path = Path(request.path)
+    roots = tuple(Path(root) for root in request.roots) or (path.parent,)
+    project = Project(roots)
+    errors: list[report.FileError] = []
+    try:
+        module = project.module(path)
+    except SourceError as error:
+        return report.FileResult(request.path, errors=(_unreadable(error),))
+    for syntax in module.errors:
+        errors.append(report.FileError(syntax.path, syntax.line, syntax.message, "syntax"))
+    found: list[report.KernelReport] = []
+    problems: list[report.Diagnostic] = []
+    statistics: report.Statistics = {}
+    for entry in kernels(project, module):
+        if entry.error is not None and entry.dialect == "nki":
+            continue
+        if entry.dialect != "nki":
+            continue
+        for outcome in _kernel(project, entry, request, errors):
+            found.append(outcome.kernel)
+            problems.extend(outcome.diagnostics)
+            report.merge_statistics(statistics, outcome.statistics)
+    return report.FileResult(
+        request.path, tuple(found), tuple(problems), tuple(dict.fromkeys(errors)), statistics
+    )
+
+
+def _unreadable(error: SourceError) -> report.FileError:
+    return report.FileError(error.path, error.line, error.message, "unreadable")
+
+
+# ------------------------------------------------------------------------ one kernel
+
+
+def _kernel(
+    project: Project,
+    entry: KernelEntry,
+    request: report.FileRequest,
+    errors: list[report.FileError],
+) -> list[_Outcome]:
+    try:
+        module = project.module(entry.path)
+        definition = kernel_definition(project, entry)
+    except SourceError as error:
+        errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
+        return []
+    if definition is None:
+        return []
+    api = request.api_version or _generation(module)
+    chosen = request.targets or (targets.DEFAULT,)
+    wanted = entry.keywords.get("platform_target")
+    if not request.targets and isinstance(wanted, str) and targets.find(wanted) is not None:
+        chosen = (wanted,)
+    contracts = _contracts(module, entry, request, errors)
+    out: list[_Outcome] = []
+    for name in chosen:
+        target = targets.find(name)
+        assert target is not None, name
+        for contract in (*contracts,) or (None,):
+            E.fresh_context()
+            effect: Effect | None = None
+            if contract is not None:
+                try:
+                    effect = Effect(contract, definition)
+                except ContractMismatchError as mismatch:
+                    message = f"contract of `{entry.name}`: {mismatch}"
+                    errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
+                    continue
+            job = Request(
+                name=entry.name,
+                definition=definition,
+                module=module,
+                pinned=effect.pinned if effect is not None else {},
+                grid=effect.grid if effect is not None else None,
+                conditions=tuple(effect.conditions) if effect is not None else (),
+            )
+            outcome = _analyze(project, job, entry, target, api, request)
+            if contract is not None:
+                outcome.kernel = replace(outcome.kernel, contract=str(contract))
+            out.append(outcome)
+    return out
+
+
+def _generation(module: Module) -> str:
+    tree = ast.Module(body=list(module.syntax()), type_ignores=[])
+    return infer_generation(scan_features(tree))
+
+
+def _contracts(
+    module: Module,
+    entry: KernelEntry,
+    request: report.FileRequest,
+    errors: list[report.FileError],
+) -> list[Contract]:
+    out: list[Contract] = []
+    for text in request.contracts:
+        contract = parse(text)
+        if contract.kernel in (entry.name, entry.name.rpartition(".")[2]):
+            out.append(contract)
+    for line, text in contract_comments(module).get(entry.name, ()):
+        try:
+            out.append(parse(text, comment=True))
+        except ContractError as error:
+            errors.append(report.FileError(str(module.path), line, str(error), "usage"))
+    return out
+
+
+def _analyze(
+    project: Project,
+    job: Request,
+    entry: KernelEntry,
+    target: Target,
+    api: str,
+    request: report.FileRequest,
+) -> _Outcome:
+    started = time.perf_counter()
+    solver = Solver(deadline=request.timeout or DEFAULT_TIMEOUT)
+    runs = run_all(project, NkiDialect(), target, api, job, solver.decide)
+    interpreted = time.perf_counter()
+    rules = rulebase.all_rules()
+    selected = {
+        rule.id
+        for rule in rules
+        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
+    }
+    verdicts: list[tuple[Run, Verdict]] = []
+    assumptions: dict[str, None] = {}
+    reasons: list[report.Reason] = []
+    for run in runs:
+        pending = obligations.of_run(run, target, selected, rules)
+        closed = _closed_door(run, solver, selected)
+        if closed is not None:
+            verdicts.append((run, closed))
+        result = Discharger(run, solver).discharge(pending)
+        verdicts.extend((run, verdict) for verdict in result.verdicts)
+        assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred, len(runs) > 1)))
+        reasons.extend(_reasons(run))
+    if not runs:
+        reasons.append(report.Reason(str(entry.path), entry.line, "no rank of its inputs fits"))
+    decided = time.perf_counter()
+    counts = _counts([verdict for _, verdict in verdicts])
+    problems = [
+        diagnostics.build(verdict, run, target.name)
+        for run, verdict in verdicts
+        if verdict.kind != "proved"
+    ]
+    for _, verdict in verdicts:
+        if verdict.kind == "unknown":
+            check = verdict.obligation.check
+            reasons.append(
+                report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
+            )
+    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
+    calls = max((run.trace.calls for run in runs), default=0)
+    missing = max((len(run.trace.unmodelled) for run in runs), default=0)
+    status: report.Status = "verified"
+    if counts.violated:
+        status = "violated"
+    elif counts.unknown or reasons or unmodelled or not runs:
+        status = "unknown"
+    statistics = _statistics(solver, verdicts) if request.statistics else {}
+    if request.statistics:
+        statistics["times_ms"] = {
+            "interpret": 1000 * (interpreted - started),
+            "decide": 1000 * (decided - interpreted),
+        }
+    kernel = report.KernelReport(
+        path=str(entry.path),
+        name=entry.name,
+        line=entry.line,
+        dialect=entry.dialect,
+        api_version=api,
+        target=target.name,
+        status=status,
+        obligations=counts,
+        calls=report.CallCounts(calls, calls - missing, unmodelled),
+        assumptions=tuple(assumptions),
+        reasons=tuple(dict.fromkeys(reasons)),
+        time_ms=round(1000 * (time.perf_counter() - started), 3),
+    )
+    return _Outcome(kernel, report.deduplicate(problems), statistics)
+
+
+def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
+    """The assumption after which no input is admitted any more, if there is one."""
+    rule = rulebase.find("no-admitted-input")
+    if rule is None or rule.id not in selected:
+        return None
+    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
+    everything = tuple(a.condition for a in said)
+    if not everything or not solver.check(Query(everything, E.FALSE)).proved:
+        return None
+    for position, assumption in enumerate(said):
+        prefix = tuple(a.condition for a in said[: position + 1])
+        if solver.check(Query(prefix, E.FALSE)).proved:
+            check = rulebase.Check(
+                predicate=E.FALSE,
+                span=assumption.span or run.trace.span,
+                text=assumption.text or "the assumptions admit an input",
+                message="no input satisfies this together with what was demanded before",
+                facts=(),
+            )
+            found = obligations.Obligation(rule, check, (), (), (), assumption.order)
+            return Verdict(found, "always", "z3", {})
+    return None
+
+
+def _assumption_texts(run: Run, inferred: Sequence[Assumption], several: bool) -> list[str]:
+    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
+    texts += [a.text for a in run.trace.assumptions if a.kind == "grid"]
+    texts += [f"{a.text} (needed, not said)" for a in inferred]
+    texts += [f"{name} >= 0" for name in run.inputs.integers]
+    if several:
+        texts += [f"{name} has rank {rank}" for name, rank in run.ranks.items()]
+    return texts
+
+
+def _reasons(run: Run) -> list[report.Reason]:
+    """What of the ledger stands in the way of calling the kernel verified."""
+    out = []
+    for entry in run.trace.ledger:
+        if entry.symbols:
+            continue  # over-approximated by a symbol: proofs hold for all its values
+        out.append(report.Reason(entry.span.path, entry.span.line, entry.message))
+    for name, place in run.trace.unmodelled:
+        out.append(report.Reason(place.path, place.line, f"`{name}` is not modelled"))
+    if run.ended is not None:
+        out.append(report.Reason(run.ended[1].path, run.ended[1].line, run.ended[0]))
+    if run.opaque_return:
+        span = run.trace.span
+        out.append(report.Reason(span.path, span.line, "a returned value is not followed"))
+    return out
+
+
+def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
+    proved = sum(v.kind == "proved" for v in verdicts)
+    unknown = sum(v.kind == "unknown" for v in verdicts)
+    return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
+
+
+def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:
+    tiers: dict[str, int] = {}
+    by_rule: dict[str, dict[str, int]] = {}
+    for _, verdict in verdicts:
+        tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
+        row = by_rule.setdefault(verdict.obligation.rule.id, {})
+        row[verdict.kind] = row.get(verdict.kind, 0) + 1
+    return {
+        "tiers": tiers,
+        "rules": by_rule,
+        "queries": solver.statistics.queries,
+        "query_ms": [round(1000 * t, 3) for t in solver.statistics.z3_times],
+    }

@@ -1,0 +1,146 @@
+"""Contracts made effective: what they pin, and the relations they state, in symbols."""
+
+from __future__ import annotations
+
+from verifier.configuration import contracts as grammar
+from verifier.configuration.contracts import Contract, ContractError
+from verifier.source import ir
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.interpreter.inputs import Pinned
+
+
+class ContractMismatchError(Exception):
+    """A contract that does not fit the kernel: an unknown parameter or name."""
+
+
+class Effect:
+    """What one contract says about one kernel, as symbols."""
+
+    def __init__(self, contract: Contract, definition: ir.FunctionDef) -> None:
+        """
+        Raises:
+            ContractMismatchError: a parameter or a name does not exist.
+        """
+        self.pinned: dict[str, Pinned] = {}
+        self.conditions: list[tuple[Bool, str]] = []
+        self.grid: tuple[int, ...] | None = None
+        self._names: dict[str, Expr] = {}
+        self._parameters = {p.name for p in definition.params}
+        for parameter in contract.parameters:
+            if parameter.name not in self._parameters:
+                raise ContractMismatchError(
+                    f"`{definition.name}` has no parameter `{parameter.name}`"
+                )
+        self._bind_sizes(contract)
+        for parameter in contract.parameters:
+            pinned = self._pin(parameter.name, parameter.spec)
+            if pinned is not None:
+                self.pinned[parameter.name] = pinned
+        for comparison in contract.conditions:
+            self._condition(comparison)
+        if contract.grid:
+            sizes = [self._expr(size) for size in contract.grid]
+            if not all(size.is_const for size in sizes):
+                raise ContractMismatchError("the sizes of a launch grid must be plain integers")
+            self.grid = tuple(size.const for size in sizes)
+
+    def _bind_sizes(self, contract: Contract) -> None:
+        """A size name stands for the first dimension it is written at."""
+        for parameter in contract.parameters:
+            spec = parameter.spec
+            if not isinstance(spec, grammar.TensorSpec) or spec.shape is None:
+                continue
+            for axis, size in enumerate(spec.shape):
+                if isinstance(size, grammar.Name) and size.id not in self._names:
+                    symbol = E.symbol(f"{parameter.name}.shape[{axis}]", lo=1)
+                    self._names[size.id] = symbol
+        for name in contract.free_names():
+            if name.id not in self._parameters:
+                raise ContractMismatchError(f"`{name.id}` is not a size or a parameter")
+
+    def _expr(self, node: grammar.Expression) -> Expr:
+        if isinstance(node, grammar.Int):
+            return E.const(node.value)
+        if isinstance(node, grammar.Name):
+            known = self._names.get(node.id)
+            if known is not None:
+                return known
+            pinned = self.pinned.get(node.id)
+            if pinned is not None and isinstance(pinned.value, int):
+                return E.const(pinned.value)
+            if pinned is not None and isinstance(pinned.value, tuple) and pinned.kind == "range":
+                return E.symbol(node.id, *pinned.value)
+            return E.symbol(node.id, lo=0)
+        if isinstance(node, grammar.Negate):
+            return -self._expr(node.operand)
+        left, right = self._expr(node.left), self._expr(node.right)
+        if node.op == "+":
+            return left + right
+        if node.op == "-":
+            return left - right
+        if node.op == "*":
+            return left * right
+        return left // right if node.op == "//" else left % right
+
+    def _pin(self, name: str, spec: grammar.Spec) -> Pinned | None:
+        if isinstance(spec, grammar.TensorSpec):
+            return Pinned("tensor", self._shape(name, spec), spec.dtype)
+        if isinstance(spec, grammar.RangeSpec):
+            lower, upper = self._expr(spec.lower), self._expr(spec.upper)
+            if lower.is_const and upper.is_const:
+                return Pinned("range", value=(lower.const, upper.const))
+            symbol = E.symbol(name, lo=0)
+            self.conditions.append((E.ge(symbol, lower), f"{name} >= {grammar.show(spec.lower)}"))
+            self.conditions.append((E.le(symbol, upper), f"{name} <= {grammar.show(spec.upper)}"))
+            return None
+        if isinstance(spec, grammar.IntSpec):
+            value = self._expr(spec.value)
+            if value.is_const:
+                return Pinned("value", value=value.const)
+            self.conditions.append(
+                (E.eq(E.symbol(name, lo=0), value), f"{name} == {grammar.show(spec.value)}")
+            )
+            return None
+        if isinstance(spec, (grammar.FloatSpec, grammar.StringSpec, grammar.LiteralSpec)):
+            return Pinned("value", value=spec.value)
+        if isinstance(spec, grammar.SequenceSpec):
+            return Pinned("value", value=tuple(self._plain(x) for x in spec.elements))
+        return None
+
+    def _plain(self, spec: grammar.Spec) -> object:
+        if isinstance(spec, grammar.IntSpec):
+            value = self._expr(spec.value)
+            return value.const if value.is_const else value
+        if isinstance(spec, (grammar.FloatSpec, grammar.StringSpec, grammar.LiteralSpec)):
+            return spec.value
+        if isinstance(spec, grammar.SequenceSpec):
+            return tuple(self._plain(x) for x in spec.elements)
+        return None
+
+    def _shape(self, name: str, spec: grammar.TensorSpec) -> tuple[Expr | None, ...] | None:
+        if spec.shape is None:
+            return None
+        out: list[Expr | None] = []
+        for size in spec.shape:
+            if isinstance(size, grammar.Anything):
+                out.append(None)
+                continue
+            extent = self._expr(size)
+            out.append(extent)
+            positive = E.ge(extent, 1)
+            if positive is not E.TRUE:
+                self.conditions.append((positive, f"{grammar.show(size)} >= 1"))
+        return tuple(out)
+
+    def _condition(self, comparison: grammar.Comparison) -> None:
+        build = {"==": E.eq, "!=": E.ne, "<": E.lt, "<=": E.le, ">": E.gt, ">=": E.ge}
+        operands = [self._expr(operand) for operand in comparison.operands]
+        parts = [
+            build[op](a, b)
+            for op, a, b in zip(comparison.ops, operands, operands[1:], strict=False)
+        ]
+        self.conditions.append((E.and_(*parts), grammar.show_comparison(comparison)))
+
+
+__all__ = ["Contract", "ContractError", "ContractMismatchError", "Effect"]

@@ -1,0 +1,163 @@
+"""From verdicts to what the user reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verifier.engine.verdicts import Verdict
+from verifier.report import model as report
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.interpreter.kernel import Run
+from verifier.symbolic.pretty import pretty
+
+
+def span(place: Span) -> report.Span:
+    return report.Span(place.path, place.line, place.column, place.end_line, place.end_column)
+
+
+def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
+    """The diagnostic of a violated or undecided obligation."""
+    obligation = verdict.obligation
+    check, rule = obligation.check, obligation.rule
+    unknown = verdict.kind == "unknown"
+    kind: report.Verdict = (
+        "unknown" if unknown else "always" if verdict.kind == "always" else "sometimes"
+    )
+    model = verdict.model or {}
+    notes = list(_values(check.values, model)) if verdict.model else []
+    notes += _indices(obligation.check.predicate, obligation.trips, model)
+    if unknown:
+        notes.append(f"not decided: {verdict.reason}")
+    help_lines = [h for h in check.help if kind != "always" or not h.startswith("assert ")]
+    if verdict.precondition is not None:
+        wanted = f"assert {pretty(verdict.precondition)}"
+        help_lines = [h for h in help_lines if not h.startswith("assert ")]
+        help_lines.insert(0, wanted)
+    return report.Diagnostic(
+        rule=rule.id,
+        name=rule.summary,
+        severity=severity(verdict),
+        verdict=kind,
+        message=check.message if not unknown else f"possible: {check.message}",
+        span=span(check.span),
+        kernel=run.trace.kernel,
+        facts=check.facts or rule.facts,
+        predicate=check.text,
+        counterexample=counterexample(run, model) if verdict.model is not None else None,
+        notes=tuple(notes),
+        labels=tuple(report.Label(span(n.span), n.text) for n in check.notes),
+        help=tuple(help_lines),
+        targets=(target,),
+    )
+
+
+def severity(verdict: Verdict) -> report.Severity:
+    """Error if it always fails or the kernel speaks about the inputs it takes; else warning."""
+    if verdict.kind == "unknown":
+        return "note"
+    rule = verdict.obligation.rule
+    cap = verdict.obligation.check.severity or rule.severity
+    if cap in ("warning", "note"):
+        return "warning" if cap == "warning" else "note"
+    if verdict.kind == "always" or verdict.said:
+        return "error"
+    return "warning"
+
+
+def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, report.Value]:
+    """The inputs of a counterexample, tensors by whole shapes, in the order of the parameters."""
+    out: dict[str, report.Value] = {}
+    symbols = {sym.name: sym for sym in _symbols(run)}
+    for name, parameter in run.inputs.parameters.items():
+        absent = model.get(f"{name} is None")
+        if absent:
+            out[name] = None
+            continue
+        if parameter.kind == "tensor" and parameter.rank is not None:
+            sizes: list[report.Value] = []
+            for axis in range(parameter.rank):
+                extent = run.inputs.extent(parameter, axis)
+                sizes.append(_number(extent, model))
+            out[f"{name}.shape"] = sizes
+            dtype = model.get(f"{name}.dtype")
+            if dtype is not None:
+                out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
+        elif name in model:
+            out[name] = _plain(run, name, model[name], parameter.kind, symbols.get(name))
+        elif f"{name}[0]" in model:
+            items: list[report.Value] = []
+            while f"{name}[{len(items)}]" in model:
+                items.append(int(model[f"{name}[{len(items)}]"]))
+            out[name] = items
+    for name, value in model.items():
+        if name.startswith("num_programs("):
+            out[name] = int(value)
+    return out
+
+
+def _symbols(run: Run) -> list[Sym]:
+    names: list[Sym] = []
+    for storage in run.inputs.storages:
+        names.extend(storage.dtype.code.free())
+    for parameter in run.inputs.parameters.values():
+        if parameter.kind == "dtype":
+            names.extend(run.inputs.as_dtype(parameter).code.free())
+    return names
+
+
+def _plain(
+    run: Run, name: str, value: int | bool, kind: str | None, symbol: Sym | None
+) -> report.Value:
+    if kind == "dtype":
+        return _named(symbol, value)
+    if kind == "str":
+        for text, code in run.inputs.strings.items():
+            if code == value:
+                return text
+        return "another value"
+    return bool(value) if kind == "bool" else int(value)
+
+
+def _named(symbol: Sym | None, value: int | bool) -> report.Value:
+    if symbol is not None and symbol.domain is not None and 0 <= value < len(symbol.domain):
+        return symbol.domain[int(value)]
+    return int(value)
+
+
+def _number(extent: Expr, model: Mapping[str, int | bool]) -> int:
+    env: dict[str, int | bool] = dict(model)
+    for sym in extent.free():
+        env.setdefault(sym.name, sym.lo if sym.lo is not None else 1)
+    try:
+        return int(E.evaluate(extent, env))
+    except E.EvaluationError:
+        return 1
+
+
+def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool]) -> list[str]:
+    out = []
+    for name, value in values:
+        if value.is_const:
+            out.append(f"{name} is {value.const}")
+            continue
+        try:
+            shown = E.evaluate(value, model)
+        except E.EvaluationError:
+            continue
+        text = pretty(value)
+        out.append(f"{name} is {shown}" if text == name else f"{name} = {text} is {shown}")
+    return out
+
+
+def _indices(
+    predicate: Bool, trips: tuple[Expr, ...], model: Mapping[str, int | bool]
+) -> list[str]:
+    """Which iteration fails."""
+    parts = [
+        f"{sym.name} = {model[sym.name]}"
+        for sym in predicate.free()
+        if sym.origin == "loop" and sym.name in model
+    ]
+    return [f"at {', '.join(parts)}"] if parts else []

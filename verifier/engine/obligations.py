@@ -1,0 +1,145 @@
+"""From a finished run to obligations: every check of every rule, with the facts it stands under."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from verifier import rulebase
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.interpreter.kernel import Run
+from verifier.symbolic.interpreter.vm import HostCheck
+from verifier.symbolic.trace import Assumption, Loop, Operation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Obligation:
+    """``check.predicate`` must hold under the kernel's assumptions, ``path`` and ``ranges``."""
+
+    rule: Rule
+    check: Check
+    path: tuple[Bool, ...]
+    ranges: tuple[Bool, ...]
+    trips: tuple[Expr, ...]
+    order: int
+
+    @property
+    def local_facts(self) -> tuple[Bool, ...]:
+        return (*self.path, *self.ranges, *self.check.given)
+
+
+def of_run(
+    run: Run, target: Target, selected: Collection[str], rules: Iterable[Rule]
+) -> list[Obligation]:
+    """All obligations of a run, in program order."""
+    out: list[Obligation] = []
+    chosen = [rule for rule in rules if rule.id in selected]
+    out.extend(_host(run.checks, {rule.id: rule for rule in chosen}))
+    by_subject: dict[str, list[Rule]] = {}
+    for rule in chosen:
+        by_subject.setdefault(rule.on, []).append(rule)
+    for storage in run.trace.storages:
+        if storage.kind == "input":
+            continue
+        for rule in by_subject.get("storage", ()):
+            for check in rulebase.run(rule, target, storage):
+                out.append(_obligation(rule, check, storage.path, storage.loops, storage.order))
+    dispatch = _by_operation(by_subject.get("operation", ()))
+    for operation in run.trace.operations:
+        for rule in (*dispatch.get(operation.name, ()), *dispatch.get("", ())):
+            for check in rulebase.run(rule, target, operation):
+                out.append(_of_operation(rule, check, operation))
+        for rule in by_subject.get("access", ()):
+            for _, view in (*operation.reads, *operation.writes):
+                for check in rulebase.run(rule, target, view):
+                    out.append(_of_operation(rule, check, operation))
+    last = max((o.order for o in out), default=0) + 1
+    for rule in by_subject.get("trace", ()):
+        for check in rulebase.run(rule, target, run.trace):
+            out.append(_obligation(rule, check, (), (), last))
+    out.sort(key=lambda o: o.order)
+    return out
+
+
+def _by_operation(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+    out: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for name in rule.operations or ("",):
+            out.setdefault(name, []).append(rule)
+    return out
+
+
+def _of_operation(rule: Rule, check: Check, operation: Operation) -> Obligation:
+    return _obligation(rule, check, operation.path, operation.loops, operation.order)
+
+
+def _obligation(
+    rule: Rule, check: Check, path: tuple[Bool, ...], loops: tuple[Loop, ...], order: int
+) -> Obligation:
+    if check.path is not None:
+        path = check.path
+    if check.order is not None:
+        order = check.order
+    return Obligation(
+        rule,
+        check,
+        path,
+        tuple(loop.within for loop in loops),
+        tuple(loop.trips for loop in loops),
+        order,
+    )
+
+
+def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Obligation]:
+    for item in checks:
+        rule = rules.get(item.rule)
+        if rule is None:
+            continue
+        check = Check(
+            predicate=item.predicate,
+            span=item.span,
+            text=item.text,
+            message=item.message,
+            facts=item.facts or rule.facts,
+            given=item.given,
+            values=item.values,
+            notes=tuple(Note(span, text) for span, text in item.notes),
+            help=item.help,
+            severity=item.severity,
+            exact=item.exact,
+            reason=item.reason,
+        )
+        yield Obligation(rule, check, item.path, (), (), item.order)
+
+
+def known_at(assumptions: Iterable[Assumption], order: int) -> tuple[Bool, ...]:
+    """What the kernel has demanded before a point; the grid's and the contract's demands always."""
+    return tuple(
+        a.condition
+        for a in assumptions
+        if a.order <= order or a.kind in ("grid", "contract", "type")
+    )
+
+
+def simplify(assumptions: tuple[Bool, ...], local: tuple[Bool, ...]) -> tuple[Bool, ...]:
+    """Drop from each assumption the alternatives that the path excludes."""
+    excluded = {id(E.not_(fact)) for fact in local}
+    out: list[Bool] = []
+    for fact in assumptions:
+        if fact.kind == "or":
+            left = tuple(arg for arg in fact.args if id(arg) not in excluded)
+            if len(left) < len(fact.args):
+                fact = E.or_(*left)
+        if fact.kind == "and":
+            out.extend(fact.args)
+        elif fact is not E.TRUE:
+            out.append(fact)
+    return tuple(out)
+
+
+def spans_of(check: Check) -> tuple[Span, ...]:
+    return (check.span, *(note.span for note in check.notes))

@@ -1,0 +1,201 @@
+"""Discharging obligations: proved, violated (always or sometimes), or unknown with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from verifier.engine.obligations import Obligation, known_at, simplify
+from verifier.solver.query import Query
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Sym
+from verifier.symbolic.interpreter.kernel import Run
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one obligation.
+
+    ``kind`` is ``proved``, ``always``, ``sometimes`` or ``unknown``. ``said`` tells whether the
+    kernel or its contract says something about the inputs that the counterexample needs.
+    ``precondition`` is the weakest simple condition on the inputs that would exclude the violation.
+    """
+
+    obligation: Obligation
+    kind: str
+    tier: str
+    model: Mapping[str, int | bool] | None = None
+    said: bool = False
+    precondition: Bool | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Discharge:
+    """All verdicts of one run, and what was inferred on the way."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    inferred: list[Assumption] = field(default_factory=list)
+    contradiction: Verdict | None = None
+
+
+class Discharger:
+    """Discharges the obligations of one run in program order.
+
+    After a violation its precondition is taken for granted, so that one missing assertion is
+    reported once, where it matters first.
+    """
+
+    def __init__(self, run: Run, solver: Solver, said_by: Collection[str] = ()) -> None:
+        self.run = run
+        self.solver = solver
+        self._learned: list[Bool] = []
+        self._inferred: list[Assumption] = []
+        self._mentioned = self._mentions() | set(said_by)
+        self._first_gap = min(
+            (e.order for e in run.trace.ledger if e.kind == "assumption"), default=None
+        )
+
+    def _mentions(self) -> set[str]:
+        """Names of the inputs that the kernel or its contract speaks about."""
+        out: set[str] = set()
+        for assumption in self.run.trace.assumptions:
+            if assumption.kind in ("assert", "contract"):
+                out.update(sym.name for sym in assumption.condition.free())
+                out.update(assumption.condition.variables())
+        return out
+
+    # -- the whole run ---------------------------------------------------------------
+
+    def discharge(self, obligations: list[Obligation]) -> Discharge:
+        out = Discharge()
+        proved: set[tuple[int, ...]] = set()
+        for obligation in obligations:
+            verdict = self._one(obligation, proved)
+            out.verdicts.append(verdict)
+        out.inferred = self._inferred
+        return out
+
+    def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
+        local = obligation.local_facts
+        known = known_at(self.run.trace.assumptions, obligation.order)
+        extra = (*self._learned, *(a.condition for a in self._inferred))
+        return (*simplify((*known, *extra), local), *dict.fromkeys(local))
+
+    def _one(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
+        check = obligation.check
+        if check.predicate is E.TRUE:
+            return Verdict(obligation, "proved", "fold")
+        facts = self._facts(obligation)
+        key = (id(check.predicate), *(id(f) for f in facts))
+        if key in proved:
+            return Verdict(obligation, "proved", "fold")
+        answer = self.solver.check(Query(facts, check.predicate, check.exact, check.reason))
+        if answer.proved:
+            proved.add(key)
+            return Verdict(obligation, "proved", answer.tier)
+        if self._about_dtypes(check.predicate) and self._infer(obligation, facts):
+            return Verdict(obligation, "proved", answer.tier)
+        if answer.refuted and answer.model is not None:
+            return self._violation(obligation, facts, answer.tier)
+        reason = answer.reason or "the solver's budget is used up"
+        return Verdict(obligation, "unknown", answer.tier, reason=reason)
+
+    # -- dtypes that the kernel needs without saying so ------------------------------
+
+    @staticmethod
+    def _about_dtypes(predicate: Bool) -> bool:
+        symbols = predicate.free()
+        return bool(symbols) and all(s.domain is not None and s.origin == "input" for s in symbols)
+
+    def _infer(self, obligation: Obligation, facts: tuple[Bool, ...]) -> bool:
+        """Take a dtype demand as a precondition, unless nothing admitted can meet it."""
+        predicate = obligation.check.predicate
+        if not self.solver.check(Query((*facts, predicate), E.FALSE)).refuted:
+            return False
+        condition = E.implies(E.and_(*obligation.path), predicate)
+        self._inferred.append(
+            Assumption(condition, pretty(predicate), obligation.check.span, "inferred")
+        )
+        return True
+
+    # -- violations ------------------------------------------------------------------
+
+    def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: str) -> Verdict:
+        check = obligation.check
+        query = Query(facts, check.predicate, check.exact, check.reason)
+        answer = self.solver.check(query)
+        assert answer.model is not None
+        always = self._always(obligation, facts)
+        model = self.solver.minimize(query, answer.model, obligation.trips)
+        said = bool(self._needed(obligation) & self._mentioned)
+        precondition: Bool | None = None
+        if not always:
+            precondition = self._precondition(obligation, facts)
+        if not always and self._first_gap is not None and obligation.order >= self._first_gap:
+            return Verdict(
+                obligation,
+                "unknown",
+                tier,
+                reason="an assertion of the kernel that may exclude it is not followed",
+            )
+        if precondition is not None:
+            self._learned.append(precondition)
+        elif not always and not self._inner(check.predicate) and check.predicate is not E.FALSE:
+            guard = E.and_(*obligation.path)
+            if not self._inner(guard):
+                self._learned.append(E.implies(guard, check.predicate))
+        return Verdict(
+            obligation, "always" if always else "sometimes", tier, model, said, precondition
+        )
+
+    @staticmethod
+    def _inner(term: Bool) -> bool:
+        return any(s.origin not in ("input", "grid") for s in term.free())
+
+    def _always(self, obligation: Obligation, facts: tuple[Bool, ...]) -> bool:
+        """Whether every admitted input gets here and fails."""
+        base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
+        for condition in obligation.path:
+            if self._inner(condition):
+                continue
+            if not self.solver.check(Query(base, condition)).proved:
+                return False
+        for trips in obligation.trips:
+            if self._inner(E.gt(trips, 0)):
+                continue
+            if not self.solver.check(Query(base, E.gt(trips, 0))).proved:
+                return False
+        return self.solver.always_violated(facts, obligation.check.predicate)
+
+    def _needed(self, obligation: Obligation) -> set[str]:
+        """Inputs whose values the violation depends on."""
+        symbols: dict[str, Sym] = {}
+        terms: list[Bool] = [obligation.check.predicate, *obligation.path]
+        for term in terms:
+            symbols.update((s.name, s) for s in term.free())
+        for trips in obligation.trips:
+            if obligation.check.predicate is E.FALSE or any(
+                s.origin == "loop" for s in obligation.check.predicate.free()
+            ):
+                symbols.update((s.name, s) for s in trips.free())
+        flags = set(obligation.check.predicate.variables())
+        return {n for n, s in symbols.items() if s.origin in ("input", "grid")} | flags
+
+    def _precondition(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Bool | None:
+        """A condition on the inputs that excludes the violation and admits something."""
+        check = obligation.check
+        if check.predicate is E.FALSE:
+            return None
+        found = self.solver.close(check.predicate, facts)
+        if found is None or found is E.FALSE or found is E.TRUE:
+            return None
+        base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
+        base = (*base, *self._learned)
+        if not self.solver.check(Query((*base, found), E.FALSE)).refuted:
+            return None
+        guard = E.and_(*(p for p in obligation.path if not self._inner(p)))
+        return found if guard is E.TRUE else E.implies(guard, found)

@@ -1,0 +1,217 @@
+"""The kernel's parameters: what they are is decided by how the kernel uses them.
+
+A parameter starts as a :class:`Parameter` without a kind. The first use decides: subscripted or loaded,
+it is a tensor; in arithmetic, an integer; as ``dtype=``, a dtype. Sizes are symbols named as a user
+would write them (``lhsT.shape[0]``). Ranks that nothing settles are asked for by raising
+:class:`RankNeededError`; the caller starts again with a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Axis, Buffer, DType, Storage, View
+
+#: dtypes a free tensor may have without the kernel saying so; others come by contract or assertion
+FREE_DTYPES = len(dt.NAMES) - 4
+
+
+class RankNeededError(Exception):
+    """The rank of a tensor parameter matters and nothing has settled it."""
+
+    def __init__(self, name: str, at_least: int) -> None:
+        super().__init__(name)
+        self.name = name
+        self.at_least = at_least
+
+
+class RankConflictError(Exception):
+    """A use shows that the rank is another one than assumed."""
+
+    def __init__(self, name: str, rank: int) -> None:
+        super().__init__(name)
+        self.name = name
+        self.rank = rank
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """What a contract says about one parameter.
+
+    ``kind`` is ``tensor`` (``shape`` may be None: free; entries None: free; ``dtype`` may be None),
+    ``value`` (``value`` is a plain Python value) or ``range`` (``value`` is inclusive bounds).
+    """
+
+    kind: str
+    shape: tuple[Expr | None, ...] | None = None
+    dtype: str | None = None
+    value: object = None
+
+
+@dataclass(eq=False, slots=True)
+class Parameter:
+    """A parameter of the kernel. ``kind`` is None until a use decides it."""
+
+    name: str
+    span: Span
+    default: object = None
+    has_default: bool = False
+    annotation: str = ""
+    kind: str | None = None
+    rank: int | None = None
+    min_rank: int = 0
+    view: View | None = None
+    pinned: Pinned | None = None
+
+    def __repr__(self) -> str:
+        return f"<parameter {self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class LazyShape:
+    """``x.shape`` of a tensor parameter whose rank is not known yet."""
+
+    parameter: Parameter
+
+
+@dataclass(slots=True)
+class Inputs:
+    """All parameters of one run, and the codes given to strings that are compared with."""
+
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    strings: dict[str, int] = field(default_factory=dict)
+    storages: list[Storage] = field(default_factory=list)
+    #: symbols of integer parameters, for the type facts that the report lists
+    integers: list[str] = field(default_factory=list)
+
+    def rank_of(self, p: Parameter) -> int:
+        """The rank, settled now.
+
+        Raises:
+            RankNeededError: nothing says what it is.
+        """
+        if p.rank is None:
+            if p.pinned is not None and p.pinned.shape is not None:
+                p.rank = len(p.pinned.shape)
+            elif p.name in self.ranks:
+                p.rank = self.ranks[p.name]
+            else:
+                raise RankNeededError(p.name, max(1, p.min_rank))
+        return p.rank
+
+    def settle_rank(self, p: Parameter, rank: int) -> None:
+        """A use shows the rank.
+
+        Raises:
+            RankConflictError: it differs from what was assumed.
+        """
+        p.kind = "tensor"
+        known = p.rank
+        if known is None and p.pinned is not None and p.pinned.shape is not None:
+            known = len(p.pinned.shape)
+        if known is not None and known != rank:
+            raise RankConflictError(p.name, rank)
+        p.rank = rank
+
+    def extent(self, p: Parameter, axis: int) -> Expr:
+        """``p.shape[axis]`` for ``axis >= 0``."""
+        if p.pinned is not None and p.pinned.shape is not None and axis < len(p.pinned.shape):
+            pinned = p.pinned.shape[axis]
+            if pinned is not None:
+                return pinned
+        return E.symbol(f"{p.name}.shape[{axis}]", lo=1)
+
+    def shape(self, p: Parameter) -> tuple[Expr, ...]:
+        return tuple(self.extent(p, axis) for axis in range(self.rank_of(p)))
+
+    def dtype(self, p: Parameter) -> DType:
+        if p.pinned is not None and p.pinned.dtype is not None:
+            return DType.named(p.pinned.dtype)
+        return DType(E.symbol(f"{p.name}.dtype", 0, FREE_DTYPES, domain=dt.NAMES))
+
+    def tensor(self, p: Parameter) -> View:
+        """The whole tensor, in HBM."""
+        p.kind = "tensor"
+        if p.view is None:
+            shape = self.shape(p)
+            storage = Storage(
+                id=-1 - len(self.storages),
+                name=p.name,
+                buffer=Buffer.HBM,
+                dtype=self.dtype(p),
+                shape=shape,
+                partition_axis=None,
+                span=p.span,
+                kind="input",
+                initialised=True,
+            )
+            self.storages.append(storage)
+            axes = []
+            for position, extent in enumerate(shape):
+                atom = E.symbol(f"{p.name}@{position}", 0, origin="axis").as_atom()
+                assert isinstance(atom, E.Sym)
+                axes.append(Axis(atom, extent))
+            p.view = View(
+                storage=storage,
+                instance=(),
+                frame=shape,
+                frame_partition=None,
+                axes=tuple(axes),
+                coords=tuple(axis.index for axis in axes),
+                dtype=storage.dtype,
+                span=p.span,
+            )
+        return p.view
+
+    def integer(self, p: Parameter) -> Expr:
+        """The parameter as an integer; type fact: it is not negative."""
+        p.kind = "int"
+        if p.pinned is not None:
+            if p.pinned.kind == "range" and isinstance(p.pinned.value, tuple):
+                lo, hi = p.pinned.value
+                return E.symbol(p.name, lo, hi)
+            if p.pinned.kind == "value" and isinstance(p.pinned.value, (int, bool)):
+                return E.const(int(p.pinned.value))
+        if p.name not in self.integers:
+            self.integers.append(p.name)
+        return E.symbol(p.name, lo=0)
+
+    def flag(self, p: Parameter) -> Bool:
+        p.kind = "bool"
+        if p.pinned is not None and p.pinned.kind == "value":
+            return E.truth(bool(p.pinned.value))
+        return E.bool_symbol(p.name)
+
+    def as_dtype(self, p: Parameter) -> DType:
+        p.kind = "dtype"
+        if p.pinned is not None and isinstance(p.pinned.value, str):
+            name = dt.canonical(p.pinned.value)
+            if name is not None:
+                return DType.named(name)
+        return DType(E.symbol(p.name, 0, len(dt.NAMES) - 1, domain=dt.NAMES))
+
+    def item(self, p: Parameter, position: int) -> Expr:
+        """``p[position]`` of a tuple of integers."""
+        p.kind = "tuple"
+        if p.pinned is not None and isinstance(p.pinned.value, tuple):
+            value = p.pinned.value[position]
+            if isinstance(value, int):
+                return E.const(value)
+        name = f"{p.name}[{position}]"
+        if name not in self.integers:
+            self.integers.append(name)
+        return E.symbol(name, lo=0)
+
+    def string_equals(self, p: Parameter, text: str) -> Bool:
+        """Whether a string parameter is ``text``."""
+        p.kind = "str"
+        if p.pinned is not None and p.pinned.kind == "value":
+            return E.truth(p.pinned.value == text)
+        code = self.strings.setdefault(text, len(self.strings) + 1)
+        return E.eq(E.symbol(f"{p.name}", 0, None), code)

@@ -1,0 +1,238 @@
+"""Running one kernel from its parameters to its return: the trace that rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from verifier.hardware.targets import Target
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.project import Module, Project
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.interpreter import arithmetic, coercions, statements
+from verifier.symbolic.interpreter.heap import Scope
+from verifier.symbolic.interpreter.inputs import (
+    Inputs,
+    Parameter,
+    Pinned,
+    RankConflictError,
+    RankNeededError,
+)
+from verifier.symbolic.interpreter.loops import rejoin
+from verifier.symbolic.interpreter.vm import VM, AbortedRunError, Frame, HostCheck
+from verifier.symbolic.machine import Dialect
+from verifier.symbolic.trace import Trace, View
+from verifier.symbolic.values import Function, Guarded, Opaque, PendingAdd, Ref
+
+#: ranks tried for a tensor parameter whose rank nothing settles
+FREE_RANKS = (2, 3, 4)
+#: restarts to learn ranks before the kernel is given up
+MAX_RESTARTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A kernel to run: its definition, and what a contract pins."""
+
+    name: str
+    definition: ir.FunctionDef
+    module: Module
+    pinned: Mapping[str, Pinned] = field(default_factory=dict)
+    grid: tuple[int, ...] | None = None
+    #: relations of a contract, over the symbols of its sizes
+    conditions: tuple[tuple[Bool, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Run:
+    """One finished run. ``ranks`` are the choices it depends on; ``ended`` why it stopped early."""
+
+    trace: Trace
+    checks: list[HostCheck]
+    ranks: dict[str, int]
+    ended: tuple[str, Span] | None
+    inputs: Inputs
+    #: what sequences of returned values could not be seen through
+    opaque_return: bool = False
+
+
+Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
+
+
+def run_all(
+    project: Project,
+    dialect: Dialect,
+    target: Target,
+    api: str,
+    request: Request,
+    decide: Decide,
+) -> list[Run]:
+    """Every run that the kernel's open ranks ask for: usually one, at most three per open rank."""
+    pending: list[dict[str, int]] = [_hinted_ranks(request.definition)]
+    open_ranks: set[str] = set()
+    done: list[Run] = []
+    tried: set[tuple[tuple[str, int], ...]] = set()
+    restarts = 0
+    while pending and restarts < MAX_RESTARTS:
+        ranks = pending.pop(0)
+        key = tuple(sorted(ranks.items()))
+        if key in tried:
+            continue
+        tried.add(key)
+        restarts += 1
+        try:
+            done.append(_run_once(project, dialect, target, api, request, decide, ranks))
+        except RankNeededError as need:
+            open_ranks.add(need.name)
+            choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
+            if len(open_ranks) > 2:
+                choices = choices[:1]
+            pending.extend({**ranks, need.name: rank} for rank in choices)
+        except RankConflictError as conflict:
+            if conflict.name in open_ranks:
+                continue  # that choice contradicts a later use: it is not admitted
+            fixed = {**ranks, conflict.name: conflict.rank}
+            pending.append(fixed)
+    return done
+
+
+def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
+    """Ranks that the text shows: ``a, b = x.shape`` anywhere in the kernel."""
+    names = {p.name for p in definition.params}
+    out: dict[str, int] = {}
+    stack: list[ir.Stmt] = list(definition.body)
+    while stack:
+        stmt = stack.pop(0)
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Attribute):
+            owner = stmt.value.value
+            target = stmt.targets[0]
+            if (
+                stmt.value.attr == "shape"
+                and isinstance(owner, ir.Name)
+                and owner.id in names
+                and isinstance(target, (ir.TupleExpr, ir.ListExpr))
+                and not any(isinstance(e, ir.Starred) for e in target.elements)
+            ):
+                out.setdefault(owner.id, len(target.elements))
+        if isinstance(stmt, (ir.If, ir.For, ir.While)):
+            stack.extend((*stmt.body, *stmt.orelse))
+    return out
+
+
+def _run_once(
+    project: Project,
+    dialect: Dialect,
+    target: Target,
+    api: str,
+    request: Request,
+    decide: Decide,
+    ranks: dict[str, int],
+) -> Run:
+    definition = request.definition
+    trace = Trace(
+        kernel=request.name,
+        path=str(request.module.path),
+        span=definition.name_span,
+        api=api,
+        dialect=dialect.name,
+    )
+    inputs = Inputs(ranks=ranks)
+    vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid)
+    scope = vm.heap.new(Scope())
+    function = Function(definition, request.module, qualname=request.name)
+    frame = Frame(request.module, scope.id, 0, function=function)
+    vm.frames.append(frame)
+    for condition, text in request.conditions:
+        vm.assume(condition, text, definition.name_span, "contract")
+    ended: tuple[str, Span] | None = None
+    opaque = False
+    try:
+        _bind_parameters(vm, request)
+        flow = statements.execute(vm, definition.body)
+        for escape in frame.returns:
+            with vm.guarded(escape.guard):
+                views, seen = _returned(vm, escape.value, definition.name_span)
+                opaque = opaque or not seen
+                trace.returns.append((vm.path, views, definition.name_span))
+        rejoin(vm, frame.returns, flow == "normal")
+    except AbortedRunError as stop:
+        ended = (stop.reason, stop.span)
+    except RecursionError:
+        ended = ("the kernel nests too deeply to interpret", definition.name_span)
+    for _, views, _ in trace.returns:
+        for view in views:
+            view.storage.returned = True
+    trace.storages.extend(inputs.storages)
+    return Run(trace, vm.checks, ranks, ended, inputs, opaque)
+
+
+def _bind_parameters(vm: VM, request: Request) -> None:
+    for param in request.definition.params:
+        default = vm.eval(param.default) if param.default is not None else None
+        annotation = vm.text(param.annotation.span) if param.annotation is not None else ""
+        p = Parameter(
+            name=param.name,
+            span=param.span,
+            default=default,
+            has_default=param.default is not None,
+            annotation=annotation,
+            pinned=request.pinned.get(param.name),
+        )
+        vm.inputs.parameters[param.name] = p
+        statements.bind_name(vm, param.name, initial_value(vm, p))
+
+
+def initial_value(vm: VM, p: Parameter) -> object:
+    """What a parameter's name is bound to when the kernel starts."""
+    if p.pinned is not None and p.pinned.kind == "value":
+        value = p.pinned.value
+        if isinstance(value, bool) or value is None or isinstance(value, (str, float)):
+            name = coercions.as_dtype(vm, value, p.span) if isinstance(value, str) else None
+            return name if name is not None and "dtype" in p.name else value
+        if isinstance(value, int):
+            return E.const(value)
+        if isinstance(value, tuple):
+            return tuple(E.const(x) if isinstance(x, int) else x for x in value)
+    if p.pinned is not None:
+        return p
+    if p.has_default and p.default is None:
+        absent = E.bool_symbol(f"{p.name} is None")
+        return Guarded(((absent, None), (E.not_(absent), p)))
+    if isinstance(p.default, bool) or isinstance(p.default, Bool) or p.annotation == "bool":
+        return vm.inputs.flag(p)
+    if isinstance(p.default, float) or p.annotation == "float":
+        return Opaque(f"the float `{p.name}`", harmless=True)
+    if p.annotation == "int":
+        return vm.inputs.integer(p)
+    return p
+
+
+def _returned(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]:
+    """The tensors in a returned value, and whether all of it could be seen."""
+    views: list[View] = []
+    seen = True
+    stack = [value]
+    while stack:
+        item = stack.pop(0)
+        if isinstance(item, View):
+            views.append(item)
+        elif isinstance(item, PendingAdd):
+            views.append(item.view)
+        elif isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, Guarded):
+            stack.extend(v for _, v in arithmetic.live_cases(vm, item))
+        elif isinstance(item, Ref):
+            inner = coercions.as_items(vm, item, span)
+            if inner is not None:
+                stack.extend(inner)
+            else:
+                seen = False
+        elif isinstance(item, Parameter):
+            if item.kind == "tensor":
+                views.append(vm.inputs.tensor(item))
+        elif isinstance(item, Opaque):
+            seen = False
+    return tuple(views), seen

@@ -1,0 +1,204 @@
+"""Names: local, enclosing, of the module, imported, built in; and what is bound nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.source.text import SourceError
+from verifier.symbolic import expr as E
+from verifier.symbolic.interpreter import arithmetic, builtins, classes
+from verifier.symbolic.interpreter.heap import UNBOUND, Scope
+from verifier.symbolic.interpreter.terms import join
+from verifier.symbolic.values import ExternalRef, Function, Guarded, ModuleRef, Opaque
+
+if TYPE_CHECKING:
+    from verifier.source.project import Binding, Module
+    from verifier.symbolic.interpreter.vm import VM
+
+
+def lookup(vm: VM, node: ir.Name) -> object:
+    """The value of a name; an unbound one is a violation on every path that gets here."""
+    number: int | None = vm.frame.scope
+    while number is not None:
+        box = vm.heap.get(number)
+        assert isinstance(box, Scope)
+        value = box.names.get(node.id, UNBOUND)
+        if isinstance(value, Guarded):
+            return _bound_cases(vm, node, value)
+        if value is not UNBOUND:
+            return value
+        number = box.parent
+    value = module_global(vm, vm.frame.module, node.id)
+    if value is not UNBOUND:
+        return value
+    value = builtins.find(node.id)
+    if value is not UNBOUND:
+        return value
+    module = vm.frame.module
+    if any(
+        vm.project.resolve_import(module, s.module, s.level) is None for s in module.star_imports
+    ):
+        for star in module.star_imports:
+            found = vm.dialect.root(f"{star.module}.{node.id}")
+            if found is not None:
+                return found
+        return Opaque(f"`{node.id}` from a star import that is not on disk")
+    if node.id in module.broken:
+        return Opaque(f"`{node.id}`, whose definition does not parse")
+    vm.check(
+        "unbound-name",
+        E.FALSE,
+        node.span,
+        f"`{node.id}` is bound",
+        f"`{node.id}` is bound nowhere on this path",
+    )
+    return Opaque(f"the unbound name `{node.id}`")
+
+
+def _bound_cases(vm: VM, node: ir.Name, value: Guarded) -> object:
+    """A name bound on some paths only: reading it elsewhere is a violation."""
+    live = arithmetic.live_cases(vm, value)
+    unbound = E.or_(*(g for g, v in live if v is UNBOUND))
+    bound = [(g, v) for g, v in live if v is not UNBOUND]
+    if unbound is not E.FALSE and vm.decide(unbound) is not False:
+        vm.check(
+            "unbound-name",
+            E.not_(unbound),
+            node.span,
+            f"`{node.id}` is bound",
+            f"`{node.id}` may be read before anything is bound to it",
+        )
+    if not bound:
+        return Opaque(f"the unbound name `{node.id}`")
+    result = bound[-1][1]
+    for guard, item in reversed(bound[:-1]):
+        result = join(guard, item, result)
+    return result
+
+
+# ------------------------------------------------------------------------ module level
+
+
+def module_global(vm: VM, module: Module, name: str) -> object:
+    """The value of a module's global name, evaluated when first asked for."""
+    key = (str(module.path), name)
+    if key in vm.globals:
+        return vm.globals[key]
+    binding = module.bindings.get(name)
+    if binding is None:
+        return _through_stars(vm, module, name)
+    if key in vm._evaluating:
+        return Opaque(f"`{name}`, which depends on itself")
+    vm._evaluating.add(key)
+    try:
+        value = _evaluate_binding(vm, module, name, binding)
+    except SourceError as error:
+        vm.approximate("unmodelled", f"`{name}` cannot be read: {error}", vm.trace.span)
+        value = Opaque(f"`{name}`, which cannot be read")
+    finally:
+        vm._evaluating.discard(key)
+    vm.globals[key] = value
+    return value
+
+
+def _through_stars(vm: VM, module: Module, name: str) -> object:
+    found = vm.project.resolve_name(module, name)
+    if found is None:
+        return UNBOUND
+    return _resolved(vm, *found)
+
+
+def _resolved(vm: VM, module: Module, name: str | None) -> object:
+    if name is None:
+        return ModuleRef(str(module.path), module)
+    return module_global(vm, module, name)
+
+
+def _evaluate_binding(vm: VM, module: Module, name: str, binding: Binding) -> object:
+    if binding.kind == "import":
+        if binding.module and vm.project.resolve_import(module, binding.module) is not None:
+            found = vm.project.resolve_name(module, name)
+            if found is not None and found[1] is None:
+                return ModuleRef(str(found[0].path), found[0])
+        return external(vm, binding.module or name)
+    if binding.kind == "from":
+        found = vm.project.resolve_from(
+            module, binding.module, binding.level, binding.original or name
+        )
+        if found is not None and (found[0] is not module or found[1] != name):
+            return _resolved(vm, *found)
+        return external(vm, f"{binding.module}.{binding.original or name}")
+    return _run_at_module_level(vm, module, name, binding)
+
+
+def external(vm: VM, dotted: str) -> object:
+    """What an import that is not on disk means: a kernel API, or a library that is not followed."""
+    value = vm.dialect.root(dotted)
+    if value is None:
+        value = vm.dialect.external(dotted)
+    return value if value is not None else ExternalRef(dotted)
+
+
+def _run_at_module_level(vm: VM, module: Module, name: str, binding: Binding) -> object:
+    """Run the top-level statements that bind the name, in a scope of the module's own."""
+    from verifier.symbolic.interpreter import statements
+    from verifier.symbolic.interpreter.heap import Heap
+    from verifier.symbolic.interpreter.vm import Frame
+
+    definition = module.definition(name)
+    if isinstance(definition, ir.FunctionDef):
+        return Function(definition, module, qualname=name)
+    number = vm.module_scopes.get(str(module.path))
+    if number is None:
+        number = vm.heap.new_base(Scope()).id
+        vm.module_scopes[str(module.path)] = number
+    # Module level ran before the kernel: its objects live below every path.
+    saved_heap, saved_path, saved_loops = vm.heap, list(vm._path), list(vm._loops)
+    heap = Heap(vm.base, vm.heap.ids)
+    vm.heap = heap
+    vm.cut_path(0)
+    vm._loops = []
+    vm.frames.append(Frame(module, number, 0))
+    try:
+        if isinstance(definition, ir.ClassDef):
+            value: object = classes.define(vm, definition, module)
+        else:
+            bodies = module.statements_binding(name)
+            statements.execute(vm, bodies)
+            scope = heap.get(number)
+            assert isinstance(scope, Scope)
+            value = scope.names.get(name, UNBOUND)
+            if value is UNBOUND:
+                value = Opaque(f"the global `{name}`")
+    finally:
+        vm.frames.pop()
+        vm.heap = saved_heap
+        vm._path = saved_path
+        vm._loops = saved_loops
+        for box_number, box in heap.boxes.items():
+            box.owner = 0
+            vm.base[box_number] = box
+    return value
+
+
+def local_import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
+    """An import inside a function."""
+    from verifier.symbolic.interpreter import statements
+
+    module = vm.frame.module
+    for alias in stmt.names:
+        if isinstance(stmt, ir.Import):
+            bound = alias.asname or alias.name.partition(".")[0]
+            wanted = alias.name if alias.asname else alias.name.partition(".")[0]
+            found = vm.project.resolve_import(module, wanted)
+            value = ModuleRef(str(found.path), found) if found else external(vm, wanted)
+        else:
+            bound = alias.asname or alias.name
+            resolved = vm.project.resolve_from(module, stmt.module, stmt.level, alias.name)
+            value = (
+                _resolved(vm, *resolved)
+                if resolved is not None
+                else external(vm, f"{stmt.module}.{alias.name}")
+            )
+        statements.bind_name(vm, bound, value)
