@@ -340,3 +340,16 @@ def buffer_check(
         help=help,
         severity=severity,
     )
+
+
+def pattern_pairs(value: object) -> tuple[tuple[Expr, Expr], ...] | None:
+    """``[[step, count], ...]`` as pairs of expressions, None if it is something else."""
+    if not isinstance(value, (tuple, list)):
+        return None
+    pairs: list[tuple[Expr, Expr]] = []
+    for item in value:
+        numbers = integers(item)
+        if numbers is None or len(numbers) != 2:
+            return None
+        pairs.append((numbers[0], numbers[1]))
+    return tuple(pairs)

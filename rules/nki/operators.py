@@ -385,7 +385,7 @@ register(
     )
 )
 
-# ----------------------------------------------------------------------------- arguments that belong
+# ----------------------------------------------------------------------------- arguments
 
 
 def _operator_arguments(op: Operation, target: Target) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""Examples of the smaller rules: kernels that differ in one instruction are built from one frame."""
+"""Examples of the smaller rules: kernels that differ in one instruction share one frame."""
 
 from __future__ import annotations
 
