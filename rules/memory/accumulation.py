@@ -15,6 +15,7 @@ from rules.memory.index import (
     is_tensor_engine,
     tensor,
 )
+from rules.memory.known import Known
 from rules.memory.words import allocation_note, element
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -59,7 +60,9 @@ def _started(access: Access, uses: Uses) -> Check:
         predicate = E.TRUE
     else:
         ways = (way for w in sums for way in before(w, access))
-        predicate, exact, _ = covered(ways, access.view)
+        predicate, exact, _ = covered(
+            ways, access.view, Known((*access.path, *access.ranges), access.loops)
+        )
         if not access.view.exact:
             predicate, exact = E.FALSE, False
         if not exact:
@@ -97,7 +100,9 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
             adds = access.operation.accumulates
             different, exact = apart(access.view, other.view)
             ways = (way for w in sums for way in before(w, access, inside=shared))
-            resumed, sums_exact, _ = covered(ways, access.view)
+            resumed, sums_exact, _ = covered(
+                ways, access.view, Known((*access.path, *access.ranges), access.loops)
+            )
             predicate = E.or_(different, resumed)
             exact = exact and sums_exact and access.view.exact
             given = (*access.ranges, *other.ranges)

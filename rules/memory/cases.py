@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rules.memory.index import Access, tensor
+from rules.memory.known import Known
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.regions import coverage, same_frame
@@ -177,12 +178,15 @@ def before(
             yield found
 
 
-def covered(copies: Iterable[Copy], view: View) -> tuple[Bool, bool, Access | None]:
+def covered(
+    copies: Iterable[Copy], view: View, known: Known | None = None
+) -> tuple[Bool, bool, Access | None]:
     """Whether one of the copies touches the element of ``view`` that its axis symbols name.
 
     Returns the formula, whether it is exact (otherwise it is too strong), and the access that is to
-    blame if it is not.
+    blame if it is not. What is ``known`` of the symbols of ``view`` may be left out of the formula.
     """
+    facts = known if known is not None else Known()
     cases: list[Bool] = []
     blame: Access | None = None
     for way in copies:
@@ -193,9 +197,12 @@ def covered(copies: Iterable[Copy], view: View) -> tuple[Bool, bool, Access | No
         if not mine.exact or not theirs.exact:
             blame = way.access
             continue
-        formula, exact = coverage(mine, theirs.coords, way.private, way.constraints)
+        inner = facts.inside(way.access.loops, way.access.view.axes)
+        formula, exact = coverage(
+            mine, theirs.coords, way.private, way.constraints, decide=inner.decide
+        )
         formula = E.or_(*_beyond(theirs, view), formula)
-        if formula is E.TRUE:
+        if facts.decide(formula):
             return E.TRUE, True, None
         cases.append(formula)
         if not exact:
@@ -210,7 +217,7 @@ def _beyond(moved: View, original: View) -> list[Bool]:
 
 
 def covered_point(
-    copies: Iterable[Copy], whole: View, point: Sequence[Expr]
+    copies: Iterable[Copy], whole: View, point: Sequence[Expr], known: Known | None = None
 ) -> tuple[Bool, bool, Access | None]:
     """:func:`covered` for a point of the storage of ``whole``."""
     storage = whole.storage
@@ -225,7 +232,7 @@ def covered_point(
         exact=True,
         indirect=False,
     )
-    return covered(copies, probe)
+    return covered(copies, probe, known)
 
 
 def apart(first: View, second: View) -> tuple[Bool, bool]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from rules.memory import examples
 from rules.memory.cases import apart, before, contains, copy, covered, dominates
 from rules.memory.index import Access, Index, Uses, accumulates, index, tensor
+from rules.memory.known import Known
 from rules.memory.words import allocation_note, element
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -134,7 +135,9 @@ def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
         if any(dominates(w, read) and contains(w.view, read.view) for w in inside):
             continue
         own, own_exact, _ = covered(
-            (way for w in inside for way in before(w, read, inside=level + 1)), read.view
+            (way for w in inside for way in before(w, read, inside=level + 1)),
+            read.view,
+            Known((*read.path, *read.ranges), read.loops),
         )
         if own is E.TRUE:
             continue

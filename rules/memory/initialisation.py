@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
 from rules.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
+from rules.memory.known import Known, assumed
 from rules.memory.words import allocation_note, element, region, write_note
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -46,14 +47,17 @@ def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
         if any(dominates(old, read) and contains(old.view, read.view) for old in done):
             predicate, exact, blame = E.TRUE, True, None  # said at the first read
         else:
-            predicate, exact, blame = written_before(read, uses.writes)
+            facts = assumed(table.trace, read.order)
+            predicate, exact, blame = written_before(read, uses.writes, facts)
         reason = _reason(table.trace, predicate, exact, blame, uses.storage.name)
         yield _read_check(read, uses, predicate, reason)
         if predicate is not E.TRUE:
             done.append(read)
 
 
-def written_before(read: Access, writes: list[Access]) -> tuple[Bool, bool, Access | None]:
+def written_before(
+    read: Access, writes: list[Access], assumptions: Sequence[Bool] = ()
+) -> tuple[Bool, bool, Access | None]:
     """Whether the element that ``read`` names was written: formula, exactness, the one to blame.
 
     The formula is over the symbols of ``read``; inexact means too strong.
@@ -69,22 +73,24 @@ def written_before(read: Access, writes: list[Access]) -> tuple[Bool, bool, Acce
             return E.TRUE, True, None
     if not complete:
         return E.FALSE, partial is None, partial
-    sources = [_as_seen(write, read) for write in complete]
+    # unconditional writes first: one of them often settles it
+    sources = sorted((_as_seen(w, read) for w in complete), key=lambda w: len(w.path))
     shared = view.buffer.off_chip
+    known = Known((*assumptions, *read.path, *read.ranges), read.loops)
 
     def ways() -> Iterator[Copy]:
         for write in sources:
             yield from before(write, read, private_grid=shared)
 
     if view.exact and not view.indirect:
-        formula, exact, blame = covered(ways(), view)
+        formula, exact, blame = covered(ways(), view, known)
         if formula is E.TRUE or partial is None:
             return formula, exact, blame
         return formula, False, blame or partial
     # which element is read is known at run time only: everything has to be there
     point = tuple(E.fresh("x", 0, None, "point") for _ in view.storage.shape)
     inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
-    formula, _, blame = covered_point(ways(), view, point)
+    formula, _, blame = covered_point(ways(), view, point, known)
     return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or read
 
 
@@ -208,7 +214,8 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
 
     predicate, exact, blame = E.FALSE, True, None
     if uses.writes:
-        predicate, exact, blame = covered_point(ways(), view, point)
+        known = Known((*assumed(table.trace, table.last), *path, *inside))
+        predicate, exact, blame = covered_point(ways(), view, point, known)
     reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []
     if uses.writes:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rules.memory import examples
 from rules.memory.cases import copy, covered_point
 from rules.memory.index import Access, Index, Uses, index
+from rules.memory.known import Known
 from rules.memory.words import highest, reach
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -184,7 +185,10 @@ def _touched(accesses: list[Access], dimension: int, extent: Expr) -> tuple[Bool
     lines = [_line(access, dimension) for access in accesses]
     copies = [copy(line, 0) for line in lines]
     formula, exact, _ = covered_point(
-        [way for way in copies if way is not None], lines[0].view, (extent - 1,)
+        [way for way in copies if way is not None],
+        lines[0].view,
+        (extent - 1,),
+        Known((), accesses[0].loops),
     )
     return formula, exact
 

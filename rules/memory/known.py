@@ -1,0 +1,95 @@
+"""What holds where an access happens, as far as it can be used without a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Div, Expr, Sym
+from verifier.symbolic.trace import Axis, Loop, Trace
+from verifier.symbolic.views.common import conjuncts
+
+
+class Known:
+    """Facts by identity, and lower bounds of symbols.
+
+    A loop that is gone through has a positive trip count: ``range(tiles)`` makes ``tiles`` positive,
+    ``range(n // width)`` makes ``width`` positive if ``n`` is.
+    """
+
+    def __init__(self, facts: Iterable[Bool] = (), loops: Sequence[Loop] = ()) -> None:
+        self._held: set[int] = set()
+        self._low: dict[Sym, int] = {}
+        self._shifted: E.Substitution | None = None
+        for fact in facts:
+            for part in conjuncts(fact):
+                self._held.add(id(part))
+                self._learn(part)
+        for loop in loops:
+            self._iterates(loop)
+
+    def _learn(self, fact: Bool) -> None:
+        if fact.kind != "le" or fact.expr is None or len(fact.expr.terms) != 1:
+            return
+        (mono, coef) = fact.expr.terms[0]
+        if coef == -1 and len(mono) == 1 and isinstance(mono[0], Sym):
+            self._bound(mono[0], fact.expr.const)
+
+    def _bound(self, symbol: Sym, low: int) -> None:
+        best = max(low, self._low.get(symbol, low))
+        if (symbol.lo is None or symbol.lo < best) and self._low.get(symbol) != best:
+            self._low[symbol] = best
+            self._shifted = None
+
+    def _iterates(self, loop: Loop) -> None:
+        self._held.add(id(E.ge(loop.trips, 1)))
+        self._positive(loop.trips)
+
+    def _positive(self, term: Expr) -> None:
+        """Learn from ``term >= 1``: of ``c*s`` and of quotients of something positive."""
+        if len(term.terms) != 1 or term.const > 0:
+            return
+        (mono, coef) = term.terms[0]
+        if len(mono) != 1 or coef < 0:
+            return
+        atom = mono[0]
+        if isinstance(atom, Sym):
+            self._bound(atom, 1)
+        elif isinstance(atom, Div):
+            low, _ = E.bounds(atom.num)
+            if low is not None and low >= 1:
+                self._positive(atom.den)
+
+    def inside(self, loops: Sequence[Loop], axes: Sequence[Axis] = ()) -> Known:
+        """What is known, besides, where these loops and axes have at least one index."""
+        out = Known()
+        out._held, out._low, out._shifted = set(self._held), dict(self._low), self._shifted
+        for loop in loops:
+            out._iterates(loop)
+        for axis in axes:
+            out._positive(axis.size)
+        return out
+
+    def decide(self, condition: Bool) -> bool | None:
+        """True when the condition is among the facts or follows from the bounds."""
+        return True if all(self._holds(part) for part in conjuncts(condition)) else None
+
+    def _holds(self, part: Bool) -> bool:
+        if part is E.TRUE or id(part) in self._held:
+            return True
+        if part.kind == "or":
+            return any(self.decide(arg) is True for arg in part.args)
+        if not self._low:
+            return False
+        if self._shifted is None:
+            better: dict[Sym, Expr] = {
+                symbol: E.symbol(f"{symbol.name} >= {low}", low, symbol.hi, symbol.origin)
+                for symbol, low in self._low.items()
+            }
+            self._shifted = E.Substitution(better)
+        return self._shifted.bool(part) is E.TRUE
+
+
+def assumed(trace: Trace, order: int) -> list[Bool]:
+    """The kernel's assumptions up to a point of program order."""
+    return [item.condition for item in trace.assumptions if item.order <= order]
