@@ -42,6 +42,8 @@ class Frame:
     hi: dict[Atom, int] = field(default_factory=dict)
     seen: dict[Atom, None] = field(default_factory=dict)
     index: dict[Atom, list[Poly]] = field(default_factory=dict)
+    #: divisions whose divisor is not known to be positive yet
+    pending: list[E.Div] = field(default_factory=list)
     contradictory: bool = False
 
     def copy(self) -> Frame:
@@ -53,6 +55,7 @@ class Frame:
             dict(self.hi),
             dict(self.seen),
             dict(self.index),
+            list(self.pending),
             self.contradictory,
         )
 
@@ -97,18 +100,8 @@ class Frame:
         if isinstance(atom, E.Div):
             self.learn_atoms(atom.num)
             self.learn_atoms(atom.den)
-            if atom.den.is_const:
-                positive = atom.den.const > 0
-            else:
-                lo, _ = self.interval(P.from_expr(atom.den))
-                positive = lo is not None and lo > 0
-            if positive:  # den * q <= num <= den * q + den - 1
-                den = P.from_expr(atom.den)
-                num = P.from_expr(atom.num)
-                gap = P.add_scaled(P.multiply(den, {(atom,): 1}), num, -1)
-                self._add_le(gap)
-                upper = P.add_scaled({UNIT: 1}, gap, -1)
-                self._add_le(P.add_scaled(upper, den, -1))
+            if not self._learn_quotient(atom):
+                self.pending.append(atom)
         elif isinstance(atom, E.Extremum):
             sign = 1 if atom.kind == "min" else -1
             for arg in atom.args:
@@ -121,11 +114,30 @@ class Frame:
         elif isinstance(atom, E.Table):
             self.learn_atoms(atom.index)
 
+    def _learn_quotient(self, atom: E.Div) -> bool:
+        """``den * q <= num <= den * q + den - 1``, once ``den`` is known to be positive."""
+        den = P.from_expr(atom.den)
+        lo, _ = self.interval(den)
+        if lo is None or lo <= 0:
+            return False
+        gap = P.add_scaled(P.multiply(den, {(atom,): 1}), P.from_expr(atom.num), -1)
+        self._add_le(gap)
+        upper = P.add_scaled({UNIT: 1}, gap, -1)
+        self._add_le(P.add_scaled(upper, den, -1))
+        return True
+
     def propagate(self) -> None:
         """Narrow the bounds of atoms by the facts, a few rounds."""
         self._split_inequalities()
         for _ in range(_ROUNDS):
             changed = False
+            waiting = self.pending
+            self.pending = []
+            for quotient in waiting:
+                if self._learn_quotient(quotient):
+                    changed = True
+                else:
+                    self.pending.append(quotient)
             for atom in list(self.seen):
                 if not isinstance(atom, E.Sym):
                     changed |= self._narrow_composite(atom)

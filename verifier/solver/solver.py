@@ -181,7 +181,7 @@ class Solver:
             if model is not None:
                 return Answer("refuted", "search", model)
         if outcome.kind == "budget":
-            return Answer("out-of-budget", "z3", reason=outcome.reason)
+            return Answer("out-of-budget", "z3", reason="the budget for one question is used up")
         return Answer("unknown", "z3", reason=outcome.reason or "no model could be confirmed")
 
     def _completed(
