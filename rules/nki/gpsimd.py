@@ -1,0 +1,398 @@
+"""Instructions of GpSimd: index patterns, selections, gathers, counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.samples import kernel
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.trace import Operation
+
+_INT32: Final = (-(2**31), 2**31 - 1)
+
+
+def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
+    pairs = kit.pattern_pairs(op.value("pattern"))
+    dst = op.view("dst")
+    if pairs is None:
+        return
+    facts = ("IOT02", "IOT03") if op.name == "isa.iota" else ("AFS02", "AFS02")
+    yield check(
+        op,
+        "pattern",
+        E.truth(1 <= len(pairs) <= target.access_dims),
+        f"pattern has 1 to {target.access_dims} entries",
+        "the pattern has more loops than an instruction",
+        facts[0],
+        values=(("entries of pattern", E.const(len(pairs))),),
+        about=(),
+    )
+    count = kit.product(number for _, number in pairs)
+    if dst is not None:
+        yield check(
+            op,
+            "pattern",
+            E.eq(count, dst.free),
+            "the counts of pattern multiply to the dst free size",
+            "the pattern does not count the elements of dst",
+            facts[1],
+            values=(("elements of pattern", count), ("dst free size", dst.free)),
+            about=("dst",),
+        )
+    offset = kit.as_expr(op.value("offset"))
+    per_row = kit.as_expr(op.value("channel_multiplier"))
+    if dst is None or offset is None or per_row is None or op.name != "isa.iota":
+        return
+    numbers = [offset, per_row, *(step for step, _ in pairs)]
+    if not all(number.is_const for number in numbers):
+        return
+    low: Expr = offset
+    high: Expr = offset
+    for step, length in ((per_row, dst.partitions), *pairs):
+        reach = (length - 1) * step
+        if step.const >= 0:
+            high = high + reach
+        else:
+            low = low + reach
+    yield check(
+        op,
+        "pattern",
+        E.and_(E.ge(low, _INT32[0]), E.le(high, _INT32[1])),
+        "every index fits into 32 bits",
+        "the pattern counts beyond a 32-bit integer",
+        "IOT04",
+        values=(("smallest index", low), ("largest index", high)),
+        about=(),
+    )
+
+
+register(
+    Rule(
+        id="index-pattern",
+        code="NKI631",
+        family="gpsimd",
+        summary="an index pattern has up to four loops and counts the elements of the tile",
+        reason=(
+            "iota and affine_select compute one index per element with nested loops of (step, "
+            "count), in 32-bit integers. The loops run through exactly the elements of a "
+            "partition."
+        ),
+        facts=("IOT02", "IOT03", "IOT04", "AFS02"),
+        on="operation",
+        operations=("isa.iota", "isa.affine_select"),
+        check=_index_pattern,
+        sources=("NKI ISA iota, affine_select",),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def positions():
+    out = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.shared_hbm)
+    index = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.iota(dst=index, pattern=[[10, 11], [1, 10]], offset=0, channel_multiplier=120)
+    nisa.dma_copy(dst=out, src=index)
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def positions():
+    out = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.shared_hbm)
+    index = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.iota(dst=index, pattern=[[10, 12], [1, 10]], offset=0, channel_multiplier=120)
+    nisa.dma_copy(dst=out, src=index)
+    return out
+""",
+    )
+)
+
+# ----------------------------------------------------------------------------- gathers
+
+
+def _gather(op: Operation, target: Target) -> Iterator[Check]:
+    if op.name == "isa.local_gather":
+        yield from _local_gather(op)
+        return
+    if op.name == "isa.topk":
+        yield from _topk(op)
+        return
+    data, indices = op.view("data"), op.view("indices")
+    if data is not None and indices is not None:
+        yield check(
+            op,
+            "indices",
+            E.eq(indices.partitions, data.partitions),
+            "partitions of indices == partitions of data",
+            "indices and data have different numbers of partitions",
+            "L32",
+            values=(
+                ("partitions of indices", indices.partitions),
+                ("partitions of data", data.partitions),
+            ),
+            about=("indices", "data"),
+        )
+
+
+def _local_gather(op: Operation) -> Iterator[Check]:
+    data, index, dst = op.view("src_buffer"), op.view("index"), op.view("dst")
+    if data is not None and index is not None:
+        yield check(
+            op,
+            "index",
+            E.and_(E.eq(data.partitions, index.partitions), kit.divisible(index.partitions, 16)),
+            "partitions of index == partitions of src_buffer, a multiple of 16",
+            "a local gather works on groups of 16 partitions",
+            "LGA01",
+            "P14",
+            values=(
+                ("partitions of index", index.partitions),
+                ("partitions of src_buffer", data.partitions),
+            ),
+            about=("index", "src_buffer"),
+        )
+    width = kit.as_expr(op.value("num_elem_per_idx"))
+    if width is not None:
+        yield check(
+            op,
+            "num_elem_per_idx",
+            kit.one_of(width, (1, 2, 4, 8, 16, 32)),
+            "num_elem_per_idx is 1, 2, 4, 8, 16 or 32",
+            "a local gather moves 1, 2, 4, 8, 16 or 32 elements per index",
+            "LGA02",
+            values=(("num_elem_per_idx", width),),
+            about=(),
+        )
+    if index is not None:
+        count = index.free * 16
+        yield check(
+            op,
+            "index",
+            E.le(count, 4096),
+            "index free size * 16 <= 4096",
+            "there are more indices than the core's memory holds",
+            "LGA04",
+            values=(("index free size * 16", count),),
+        )
+        valid = kit.as_expr(op.value("num_valid_indices"))
+        if valid is not None:
+            yield check(
+                op,
+                "num_valid_indices",
+                E.le(valid, count),
+                "num_valid_indices <= index free size * 16",
+                "more indices are valid than there are",
+                "LGA04",
+                values=(("num_valid_indices", valid), ("index free size * 16", count)),
+                about=("index",),
+            )
+            if dst is not None and width is not None and op.operands["dst"].given:
+                yield check(
+                    op,
+                    "num_valid_indices",
+                    E.eq(valid * width, dst.free),
+                    "num_valid_indices * num_elem_per_idx == dst free size",
+                    "the gathered elements do not fill dst",
+                    "LGA05",
+                    values=(
+                        ("num_valid_indices", valid),
+                        ("num_elem_per_idx", width),
+                        ("dst free size", dst.free),
+                    ),
+                    about=("dst",),
+                    severity="warning",
+                )
+
+
+def _topk(op: Operation) -> Iterator[Check]:
+    values, indices, src = op.view("val_dst"), op.view("idx_dst"), op.view("src")
+    number = kit.as_expr(op.value("n"))
+    if values is not None and indices is not None:
+        yield check(
+            op,
+            "idx_dst",
+            E.and_(
+                E.eq(values.partitions, indices.partitions),
+                E.eq(values.free, indices.free),
+                kit.divisible(values.partitions, 16),
+            ),
+            "val_dst and idx_dst have one shape, with a multiple of 16 partitions",
+            "val_dst and idx_dst do not go together",
+            "TPK02",
+            values=(
+                ("partitions of val_dst", values.partitions),
+                ("val_dst free size", values.free),
+                ("partitions of idx_dst", indices.partitions),
+                ("idx_dst free size", indices.free),
+            ),
+            about=("val_dst", "idx_dst"),
+        )
+    if number is not None and values is not None:
+        limit = E.and_(
+            E.ge(number, 8),
+            E.lt(number, 65536),
+            E.lt(values.free, 32768),
+            E.le(values.free, number),
+        )
+        if src is not None:
+            limit = E.and_(limit, E.ge(src.free, E.ceildiv(number, 16)))
+        yield check(
+            op,
+            "n",
+            limit,
+            "8 <= n < 65536, k <= n and src holds n elements in 16 partitions",
+            "topk cannot look for that many elements",
+            "TPK03",
+            values=(("n", number), ("k", values.free)),
+            about=("val_dst", "src"),
+        )
+
+
+register(
+    Rule(
+        id="gather-shape",
+        code="NKI632",
+        family="gpsimd",
+        summary="gathers within partitions have index tiles that match the data",
+        reason=(
+            "The eight GpSimd cores own 16 partitions each and keep their indices in a small local "
+            "memory. Index tiles therefore come in groups of 16 partitions, with a limited number "
+            "of indices, and fill the destination exactly."
+        ),
+        facts=("LGA01", "LGA02", "LGA04", "LGA05", "P14", "TPK02", "TPK03", "L32"),
+        on="operation",
+        operations=(
+            "isa.local_gather",
+            "isa.nc_n_gather",
+            "isa.topk",
+            "language.gather_flattened",
+        ),
+        check=_gather,
+        sources=("NKI ISA local_gather, nc_n_gather, topk", "NKI 0.6 known issues"),
+        failing=kernel(
+            "pick",
+            {"x": ((32, 300), "float32"), "index": ((32, 4), "uint16")},
+            ((32, 192), "float32"),
+            """
+            nisa.local_gather(
+                dst=result,
+                src_buffer=x_tile,
+                index=index_tile,
+                num_elem_per_idx=3,
+                num_valid_indices=64,
+            )
+            """,
+        ),
+        passing=kernel(
+            "pick",
+            {"x": ((32, 300), "float32"), "index": ((32, 4), "uint16")},
+            ((32, 256), "float32"),
+            """
+            nisa.local_gather(
+                dst=result,
+                src_buffer=x_tile,
+                index=index_tile,
+                num_elem_per_idx=4,
+                num_valid_indices=64,
+            )
+            """,
+        ),
+    )
+)
+
+# ----------------------------------------------------------------------------- result shapes
+
+
+def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
+    dst = op.view("dst")
+    if dst is None or not op.operands["dst"].given:
+        return
+    if op.name == "isa.tensor_partition_reduce":
+        data = op.view("data")
+        if data is None:
+            return
+        rows, columns, fact, role = E.const(1), data.free, "PRD02", "data"
+        words = "1 partition and the free size of data"
+    elif op.name == "isa.sequence_bounds":
+        data = op.view("segment_ids")
+        if data is None:
+            return
+        yield check(
+            op,
+            "segment_ids",
+            E.eq(data.partitions, 1),
+            "partitions of segment_ids == 1",
+            "segment_ids has more than one partition",
+            "SQB01",
+            values=(("partitions of segment_ids", data.partitions),),
+        )
+        rows, columns, fact, role = E.const(1), data.free * 2, "SQB01", "segment_ids"
+        words = "1 partition and two elements for each segment id"
+    else:
+        data = op.view("src")
+        if data is None:
+            return
+        rows, columns, fact, role = data.partitions, data.free + 1, "NZC03", "src"
+        words = "the partitions of src and one element more"
+    yield check(
+        op,
+        "dst",
+        E.and_(E.eq(dst.partitions, rows), E.eq(dst.free, columns)),
+        f"dst has {words}",
+        f"dst does not have the shape that {op.name.partition('.')[2]} writes",
+        fact,
+        values=(
+            ("partitions of dst", dst.partitions),
+            ("dst free size", dst.free),
+            (f"partitions of {role}", data.partitions),
+            (f"{role} free size", data.free),
+        ),
+        about=("dst", role),
+    )
+
+
+register(
+    Rule(
+        id="gpsimd-result-shape",
+        code="NKI633",
+        family="gpsimd",
+        summary="results of partition reductions, bounds and non-zero counts have their shape",
+        reason=(
+            "A reduction over partitions leaves one partition; segment bounds are pairs of start "
+            "and end; a list of non-zero positions ends with their count."
+        ),
+        facts=("PRD02", "SQB01", "NZC03", "OQ37"),
+        on="operation",
+        operations=(
+            "isa.tensor_partition_reduce",
+            "isa.sequence_bounds",
+            "isa.nonzero_with_count",
+        ),
+        check=_gpsimd_result,
+        sources=("NKI ISA tensor_partition_reduce, sequence_bounds, nonzero_with_count",),
+        failing=kernel(
+            "column_sums",
+            {"x": ((64, 75), "float32")},
+            ((64, 75), "float32"),
+            "nisa.tensor_partition_reduce(dst=result, op=nl.add, data=x_tile)",
+        ),
+        passing=kernel(
+            "column_sums",
+            {"x": ((64, 75), "float32")},
+            ((1, 75), "float32"),
+            "nisa.tensor_partition_reduce(dst=result, op=nl.add, data=x_tile)",
+        ),
+    )
+)

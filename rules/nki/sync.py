@@ -1,0 +1,400 @@
+"""Registers, barriers, messages between cores, collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.operands import SBUF
+from rules.nki.samples import kernel
+from verifier.hardware import dtypes as dt
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Buffer, Operation, View
+
+_REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)
+
+
+def _register_operand(op: Operation, target: Target) -> Iterator[Check]:
+    load = op.name == "isa.register_load"
+    role, fact = ("src", "REG03") if load else ("dst", "REG04")
+    view = op.view(role)
+    if view is None:
+        return
+    narrow = frozenset(code for code, size in dt.ITEMSIZE.items() if size <= 4)
+    yield check(
+        op,
+        role,
+        E.and_(E.eq(view.elements, 1), view.dtype.among(narrow)),
+        f"{role} is one element of at most 32 bits",
+        "a register holds a single element",
+        fact,
+        values=((f"elements of {role}", view.elements),),
+    )
+    found = kit.buffer_check(
+        op,
+        role,
+        view,
+        _REACHED,
+        f"registers are loaded and stored in SBUF or HBM, and {role} is in "
+        f"{kit.BUFFER_WORDS[view.buffer]}",
+        fact,
+        "BUF39",
+    )
+    if found is not None:
+        yield found
+
+
+register(
+    Rule(
+        id="register-operand",
+        code="NKI651",
+        family="sync",
+        summary="a register is loaded from, or stored to, a single element in SBUF or HBM",
+        reason=(
+            "The sequencers of the engines have registers of 32 bits, which they exchange with "
+            "memory one element at a time. They do not reach PSUM."
+        ),
+        facts=("REG03", "REG04", "BUF39"),
+        on="operation",
+        operations=("isa.register_load", "isa.register_store"),
+        check=_register_operand,
+        sources=("NKI ISA register_load, register_store",),
+        failing=kernel(
+            "read_size",
+            {"sizes": ((1, 4), "int32")},
+            ((1, 4), "int32"),
+            """
+            nisa.tensor_copy(dst=result, src=sizes_tile)
+            size = nisa.register_alloc()
+            nisa.register_load(dst=size, src=sizes_tile)
+            """,
+        ),
+        passing=kernel(
+            "read_size",
+            {"sizes": ((1, 4), "int32")},
+            ((1, 4), "int32"),
+            """
+            nisa.tensor_copy(dst=result, src=sizes_tile)
+            size = nisa.register_alloc()
+            nisa.register_load(dst=size, src=sizes_tile[0:1, 2:3])
+            """,
+        ),
+    )
+)
+
+
+def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
+    view = op.view("data")
+    if view is not None:
+        found = kit.buffer_check(
+            op,
+            "data",
+            view,
+            (Buffer.SHARED_HBM, Buffer.HBM)
+            if view.storage.kind == "input"
+            else (Buffer.SHARED_HBM,),
+            "cores meet over a tensor in shared HBM, and data is not there",
+            "BAR01",
+            "BUF37",
+            help=("allocate it with buffer=nl.shared_hbm",),
+        )
+        if found is not None:
+            yield found
+    cores = kit.integers(op.value("cores"))
+    if cores is not None:
+        pair = len(cores) == 2 and cores[0] is E.const(0) and cores[1] is E.const(1)
+        yield check(
+            op,
+            "cores",
+            E.truth(pair),
+            "cores == (0, 1)",
+            "a barrier joins the two cores 0 and 1",
+            "BAR01",
+            about=(),
+        )
+
+
+register(
+    Rule(
+        id="core-barrier",
+        code="NKI652",
+        family="sync",
+        summary="a barrier joins cores 0 and 1 over a tensor in shared HBM",
+        reason=(
+            "A logical core of degree two consists of two physical ones that see each other's "
+            "writes through shared HBM only. The barrier orders accesses to one such tensor."
+        ),
+        facts=("BAR01", "BUF37"),
+        on="operation",
+        operations=("isa.core_barrier",),
+        check=_core_barrier,
+        sources=("NKI ISA core_barrier",),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def meet(x):
+    assert x.shape == (64, 90)
+    out = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    nisa.core_barrier(data=tile, cores=(0, 1))
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def meet(x):
+    assert x.shape == (64, 90)
+    out = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    nisa.core_barrier(data=out, cores=(0, 1))
+    return out
+""",
+    )
+)
+
+
+def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
+    src, dst = op.view("src"), op.view("dst")
+    for role, view in (("src", src), ("dst", dst)):
+        if view is None:
+            continue
+        found = kit.buffer_check(
+            op,
+            role,
+            view,
+            SBUF,
+            f"cores exchange SBUF tiles, and {role} is in {kit.BUFFER_WORDS[view.buffer]}",
+            "SRV02",
+            "BUF38",
+        )
+        if found is not None:
+            yield found
+    for role in ("send_to_rank", "recv_from_rank"):
+        rank = kit.as_expr(op.value(role))
+        if rank is not None:
+            yield check(
+                op,
+                role,
+                E.and_(E.ge(rank, 0), E.le(rank, 1)),
+                f"{role} is 0 or 1",
+                f"{role} names a core that does not exist",
+                "SRV01",
+                values=((role, rank),),
+                about=(),
+            )
+    if src is None or dst is None:
+        return
+    yield check(
+        op,
+        "dst",
+        E.and_(E.eq(src.partitions, dst.partitions), E.eq(src.free, dst.free)),
+        "dst has the shape of src",
+        "dst and src have different shapes",
+        "SRV02",
+        values=(
+            ("partitions of src", src.partitions),
+            ("src free size", src.free),
+            ("partitions of dst", dst.partitions),
+            ("dst free size", dst.free),
+        ),
+        about=("src", "dst"),
+    )
+    if kit.choice(op.value("dma_engine")) == "gpsimd_dma":
+        yield check(
+            op,
+            "src",
+            E.le(src.free, 256),
+            "src free size <= 256",
+            "GpSimd's DMA sends at most 256 elements per partition",
+            "SRV03",
+            values=(("src free size", src.free),),
+        )
+
+
+register(
+    Rule(
+        id="sendrecv",
+        code="NKI653",
+        family="sync",
+        summary="two cores exchange SBUF tiles of one shape",
+        reason=(
+            "sendrecv copies a tile of one core's SBUF into the other's. Both sides have the same "
+            "shape; through GpSimd's own DMA at most 256 elements per partition."
+        ),
+        facts=("SRV01", "SRV02", "SRV03", "BUF38"),
+        on="operation",
+        operations=("isa.sendrecv",),
+        check=_sendrecv,
+        sources=("NKI ISA sendrecv",),
+        failing=kernel(
+            "swap_halves",
+            {"x": ((128, 60), "float32")},
+            ((128, 50), "float32"),
+            """
+            nisa.sendrecv(
+                src=x_tile, dst=result, send_to_rank=1, recv_from_rank=1, pipe_id=0
+            )
+            """,
+        ),
+        passing=kernel(
+            "swap_halves",
+            {"x": ((128, 60), "float32")},
+            ((128, 60), "float32"),
+            """
+            nisa.sendrecv(
+                src=x_tile, dst=result, send_to_rank=1, recv_from_rank=1, pipe_id=0
+            )
+            """,
+        ),
+    )
+)
+
+# ----------------------------------------------------------------------------- collectives
+
+_ONLY_HBM: Final = {
+    "collectives.all_to_all": "K05",
+    "collectives.all_to_all_v": "K06",
+    "collectives.all_gather_v": "K06",
+    "collectives.collective_permute": "K09",
+}
+
+
+def _collective(op: Operation, target: Target) -> Iterator[Check]:
+    lists = {
+        role: [item for item in value if isinstance(item, View)]
+        for role in ("srcs", "dsts")
+        if isinstance(value := op.value(role), tuple)
+    }
+    views = [view for items in lists.values() for view in items]
+    if views:
+        on_chip = [view for view in views if view.buffer is Buffer.SBUF]
+        fact = _ONLY_HBM.get(op.name, "K01")
+        allowed = not on_chip or (
+            op.name not in _ONLY_HBM
+            and len(on_chip) == len(views)
+            and all(len(items) == 1 for items in lists.values())
+        )
+        yield check(
+            op,
+            "srcs",
+            E.truth(allowed and all(view.buffer is not Buffer.PSUM for view in views)),
+            "all tensors are in HBM"
+            + ("" if op.name in _ONLY_HBM else ", or one source and one destination in SBUF"),
+            "the tensors of the collective are in memories that it cannot combine",
+            fact,
+            views=views,
+        )
+    if op.name in ("collectives.collective_permute", *list(_ONLY_HBM)[1:3]) and lists:
+        yield check(
+            op,
+            "srcs",
+            E.truth(all(len(items) == 1 for items in lists.values())),
+            "one source and one destination",
+            f"{op.name.partition('.')[2]} takes one source and one destination",
+            _ONLY_HBM[op.name],
+            about=(),
+        )
+    axis = kit.as_expr(op.value("collective_dim"))
+    if axis is not None:
+        chip = any(view.buffer is Buffer.SBUF for view in views)
+        free = op.name == "collectives.all_gather" and chip
+        yield check(
+            op,
+            "collective_dim",
+            kit.one_of(axis, (0, 1) if free else (0,)),
+            "collective_dim is 0" + (" or 1" if free else ""),
+            "the collective cannot run along this dimension",
+            {"collectives.all_gather": "K03", "collectives.reduce_scatter": "K04"}.get(
+                op.name, "K05"
+            ),
+            values=(("collective_dim", axis),),
+            about=(),
+        )
+    if op.name == "collectives.all_gather_v" and at_least(op.api, "0.6"):
+        yield check(
+            op,
+            "has_rdispls",
+            E.truth(op.value("has_rdispls") is not True),
+            "has_rdispls is False",
+            "all_gather_v has no receive displacements",
+            "K07",
+            about=(),
+        )
+
+
+register(
+    Rule(
+        id="collective-operands",
+        code="NKI654",
+        family="sync",
+        summary="a collective works on tensors of one memory, along its dimension",
+        reason=(
+            "Collectives are programs of DMA engines across devices. They combine tensors that lie "
+            "in HBM, or single tiles in SBUF, never a mixture, and split them along the first "
+            "dimension."
+        ),
+        facts=("K01", "K03", "K04", "K05", "K06", "K07", "K09"),
+        on="operation",
+        operations=(
+            "collectives.all_reduce",
+            "collectives.all_gather",
+            "collectives.all_gather_v",
+            "collectives.all_to_all",
+            "collectives.all_to_all_v",
+            "collectives.reduce_scatter",
+            "collectives.collective_permute",
+        ),
+        check=_collective,
+        sources=("NKI collectives",),
+        failing="""\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def reduce_over_devices(x):
+    assert x.shape == (64, 30)
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    group = ncc.ReplicaGroup([[0, 1]])
+    ncc.all_reduce(srcs=[tile], dsts=[out], replica_group=group, op=nl.add)
+    return out
+""",
+        passing="""\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def reduce_over_devices(x):
+    assert x.shape == (64, 30)
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    staged = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
+    nisa.dma_copy(dst=staged, src=x)
+    group = ncc.ReplicaGroup([[0, 1]])
+    ncc.all_reduce(srcs=[staged], dsts=[out], replica_group=group, op=nl.add)
+    return out
+""",
+    )
+)
