@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from rules.memory import examples
 from rules.memory.index import Index, index
@@ -13,11 +14,14 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Storage, Trace
+from verifier.symbolic.views.common import conjuncts
 
 #: shown in a breakdown
 _LARGEST = 3
 #: stands for a symbol of unknown size when peaks are compared with each other
-_TYPICAL = 512
+_TYPICAL = 1 << 16
+#: peaks that are reported each on its own; the others together
+_SEPARATE = 3
 
 
 def _lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
@@ -54,83 +58,139 @@ def _peaks(lives: list[Lifetime]) -> list[list[Lifetime]]:
     return sets
 
 
+def _fixed(trace: Trace) -> E.Substitution:
+    """The sizes that asserts pin to a number."""
+    found: dict[E.Sym, Expr] = {}
+    for item in trace.assumptions:
+        for fact in conjuncts(item.condition):
+            if fact.kind == "eq" and fact.expr is not None and len(fact.expr.terms) == 1:
+                (mono, coef) = fact.expr.terms[0]
+                if len(mono) == 1 and isinstance(mono[0], E.Sym) and abs(coef) == 1:
+                    found[mono[0]] = E.const(-fact.expr.const * coef)
+    return E.Substitution(found)
+
+
 def _guess(term: Expr) -> int:
-    """A typical value, for choosing what to show."""
+    """The value for large inputs, for choosing what to show."""
     values: dict[str, int | bool] = {}
     for sym in term.free():
         low, high = sym.lo or 0, sym.hi
         values[sym.name] = max(low, _TYPICAL if high is None else min(high, _TYPICAL))
+    for name in _flags(term):
+        values[name] = True
     try:
         return int(E.evaluate(term, values))
     except E.EvaluationError:
         return 0
 
 
-def _peak_check(
-    lives: list[Lifetime],
-    size: Callable[[Storage], Expr],
-    limit: int,
-    unit: str,
-    place: str,
-    facts: tuple[str, ...],
-    help_text: tuple[str, ...],
-    severity: str | None,
-) -> Check:
+def _flags(term: Expr) -> set[str]:
+    """The truth-valued variables inside conditional sizes."""
+    out: set[str] = set()
+    for atom in term.atoms():
+        if isinstance(atom, E.Ite):
+            out |= set(atom.test.variables())
+            out |= _flags(atom.then) | _flags(atom.other)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A capacity: how much of it a tensor takes, how much there is, and how to speak of it."""
+
+    size: Callable[[Storage], Expr]
+    most: int
+    unit: str
+    place: str
+    fact: str
+    help: str
+
+
+def _peak_checks(trace: Trace, buffer: Buffer, limit: _Limit) -> Iterator[Check]:
+    """A check for each of the highest peaks, given that the ones before fit, and one for the rest.
+
+    Without a peak that may be too high there is one check, which holds.
+    """
+    lives = _lifetimes(index(trace), buffer)
+    if not lives:
+        return
+    fixed = _fixed(trace)
     totals: list[tuple[list[Lifetime], Expr]] = []
     for live in _peaks(lives):
         total = E.const(0)
         for life in live:
-            total = total + size(life.storage) * life.copies
-        totals.append((live, total))
-    predicate: Bool = E.and_(*(E.le(total, limit) for _, total in totals))
-    live, total = max(totals, key=lambda item: _guess(item[1]))
-    parts = sorted(live, key=lambda life: -_guess(size(life.storage) * life.copies))
+            total = total + limit.size(life.storage) * life.copies
+        totals.append((live, fixed.expr(total)))
+    totals.sort(key=lambda item: -_guess(item[1]))
+    open_ = [item for item in totals if E.le(item[1], limit.most) is not E.TRUE]
+    if not open_:
+        yield _peak_check(totals[0], E.TRUE, (), limit, fixed)
+    fitting: list[Bool] = []
+    for live, total in open_[:_SEPARATE]:
+        fits = E.le(total, limit.most)
+        yield _peak_check((live, total), fits, tuple(fitting), limit, fixed)
+        fitting.append(fits)
+    if len(open_) > _SEPARATE:
+        fits = E.and_(*(E.le(total, limit.most) for _, total in open_[_SEPARATE:]))
+        yield _peak_check(open_[_SEPARATE], fits, tuple(fitting), limit, fixed)
+
+
+def _peak_check(
+    peak: tuple[list[Lifetime], Expr],
+    predicate: Bool,
+    given: tuple[Bool, ...],
+    limit: _Limit,
+    fixed: E.Substitution,
+) -> Check:
+    live, total = peak
+    sizes = {id(life): fixed.expr(limit.size(life.storage) * life.copies) for life in live}
+    parts = sorted(live, key=lambda life: -_guess(sizes[id(life)]))
     shown = parts[:_LARGEST]
-    names = ", ".join(
-        f"`{life.storage.name}` {pretty(size(life.storage) * life.copies)}" for life in shown
-    )
+    names = ", ".join(f"`{life.storage.name}` {pretty(sizes[id(life)])}" for life in shown)
     if len(parts) > len(shown):
         names += f" and {len(parts) - len(shown)} more"
     last = max(live, key=lambda life: life.start)
-    message = f"the tiles live at once take more than the {limit} {unit} of {place}: {names}"
     return Check(
         predicate=predicate,
         span=last.storage.span,
-        text=f"{pretty(total)} <= {limit}",
-        message=message,
-        facts=facts,
-        values=((f"{unit} live at once", total),),
+        text=f"{pretty(total)} <= {limit.most}",
+        message=(
+            f"the tiles live at once take more than the {limit.most} {limit.unit} of "
+            f"{limit.place}: {names}"
+        ),
+        facts=(limit.fact,),
+        given=given,
+        values=((f"{limit.unit} live at once", total),),
         notes=tuple(
             Note(life.storage.span, f"`{life.storage.name}` is live here too")
             for life in shown
             if life is not last
         ),
-        help=help_text,
-        severity=severity,
+        help=(limit.help,),
         path=last.storage.path,
         order=last.storage.order,
     )
 
 
 def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per kernel: the peak of live bytes per partition fits into SBUF."""
-    lives = _lifetimes(index(trace), Buffer.SBUF)
-    if lives:
-        yield _peak_check(
-            lives,
-            lambda storage: storage.bytes_per_partition,
-            target.sbuf_usable_bytes,
-            "bytes per partition",
-            "SBUF",
-            ("NKI-B03",),
-            ("tile the free dimension, or let tiles end their lives earlier",),
-            None,
-        )
+    """The peak of live bytes per partition fits into SBUF."""
+    limit = _Limit(
+        lambda storage: storage.bytes_per_partition,
+        target.sbuf_usable_bytes,
+        "bytes per partition",
+        "SBUF",
+        "NKI-B03",
+        "tile the free dimension, or let tiles end their lives earlier",
+    )
+    yield from _peak_checks(trace, Buffer.SBUF, limit)
 
 
 def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per kernel: the peak of live PSUM banks fits."""
-    lives = _lifetimes(index(trace), Buffer.PSUM)
+    """The peak of live PSUM banks fits.
+
+    Not for Beta 1: its compiler fuses the loops that fill and drain an array of PSUM blocks, so
+    that the blocks do not live together.
+    """
 
     def banks(storage: Storage) -> Expr:
         axis = storage.partition_axis or 0
@@ -142,17 +202,16 @@ def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
             per_block = per_block * extent
         return blocks * -((-per_block) // target.psum_bank_bytes)
 
-    if lives:
-        yield _peak_check(
-            lives,
+    if trace.api != "beta1":
+        limit = _Limit(
             banks,
             target.psum_banks,
             "banks",
             "PSUM",
-            ("NKI-B24",),
-            ("copy results to SBUF before starting the next sums",),
-            "warning" if trace.api == "beta1" else None,
+            "NKI-B24",
+            "copy results to SBUF before starting the next sums",
         )
+        yield from _peak_checks(trace, Buffer.PSUM, limit)
 
 
 def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:

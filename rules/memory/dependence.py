@@ -177,6 +177,8 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
             Note(loop.span, f"the loop promises independent iterations of `{pretty(loop.index)}`"),
         ),
         help=("use a sequential_range where an iteration needs the result of an earlier one",),
+        # a pipelined schedule may keep the order after all
+        severity="warning" if read.view.buffer.on_chip else None,
         exact=exact,
         reason="" if exact else f"where `{name}` is accessed is not known exactly",
         path=read.path,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Loop, Operation, Storage, Trace, View
+from verifier.symbolic.trace import Buffer, Loop, Operation, Storage, Trace, View
 
 #: operations of the Tensor Engine that accumulate into PSUM
 _MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")
@@ -129,16 +129,31 @@ def _build(trace: Trace) -> Index:
         _widen(out, operation.loops, operation.order)
         loops = (*trace.grid, *(x for x in operation.loops if x not in trace.grid))
         for role, view in operation.reads:
-            out.uses(view.storage).reads.append(Access(operation, role, view, loops))
+            if not _own_sum(operation, view):
+                out.uses(view.storage).reads.append(Access(operation, role, view, loops))
         for role, view in operation.writes:
             uses = out.uses(view.storage)
             uses.writes.append(Access(operation, role, view, loops))
             adds = accumulation(operation)
             listed = any(other is view for _, other in operation.reads)
-            if adds is not E.FALSE and not listed:
+            if adds is not E.FALSE and not listed and not _own_sum(operation, view):
                 given = () if adds is E.TRUE else (adds,)
                 uses.targets.append(Access(operation, role, view, loops, given, target=True))
     return out
+
+
+def _own_sum(operation: Operation, view: View) -> bool:
+    """Whether a view is the PSUM target of a Beta 1 ``+=``.
+
+    Such a sum does not read what was there before: the compiler makes the first matmul of it
+    overwrite (NKI-OLD03).
+    """
+    return (
+        operation.api == "beta1"
+        and operation.accumulates == "always"
+        and view.buffer is Buffer.PSUM
+        and any(view is target for _, target in operation.writes)
+    )
 
 
 def tensor(view: View) -> tuple[Expr, ...]:

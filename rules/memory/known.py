@@ -13,8 +13,8 @@ from verifier.symbolic.views.common import conjuncts
 class Known:
     """Facts by identity, and lower bounds of symbols.
 
-    A loop that is gone through has a positive trip count: ``range(tiles)`` makes ``tiles`` positive,
-    ``range(n // width)`` makes ``width`` positive if ``n`` is.
+    A loop that is gone through has a positive trip count: ``range(tiles)`` makes ``tiles``
+    positive, ``range(n // width)`` makes ``width`` positive if ``n`` is.
     """
 
     def __init__(self, facts: Iterable[Bool] = (), loops: Sequence[Loop] = ()) -> None:

@@ -326,7 +326,7 @@ def test_a_list_of_tiles_takes_all_of_them() -> None:
 
 def test_blocks_take_a_bank_each() -> None:
     n = size("n")
-    kernel = Kernel("beta1")
+    kernel = Kernel()
     tile = kernel.storage("tile", (n, 128, 16), Buffer.PSUM, partition_axis=1)
     kernel.write(kernel.view(tile))
     assert not verdicts(psum_banks, kernel.trace, E.le(n, 8))
