@@ -1,4 +1,4 @@
-"""Symbolic integers against Python's own: building, folding and evaluating agree on plain numbers."""
+"""Symbolic integers against Python's own: building, folding and evaluating agree."""
 
 from __future__ import annotations
 

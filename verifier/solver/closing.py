@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from verifier.solver import polynomial as P
 from verifier.solver.polynomial import UNIT, Poly
 from verifier.solver.prepare import flatten
 from verifier.solver.ranges import Frame, Prover, worst_cases
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool
+from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Sym
 
 _OPEN = ("loop", "axis", "point", "havoc", "solver")
 _BUDGET = 120
@@ -25,18 +25,27 @@ def closed(goal: Bool, facts: Sequence[Bool]) -> Bool | None:
     frame = Frame()
     frame.assume(flatten(facts))
     frame.propagate()
-    result = _Closer(frame).formula(goal)
+    result = _Closer(frame, lambda sym: sym.origin in _OPEN).formula(goal)
     return None if result is FALSE else result
 
 
-def is_closed(term: Bool) -> bool:
-    return not any(sym.origin in _OPEN for sym in term.free())
+def closed_over(goal: Bool, symbols: Sequence[Sym]) -> Bool | None:
+    """A condition without ``symbols`` that implies ``goal`` whatever their values are."""
+    frame = Frame()
+    frame.propagate()
+    wanted = {sym.id: None for sym in symbols}
+    result = _Closer(frame, lambda sym: sym.id in wanted).formula(goal)
+    return None if result is FALSE else result
 
 
 class _Closer:
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, is_open: Callable[[Sym], bool]) -> None:
         self._frame = frame
+        self._is_open = is_open
         self._left = _BUDGET
+
+    def _is_closed(self, term: Bool) -> bool:
+        return not any(map(self._is_open, term.free()))
 
     def formula(self, goal: Bool) -> Bool | None:
         if goal is TRUE or goal is FALSE:
@@ -47,7 +56,7 @@ class _Closer:
             parts = [self.formula(arg) for arg in goal.args]
             known = [part for part in parts if part is not None]
             return E.and_(*known) if len(known) == len(parts) else None
-        if is_closed(goal):
+        if self._is_closed(goal):
             return goal
         if goal.kind == "or":
             options = [self.formula(arg) for arg in goal.args]
@@ -84,13 +93,13 @@ class _Closer:
         _, hi = frame.interval(poly)
         if hi is not None and hi <= 0:
             return TRUE
-        if is_closed(goal):
+        if self._is_closed(goal):
             return goal
         if depth == 0:
             return None
         best: Bool | None = None
         for atom in P.atoms(poly):
-            if all(sym.origin not in _OPEN for sym in E.atom_free(atom)):
+            if not any(map(self._is_open, E.atom_free(atom))):
                 continue
             for sides in worst_cases(frame, atom, poly):
                 parts = [self._comparison(frame, side, depth - 1) for side in sides]

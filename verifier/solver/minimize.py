@@ -22,7 +22,7 @@ _KERNEL_FRIENDLY = (128, 129, 512, 513)
 _SMALL = 16
 _QUESTIONS = 60
 _RLIMIT = 40_000
-_INDICES = ("loop", "axis", "point", "solver")
+_INDICES = ("loop", "axis", "point", "havoc", "solver")
 
 
 def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr] = ()) -> Model:

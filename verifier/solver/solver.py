@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.solver import terms
-from verifier.solver.closing import closed
+from verifier.solver.closing import closed, closed_over
 from verifier.solver.minimize import minimized
 from verifier.solver.prepare import Prepared
 from verifier.solver.query import Answer, Model, Query
@@ -55,6 +55,8 @@ class Solver:
         self._memo: dict[tuple[tuple[Bool, ...], Bool, bool], Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
         self._backend: Backend | None = None
+        #: refutations that hold for every over-approximated value: where they do
+        self._worst: dict[tuple[tuple[Bool, ...], Bool], Bool] = {}
 
     # -- questions -------------------------------------------------------------------
 
@@ -113,6 +115,9 @@ class Solver:
         """
         if not self._in_time():
             return model
+        worst = self._worst.get((query.facts, query.goal))
+        if worst is not None:  # stay where over-approximated values do not matter
+            query = Query((*query.facts, worst), query.goal)
         return minimized(self._z3(), query, model, trips)
 
     # -- tiers -----------------------------------------------------------------------
@@ -239,12 +244,32 @@ class Solver:
         else:
             related = terms.connected(query.facts, query.goal)
         over = [s for s in terms.symbols([*related, query.goal]) if s.origin == "havoc"]
-        if not over or self._for_every_value(related, query.goal, over, answer.model):
+        if not over:
             return answer
+        robust = self._robust(query, related, over)
+        if robust is not None:
+            return robust
         names = ", ".join(sym.name for sym in over)
         return Answer(
             "unknown", answer.tier, reason=f"it depends on values that are not known: {names}"
         )
+
+    def _robust(self, query: Query, related: Sequence[Bool], over: Sequence[Sym]) -> Answer | None:
+        """A refutation that holds whatever the over-approximated values are, if one is found."""
+        free = {sym.id for sym in over}
+        touched = [fact for fact in related if any(sym.id in free for sym in fact.free())]
+        worst = closed_over(E.and_(*touched, E.not_(query.goal)), over)
+        if worst is None:
+            return None
+        narrowed = Query((*query.facts, worst), query.goal)
+        ready = self._facts.get(narrowed.facts)
+        answer = self._authority(narrowed, ready, ready.prepared.apply(query.goal))
+        if answer.model is None or not self._for_every_value(
+            related, query.goal, over, answer.model
+        ):
+            return None
+        self._worst[(query.facts, query.goal)] = worst
+        return answer
 
     def _for_every_value(
         self, facts: Sequence[Bool], goal: Bool, over: Sequence[Sym], model: Model

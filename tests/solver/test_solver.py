@@ -1,0 +1,246 @@
+"""Answers, counterexamples, preconditions and what may be called refuted."""
+
+# ruff: noqa: N806 - sizes carry the names that kernels give them
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verifier.solver import Query, Solver
+from verifier.solver.search import search
+from verifier.symbolic import expr as E
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    E.fresh_context()
+
+
+def refute(facts: list[E.Bool], goal: E.Bool, trips: tuple[E.Expr, ...] = ()) -> dict[str, object]:
+    solver = Solver()
+    query = Query(tuple(facts), goal)
+    answer = solver.check(query)
+    assert answer.refuted, answer
+    assert answer.model is not None
+    return dict(solver.minimize(query, answer.model, trips))
+
+
+def test_counterexample_is_the_smallest_kernel_friendly_one() -> None:
+    K, N, B = E.symbol("K", 1), E.symbol("N", 1), E.symbol("B", 1)
+    k, t = E.symbol("k", 0, origin="loop"), E.symbol("t", 0, origin="axis")
+    facts = [E.eq(K % 128, 0), E.lt(k, K // 128), E.lt(t, 128), E.ge(B, 2)]
+    found = refute(facts, E.or_(E.le(N, 512), E.lt(B, 2)), (K // 128,))
+    assert found == {"B": 2, "K": 128, "N": 513, "k": 0, "t": 0}
+
+
+def test_fewest_trips_come_before_small_sizes() -> None:
+    n, tile = E.symbol("n", 1), E.symbol("tile", 1, 64)
+    i = E.symbol("i", 0, origin="loop")
+    trips = E.ceildiv(n, tile)
+    found = refute([E.lt(i, trips), E.ge(n, 40)], E.FALSE, (trips,))
+    assert found == {"n": 40, "tile": 40, "i": 0}
+
+
+def test_flags_and_dtypes_prefer_the_first() -> None:
+    code = E.symbol("dtype", 0, 3, domain=("a", "b", "c", "d"))
+    flag, other = E.bool_symbol("flag"), E.bool_symbol("other")
+    found = refute([E.or_(E.ge(code, 1), flag)], E.and_(flag, other))
+    assert found == {"dtype": 0, "flag": True, "other": False}
+
+
+def test_models_name_every_symbol_also_free_ones() -> None:
+    M, N = E.symbol("M", 1), E.symbol("N", 3)
+    assert refute([E.le(N, 5)], E.le(M, 128)) == {"M": 129, "N": 3}
+
+
+def test_contradictory_facts_prove_everything_also_about_others() -> None:
+    a, b, c = E.symbol("a", 1), E.symbol("b", 1), E.symbol("c", 1)
+    facts = (E.eq(a * a, 2 * b), E.eq(a % 2, 1))
+    assert Solver().check(Query(facts, E.le(c, 3))).proved
+    assert Solver().satisfiable(facts).proved
+
+
+def test_satisfiable_gives_a_model() -> None:
+    a = E.symbol("a", 1)
+    answer = Solver().satisfiable((E.eq(a % 7, 3), E.gt(a, 20)))
+    assert answer.refuted
+    assert answer.model is not None
+    assert int(answer.model["a"]) % 7 == 3
+
+
+def test_always_violated_needs_possible_facts() -> None:
+    n = E.symbol("n", 1)
+    solver = Solver()
+    assert solver.always_violated((E.ge(n, 3),), E.le(n, 2))
+    assert not solver.always_violated((E.ge(n, 2),), E.le(n, 2))
+    assert not solver.always_violated((E.ge(n, 3), E.le(n, 2)), E.le(n, 2))
+
+
+def test_inexact_goals_are_proved_but_not_refuted() -> None:
+    n = E.symbol("n", 1)
+    solver = Solver()
+    assert solver.check(Query((E.le(n, 2),), E.le(n, 2), exact=False)).proved
+    answer = solver.check(Query((), E.le(n, 2), exact=False, reason="the bank is not known"))
+    assert (answer.kind, answer.reason) == ("unknown", "the bank is not known")
+
+
+def test_over_approximated_values_refute_nothing() -> None:
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    answer = Solver().check(Query((E.lt(h, 50),), E.le(n, h)))
+    assert answer.kind == "unknown"
+    assert "h" in answer.reason
+
+
+def test_over_approximated_values_that_do_not_matter_do_not_hinder() -> None:
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    solver = Solver()
+    assert solver.check(Query((E.lt(h, 50),), E.le(n, 3))).refuted
+    query = Query((), E.le(n, h))
+    answer = solver.check(query)  # n = 101 breaks it for every h
+    assert answer.model is not None
+    assert solver.minimize(query, answer.model) == {"n": 128, "h": 0}
+    assert solver.check(Query((), E.le(h, 100))).proved
+
+
+def test_an_equality_does_not_hide_an_over_approximated_value() -> None:
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    answer = Solver().check(Query((E.eq(h, 3 * n),), E.le(n, 2)))
+    assert answer.kind == "unknown"
+
+
+def test_division_by_zero_is_no_counterexample() -> None:
+    n, d = E.symbol("n", 1), E.symbol("d", 0)
+    solver = Solver()
+    assert solver.check(Query((), E.le((n // d) * d, n))).proved
+    answer = solver.check(Query((), E.le(n // d, 3)))
+    assert answer.refuted
+    assert answer.model is not None
+    assert answer.model["d"] != 0
+
+
+def test_negative_divisors_round_down() -> None:
+    n = E.symbol("n", -20, 20)
+    d = E.symbol("d", -5, -1)
+    solver = Solver()
+    assert solver.check(Query((), E.le(d * (n // d), n - d))).proved
+    assert solver.check(Query((), E.ge(d * (n // d), n))).proved
+
+
+def test_guarded_division_keeps_the_guarded_case() -> None:
+    n, d = E.symbol("n", 1), E.symbol("d", 0)
+    value = E.ite(E.eq(d, 0), 5, n // d)
+    answer = Solver().check(Query((E.eq(value, 5), E.le(n, 4)), E.ge(d, 1)))
+    assert answer.refuted
+    assert answer.model is not None
+    assert answer.model["d"] == 0
+
+
+def test_undecided_is_said_within_the_budget() -> None:
+    a, b = E.symbol("a", 1), E.symbol("b", 1)
+    answer = Solver(rlimit=20_000).check(Query((E.eq(a * a, 2 * b * b),), E.FALSE))
+    assert answer.kind == "out-of-budget"
+    assert answer.reason
+
+
+def test_after_the_deadline_only_cheap_answers() -> None:
+    n, t = E.symbol("n", 1), E.symbol("t", 0, origin="axis")
+    solver = Solver(deadline=0.0)
+    assert solver.check(Query((E.lt(t, n),), E.lt(t, n + 1))).proved
+    assert solver.check(Query((), E.le(n, 3))).kind == "out-of-budget"
+
+
+def test_close_gives_a_precondition_on_inputs() -> None:
+    N, M, g = E.symbol("N", 1), E.symbol("M", 1), E.symbol("g", 1, origin="grid")
+    p, i = E.symbol("p", 0, origin="loop"), E.symbol("i", 0, origin="loop")
+    t = E.symbol("t", 0, origin="axis")
+    solver = Solver()
+    facts = (E.lt(p, g), E.lt(t, 128))
+    assert solver.close(E.lt(128 * p + t, N), facts) is E.le(128 * g, N)
+    assert solver.close(E.le(M, 128), facts) is E.le(M, 128)
+    tiles = (E.lt(i, E.ceildiv(M, 128)),)
+    assert solver.close(E.le(E.minimum(128, M - 128 * i), 64), tiles) is E.le(M, 64)
+    assert solver.close(E.le(t, N), ()) is None  # nothing bounds t
+
+
+def test_decide_uses_cheap_means_only() -> None:
+    n, k = E.symbol("n", 1), E.symbol("k", 0, origin="loop")
+    solver = Solver()
+    facts = (E.lt(k, n // 128),)
+    assert solver.decide(facts, E.ge(n, 128)) is True
+    assert solver.decide(facts, E.lt(n, 128)) is False
+    assert solver.decide(facts, E.ge(n, 129)) is None
+    assert solver.statistics.z3_times == []
+
+
+def test_statistics_count_by_tier() -> None:
+    n = E.symbol("n", 1)
+    solver = Solver()
+    query = Query((E.le(n, 5),), E.le(n, 3))
+    assert solver.check(query) is solver.check(query)
+    solver.check(Query((E.le(n, 5),), E.le(n, 7)))
+    solver.check(Query((E.eq(n, 5),), E.le(n, 7)))
+    statistics = solver.statistics
+    assert (statistics.queries, statistics.remembered) == (4, 1)
+    assert statistics.by_tier == {"fold": 1, "range": 1, "z3": 1, "search": 0}
+    assert statistics.by_kind["refuted"] == 1
+    assert len(statistics.z3_times) >= 1
+
+
+def test_search_finds_models_of_products() -> None:
+    a, b = E.symbol("a", 2), E.symbol("b", 2)
+    i = E.symbol("i", 0, origin="loop")
+    env = search([E.eq(a * b, 384), E.lt(i, a // 3), E.ge(i, 1), E.gt(b, a)])
+    assert env is not None
+    assert int(env["a"]) * int(env["b"]) == 384
+    assert search([E.eq(a * b, 7)]) is None
+
+
+COMMON = """
+from verifier.symbolic import expr as E
+from verifier.solver import Query, Solver
+K, N, B, S = (E.symbol(n, 1) for n in ("K", "N", "B", "S"))
+k, j = (E.symbol(n, 0, origin="loop") for n in ("k", "j"))
+f, g = E.bool_symbol("f"), E.bool_symbol("g")
+solver = Solver()
+"""
+
+
+def run(code: str, seed: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", COMMON + code],
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_the_same_answer_whatever_the_hash_seed() -> None:
+    code = """
+goals = (E.le(128 * k + N, K), E.le(B * S, 1000), E.or_(f, E.le(N * K, B + 70)), E.ne(B, S + 3))
+for goal in goals:
+    query = Query((E.lt(k, K // 128), E.lt(j, B), E.or_(g, E.eq(S % 3, 1)), E.ne(N, B)), goal)
+    answer = solver.check(query)
+    print(answer.kind, answer.tier, answer.model, solver.close(goal, query.facts))
+    if answer.model:
+        print(solver.minimize(query, answer.model, (K // 128, B)))
+"""
+    outputs = {run(code, seed) for seed in ("0", "1", "4242")}
+    assert len(outputs) == 1
+    assert "refuted" in outputs.pop()
+
+
+def test_cheap_answers_do_not_load_z3() -> None:
+    code = """
+import sys
+print(solver.check(Query((E.lt(k, K // 128),), E.le(128 * k + 128, K))).kind, "z3" in sys.modules)
+"""
+    assert run(code, "0").split() == ["proved", "False"]
