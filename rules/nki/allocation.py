@@ -92,8 +92,9 @@ import neuronxcc.nki.language as nl
 
 @nki.jit
 def add_one(x):
-    assert x.shape[1] == 300
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    rows, columns = x.shape
+    assert columns == 300
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     whole = nl.load(x)
     nl.store(out, nl.add(whole, 1.0))
     return out
@@ -440,6 +441,7 @@ def _psum_bank_crossing(op: Operation, target: Target) -> Iterator[Check]:
         "B04",
         "OQ04",
         values=(("bytes of dst per partition", size),),
+        given=(E.le(dst.free, target.moving_free_max),),
         help=(f"one bank holds {bank // 4} float32 elements per partition",),
     )
     touched = byte_range(dst)

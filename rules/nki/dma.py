@@ -759,7 +759,7 @@ def turn(x):
     assert x.shape == (64, 96) and x.dtype == nl.bfloat16
     out = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     turned = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.sbuf)
-    nisa.dma_transpose(dst=turned, src=x)
+    nisa.dma_transpose(dst=turned, src=x, priority=None)  # priority: NKI 0.4 and newer
     nisa.dma_copy(dst=out, src=turned)
     return out
 """,
@@ -774,7 +774,7 @@ def turn(x):
     assert x.shape == (64, 96) and x.dtype == nl.bfloat16
     out = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.shared_hbm)
     turned = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
-    nisa.dma_transpose(dst=turned, src=x)
+    nisa.dma_transpose(dst=turned, src=x, priority=None)  # priority: NKI 0.4 and newer
     nisa.dma_copy(dst=out, src=turned)
     return out
 """,

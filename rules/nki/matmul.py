@@ -287,19 +287,18 @@ import nki.language as nl
 
 
 @nki.jit
-def wide_stationary(keys, queries):
-    assert keys.shape == (64, 192) and queries.shape == (64, 256)
-    scores = nl.ndarray((192, 256), dtype=nl.float32, buffer=nl.shared_hbm)
-    k = nl.ndarray((64, 192), dtype=nl.bfloat16, buffer=nl.sbuf)
+def narrow_tile(keys, queries):
+    assert keys.shape == (64, 96) and queries.shape == (64, 256)
+    scores = nl.ndarray((96, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+    k = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.sbuf)
     q = nl.ndarray((64, 256), dtype=nl.bfloat16, buffer=nl.sbuf)
     nisa.dma_copy(dst=k, src=keys)
     nisa.dma_copy(dst=q, src=queries)
-    for half in range(2):
-        acc = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(dst=acc, stationary=k, moving=q)
-        held = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=held, src=acc)
-        nisa.dma_copy(dst=scores[half * 96 : half * 96 + 96, :], src=held[0:96, :])
+    acc = nl.ndarray((96, 256), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=acc, stationary=k, moving=q, tile_position=(0, 0), tile_size=(64, 64))
+    held = nl.ndarray((96, 256), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=held, src=acc)
+    nisa.dma_copy(dst=scores, src=held)
     return scores
 """,
         passing="""\
@@ -377,10 +376,10 @@ import neuronxcc.nki.language as nl
 
 @nki.jit
 def long_rows(lhs_t, rhs):
-    rows, depth = rhs.shape[1], rhs.shape[0]
+    depth, columns = rhs.shape
     assert lhs_t.shape == (128, 72)
-    assert depth == 128 and rows == 640
-    result = nl.ndarray((72, rows), dtype=nl.float32, buffer=nl.shared_hbm)
+    assert depth == 128 and columns == 640
+    result = nl.ndarray((72, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     left = nl.load(lhs_t)
     right = nl.load(rhs)
     nl.store(result, nisa.nc_matmul(left, right))

@@ -1,0 +1,45 @@
+"""Every rule's failing example is reported by that rule, and its passing example is verified."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from verifier.engine import analyze_source
+from verifier.report.model import FileResult
+from verifier.rulebase import Rule, all_rules
+
+RULES = [rule for rule in all_rules() if rule.dialect == "nki"]
+
+
+def analyze(text: str) -> FileResult:
+    """The report of an example, for the target that its ``# target:`` line names."""
+    named = re.match(r"# target: (\w+)", text)
+    return analyze_source(text, target=named.group(1) if named else "trn2")
+
+
+def told(result: FileResult) -> str:
+    lines = [
+        f"{d.rule} {d.severity} {d.verdict} {d.span.line}: {d.message} [{d.predicate}]"
+        for d in result.diagnostics
+    ]
+    lines += [f"error: {error}" for error in result.errors]
+    for kernel in result.kernels:
+        lines.append(f"{kernel.name}: {kernel.status} {[r.message for r in kernel.reasons]}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_failing_example_is_reported(rule: Rule) -> None:
+    result = analyze(rule.failing)
+    assert not result.errors
+    found = [d for d in result.diagnostics if d.rule == rule.id]
+    assert any(d.verdict in ("always", "sometimes") for d in found), told(result)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_passing_example_is_verified(rule: Rule) -> None:
+    result = analyze(rule.passing)
+    assert not result.errors and not result.diagnostics, told(result)
+    assert [kernel.status for kernel in result.kernels] == ["verified"], told(result)
