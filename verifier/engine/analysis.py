@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -72,12 +72,13 @@ def analyze_file(request: report.FileRequest) -> report.FileResult:
     found: list[report.KernelReport] = []
     problems: list[report.Diagnostic] = []
     statistics: report.Statistics = {}
+    text = _TextFacts()
     for entry in kernels(project, module):
         if entry.error is not None and entry.dialect == "nki":
             continue
         if entry.dialect != "nki":
             continue
-        for outcome in _kernel(project, entry, request, errors):
+        for outcome in _kernel(project, entry, request, errors, text):
             found.append(outcome.kernel)
             problems.extend(outcome.diagnostics)
             report.merge_statistics(statistics, outcome.statistics)
@@ -98,6 +99,7 @@ def _kernel(
     entry: KernelEntry,
     request: report.FileRequest,
     errors: list[report.FileError],
+    text: _TextFacts,
 ) -> list[_Outcome]:
     try:
         module = project.module(entry.path)
@@ -107,12 +109,12 @@ def _kernel(
         return []
     if definition is None:
         return []
-    api = request.api_version or _generation(module)
+    api = request.api_version or text.generation(module)
     chosen = request.targets or (targets.DEFAULT,)
     wanted = entry.keywords.get("platform_target")
     if not request.targets and isinstance(wanted, str) and targets.find(wanted) is not None:
         chosen = (wanted,)
-    contracts = _contracts(module, entry, request, errors)
+    contracts = _contracts(module, entry, request, text.contracts(module), errors)
     out: list[_Outcome] = []
     for name in chosen:
         target = targets.find(name)
@@ -142,15 +144,30 @@ def _kernel(
     return out
 
 
-def _generation(module: Module) -> str:
-    tree = ast.Module(body=list(module.syntax()), type_ignores=[])
-    return infer_generation(scan_features(tree))
+class _TextFacts:
+    """What the text of a module says about all its kernels, read once per module."""
+
+    def __init__(self) -> None:
+        self._generations: dict[Path, str] = {}
+        self._contracts: dict[Path, Mapping[str, list[tuple[int, str]]]] = {}
+
+    def generation(self, module: Module) -> str:
+        if module.path not in self._generations:
+            tree = ast.Module(body=list(module.syntax()), type_ignores=[])
+            self._generations[module.path] = infer_generation(scan_features(tree))
+        return self._generations[module.path]
+
+    def contracts(self, module: Module) -> Mapping[str, list[tuple[int, str]]]:
+        if module.path not in self._contracts:
+            self._contracts[module.path] = contract_comments(module)
+        return self._contracts[module.path]
 
 
 def _contracts(
     module: Module,
     entry: KernelEntry,
     request: report.FileRequest,
+    comments: Mapping[str, list[tuple[int, str]]],
     errors: list[report.FileError],
 ) -> list[Contract]:
     out: list[Contract] = []
@@ -158,7 +175,7 @@ def _contracts(
         contract = parse(text)
         if contract.kernel in (entry.name, entry.name.rpartition(".")[2]):
             out.append(contract)
-    for line, text in contract_comments(module).get(entry.name, ()):
+    for line, text in comments.get(entry.name, ()):
         try:
             out.append(parse(text, comment=True))
         except ContractError as error:
@@ -187,7 +204,7 @@ def _analyze(
     verdicts: list[tuple[Run, Verdict]] = []
     assumptions: dict[str, None] = {}
     reasons: list[report.Reason] = []
-    for run in runs:
+    for run in _admitted(runs, solver):
         pending = obligations.of_run(run, target, selected, rules)
         closed = _closed_door(run, solver, selected)
         if closed is not None:
@@ -240,6 +257,18 @@ def _analyze(
         time_ms=round(1000 * (time.perf_counter() - started), 3),
     )
     return _Outcome(kernel, report.deduplicate(problems), statistics)
+
+
+def _admitted(runs: list[Run], solver: Solver) -> list[Run]:
+    """The runs whose choice of ranks some input satisfies; all of them if none does."""
+    if len(runs) < 2:
+        return runs
+
+    def admits(run: Run) -> bool:
+        facts = tuple(a.condition for a in run.trace.assumptions)
+        return not facts or not solver.check(Query(facts, E.FALSE)).proved
+
+    return [run for run in runs if admits(run)] or runs[:1]
 
 
 def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:

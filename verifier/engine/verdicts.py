@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from verifier.engine.obligations import Obligation, known_at, simplify
+from verifier.hardware import dtypes as dt
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -129,7 +130,7 @@ class Discharger:
         query = Query(facts, check.predicate, check.exact, check.reason)
         answer = self.solver.check(query)
         assert answer.model is not None
-        always = self._always(obligation, facts)
+        always = self._always(obligation)
         model = self.solver.minimize(query, answer.model, obligation.trips)
         said = bool(self._needed(obligation) & self._mentioned)
         precondition: Bool | None = None
@@ -156,7 +157,7 @@ class Discharger:
     def _inner(term: Bool) -> bool:
         return any(s.origin not in ("input", "grid") for s in term.free())
 
-    def _always(self, obligation: Obligation, facts: tuple[Bool, ...]) -> bool:
+    def _always(self, obligation: Obligation) -> bool:
         """Whether every admitted input gets here and fails."""
         base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
         for condition in obligation.path:
@@ -169,7 +170,9 @@ class Discharger:
                 continue
             if not self.solver.check(Query(base, E.gt(trips, 0))).proved:
                 return False
-        return self.solver.always_violated(facts, obligation.check.predicate)
+        local = obligation.local_facts
+        plain = (*simplify(known_at(self.run.trace.assumptions, obligation.order), local), *local)
+        return self.solver.always_violated(plain, obligation.check.predicate)
 
     def _needed(self, obligation: Obligation) -> set[str]:
         """Inputs whose values the violation depends on."""
@@ -185,12 +188,28 @@ class Discharger:
         flags = set(obligation.check.predicate.variables())
         return {n for n, s in symbols.items() if s.origin in ("input", "grid")} | flags
 
+    def _for_widest_dtypes(self, predicate: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """The predicate with the widest dtype wherever one is free: simpler to say, and it implies
+        the predicate where bytes are bounded from above."""
+        widest = {
+            sym: E.const(dt.CODES["float32"])
+            for sym in predicate.free()
+            if sym.domain is dt.NAMES and sym.origin == "input"
+        }
+        if not widest:
+            return predicate
+        simpler = E.Substitution(widest).bool(predicate)
+        if simpler is E.FALSE or not self.solver.check(Query((*facts, simpler), predicate)).proved:
+            return predicate
+        return simpler
+
     def _precondition(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Bool | None:
         """A condition on the inputs that excludes the violation and admits something."""
         check = obligation.check
         if check.predicate is E.FALSE:
             return None
-        found = self.solver.close(check.predicate, facts)
+        goal = self._for_widest_dtypes(check.predicate, facts)
+        found = self.solver.close(goal, facts)
         if found is None or found is E.FALSE or found is E.TRUE:
             return None
         base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())

@@ -279,6 +279,8 @@ def _str(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) ->
 def _tuple(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> object:
     if not args:
         return ()
+    if isinstance(args[0].value, LazyShape):
+        return args[0].value
     items = coercions.as_items(vm, args[0].value, span)
     return items if items is not None else args[0].value
 

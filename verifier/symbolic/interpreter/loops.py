@@ -208,6 +208,9 @@ class _Generic:
                 return self._with_early_exit()
             after = vm.heap
             carried, local = self._changes(before, after)
+            if self._traced_once():
+                # Beta 1 traces the body once: what Python changed, it changed once (NKI-LP12)
+                carried = {place: c for place, c in carried.items() if place.kind == "list"}
             if self._confirmed(guesses, carried, before, after):
                 self._finish(guesses, local, before)
                 return "normal"
@@ -220,6 +223,9 @@ class _Generic:
         carried, local = self._changes(before, after)
         self._finish(guesses, local, before)
         return "normal"
+
+    def _traced_once(self) -> bool:
+        return self.vm.api == "beta1" and self.loop.kind in ("affine", "sequential", "range")
 
     # -- one iteration ---------------------------------------------------------------
 
