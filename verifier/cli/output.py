@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import click
 
+import verifier
+
 PIPE_CLOSED = 141  # 128 + SIGPIPE, as a shell reports a program that wrote to a closed pipe
 
 
@@ -28,13 +30,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
 
 
 def version() -> str:
-    """The version of the installed distribution, or "0" when run from a bare checkout."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("tilelint")
-    except metadata.PackageNotFoundError:
-        return "0"
+    """The version of this checkout or installed distribution."""
+    return verifier.__version__
 
 
 def debugging() -> bool:

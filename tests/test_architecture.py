@@ -1,0 +1,228 @@
+"""The layout's promises, read from the text: which folder may import which, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: What a folder (or a module beside the folders) may import besides itself. Every arrow points
+#: down: a folder only names folders that stand above it in this table.
+ALLOWED: dict[str, frozenset[str]] = {
+    "verifier": frozenset(),
+    "verifier.source": frozenset(),
+    "verifier.hardware": frozenset(),
+    "verifier.report": frozenset(),
+    "verifier.configuration": frozenset({"verifier.hardware"}),
+    "verifier.symbolic": frozenset({"verifier.source", "verifier.hardware"}),
+    "verifier.dialects": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
+    "verifier.solver": frozenset({"verifier.symbolic"}),
+    "verifier.rulebase": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
+    "rules": frozenset(
+        {"verifier.rulebase", "verifier.symbolic", "verifier.hardware", "verifier.source"}
+    ),
+    "verifier.engine": frozenset(
+        {
+            "verifier.rulebase",
+            "verifier.configuration",
+            "verifier.dialects",
+            "verifier.hardware",
+            "verifier.report",
+            "verifier.solver",
+            "verifier.source",
+            "verifier.symbolic",
+        }
+    ),
+    "verifier.cli": frozenset(
+        {
+            "verifier",
+            "rules",
+            "verifier.configuration",
+            "verifier.engine",
+            "verifier.hardware",
+            "verifier.report",
+            "verifier.rulebase",
+            "verifier.source",
+        }
+    ),
+    "verifier.__main__": frozenset({"verifier.cli"}),
+}
+
+#: The one import that goes up: the registry loads the rules when it is first asked for them.
+REGISTRY = ("verifier.rulebase", "rules")
+
+#: Libraries with one home.
+HOMES = {"z3": "verifier.solver", "libcst": "verifier.source"}
+
+#: Who imports by a computed name, and from which table.
+COMPUTED = {
+    "rules": "the modules of this package",
+    "verifier.cli.main": "COMMANDS",
+    "verifier.report.formats": "FORMATS",
+}
+
+#: What rules, whatever they import, take from reading source: places, nothing else.
+RULES_SOURCE = "verifier.source.ir"
+
+
+def sources() -> list[Path]:
+    return [
+        path
+        for top in ("verifier", "rules")
+        for path in sorted((ROOT / top).rglob("*.py"))
+        if "__pycache__" not in path.parts
+    ]
+
+
+def unit(module: str) -> str:
+    """The row of :data:`ALLOWED` that a dotted name belongs to."""
+    parts = module.split(".")
+    if parts[0] != "verifier":
+        return parts[0]
+    return ".".join(parts[:2])
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """``(line, dotted name)`` of every import in a file, inside functions as well."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                kept = package[: len(package) - node.level + 1]
+                base = ".".join([*kept, *([base] if base else [])])
+            if base == "verifier":
+                # `from verifier import rulebase` names a folder; `__version__` does not.
+                for alias in node.names:
+                    child = ROOT / "verifier" / alias.name
+                    inside = child.is_dir() or child.with_suffix(".py").is_file()
+                    yield node.lineno, f"verifier.{alias.name}" if inside else base
+            else:
+                yield node.lineno, base
+
+
+def edges() -> Iterator[tuple[str, str, str]]:
+    """``(importer, imported, place)`` between our own units."""
+    for path in sources():
+        owner = unit(module_name(path))
+        for line, name in imports(path):
+            if name.partition(".")[0] in ("verifier", "rules"):
+                yield owner, unit(name), f"{path.relative_to(ROOT)}:{line}"
+
+
+def test_every_folder_has_its_place() -> None:
+    assert {unit(module_name(path)) for path in sources()} <= set(ALLOWED)
+
+
+def test_imports_point_one_way() -> None:
+    wrong = [
+        f"{place}: {owner} imports {imported}"
+        for owner, imported, place in edges()
+        if imported != owner and imported not in ALLOWED[owner] and (owner, imported) != REGISTRY
+    ]
+    assert wrong == []
+
+
+def test_the_table_has_no_cycle() -> None:
+    order = list(ALLOWED)
+    for position, (owner, allowed) in enumerate(ALLOWED.items()):
+        assert allowed <= set(order[:position]), owner
+
+
+@pytest.mark.parametrize("library", sorted(HOMES))
+def test_libraries_with_one_home(library: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sources()
+        for line, name in imports(path)
+        if name.partition(".")[0] == library and unit(module_name(path)) != HOMES[library]
+    ]
+    assert wrong == []
+
+
+def test_rules_know_places_only() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in sources()
+        if unit(module_name(path)) == "rules"
+        for line, name in imports(path)
+        if unit(name) == "verifier.source" and name != RULES_SOURCE
+    ]
+    assert wrong == []
+
+
+def test_nothing_imports_tests_or_fixtures() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sources()
+        for line, name in imports(path)
+        if name.partition(".")[0] in ("tests", "fixtures", "pytest", "hypothesis", "numpy")
+    ]
+    assert wrong == []
+
+
+def test_what_is_read_is_never_executed() -> None:
+    """Nothing evaluates text, and modules imported by a computed name are named by a table of ours."""
+    wrong = []
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            place = f"{path.relative_to(ROOT)}:{node.lineno}: {called}"
+            if called in ("eval", "exec", "__import__", "runpy.run_path", "runpy.run_module"):
+                wrong.append(place)
+            if called == "compile" and "ast.PyCF_ONLY_AST" not in ast.unparse(node):
+                wrong.append(place)
+            if called.endswith("import_module") and module_name(path) not in COMPUTED:
+                wrong.append(place)
+    assert wrong == []
+
+
+def tracked() -> list[Path]:
+    try:
+        listing = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listing.stdout.split("\0") if name]
+
+
+def test_no_file_names_one_machine() -> None:
+    """Paths of somebody's machine and hosts of package mirrors do not belong in a repository."""
+    words = [
+        "/".join(("", "work", "")),
+        "/".join(("", "root", "")),
+        "/".join(("", "home", "")),
+        "index" + "-url",
+        "artifact" + "ory",
+    ]
+    wrong = []
+    for path in tracked():
+        if not path.is_file():
+            continue
+        text = path.read_bytes().decode("utf-8", "replace")
+        wrong += [f"{path.relative_to(ROOT)}: {word}" for word in words if word in text]
+    assert wrong == []
+
+
+def test_the_top_level_is_fixed() -> None:
+    tops = {path.relative_to(ROOT).parts[0] for path in tracked()}
+    expected = {"pyproject.toml", "verifier", "rules", "tests", "fixtures", "README.md", "LICENSE"}
+    assert {top for top in tops if not top.startswith(".")} <= expected
