@@ -76,6 +76,8 @@ class Rule:
     severity: str = "error"
     sources: tuple[str, ...] = ()
     dialect: str = "nki"
+    #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
+    gather: bool = False
 
 
 @dataclass(slots=True)

@@ -270,6 +270,7 @@ def _apart(first: Storage, second: Storage) -> Check:
 register(
     Rule(
         id="sbuf-capacity",
+        gather=True,
         code="MEM306",
         family="memory",
         summary="The tiles that are live at once do not fit into SBUF.",
@@ -289,6 +290,7 @@ register(
 register(
     Rule(
         id="psum-banks",
+        gather=True,
         code="MEM307",
         family="memory",
         summary="More PSUM banks are live at once than there are.",

@@ -291,6 +291,7 @@ def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
 register(
     Rule(
         id="sbuf-tile-size",
+        gather=True,
         code="NKI304",
         family="allocation",
         summary="one SBUF tile fits into the bytes of a partition",
@@ -715,6 +716,7 @@ def _sbuf_placement(storage: Storage, target: Target) -> Iterator[Check]:
 register(
     Rule(
         id="sbuf-placement",
+        gather=True,
         code="NKI308",
         family="allocation",
         summary="an SBUF tile placed by hand lies within the partition",

@@ -345,6 +345,7 @@ def _access_size(op: Operation, target: Target) -> Iterator[Check]:
 register(
     Rule(
         id="access-size",
+        gather=True,
         code="NKI104",
         family="operands",
         summary="no dimension of an operand has more elements than a 16-bit count holds",
@@ -418,6 +419,7 @@ def _access_stride(op: Operation, target: Target) -> Iterator[Check]:
 register(
     Rule(
         id="access-stride",
+        gather=True,
         code="NKI105",
         family="operands",
         summary="the steps of an operand's access pattern fit into 16 bits",

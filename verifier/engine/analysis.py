@@ -220,7 +220,7 @@ def _analyze(
     problems = [
         diagnostics.build(verdict, run, target.name)
         for run, verdict in verdicts
-        if verdict.kind != "proved"
+        if verdict.kind not in ("proved", "gathered")
     ]
     for _, verdict in verdicts:
         if verdict.kind == "unknown":

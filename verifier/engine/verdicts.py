@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from verifier.engine.obligations import Obligation, known_at, simplify
 from verifier.hardware import dtypes as dt
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Sym
 from verifier.symbolic.interpreter.kernel import Run
@@ -20,7 +21,8 @@ from verifier.symbolic.trace import Assumption
 class Verdict:
     """What became of one obligation.
 
-    ``kind`` is ``proved``, ``always``, ``sometimes`` or ``unknown``. ``said`` tells whether the
+    ``kind`` is ``proved``, ``always``, ``sometimes``, ``gathered`` (violated, reported elsewhere) or
+    ``unknown``. ``said`` tells whether the
     kernel or its contract says something about the inputs that the counterexample needs.
     ``precondition`` is the weakest simple condition on the inputs that would exclude the violation.
     """
@@ -32,6 +34,32 @@ class Verdict:
     said: bool = False
     precondition: Bool | None = None
     reason: str = ""
+    query: Query | None = None
+    needed: frozenset[str] = frozenset()
+    #: other places of the kernel where the same inputs break the same rule
+    others: tuple[Span, ...] = ()
+
+
+def gathered(verdicts: list[Verdict]) -> list[Verdict]:
+    """One verdict for all violations of a gathering rule that hang on the same inputs.
+
+    Each was refuted although the precondition of the one before was granted: the last is the
+    tightest.
+    """
+    groups: dict[tuple[str, frozenset[str]], list[int]] = {}
+    for position, verdict in enumerate(verdicts):
+        if verdict.kind == "sometimes" and verdict.obligation.rule.gather:
+            sizes = frozenset(n for n in verdict.needed if not n.endswith(".dtype"))
+            groups.setdefault((verdict.obligation.rule.id, sizes), []).append(position)
+    out: list[Verdict | None] = list(verdicts)
+    for positions in groups.values():
+        *earlier, last = positions
+        spans = tuple(verdicts[p].obligation.check.span for p in earlier)
+        kept = verdicts[last]
+        out[last] = replace(kept, others=tuple(dict.fromkeys(spans)))
+        for position in earlier:
+            out[position] = replace(verdicts[position], kind="gathered", model=None, query=None)
+    return [verdict for verdict in out if verdict is not None]
 
 
 @dataclass(slots=True)
@@ -77,8 +105,16 @@ class Discharger:
         for obligation in obligations:
             verdict = self._one(obligation, proved)
             out.verdicts.append(verdict)
+        out.verdicts = [self._smallest(v) for v in gathered(out.verdicts)]
         out.inferred = self._inferred
         return out
+
+    def _smallest(self, verdict: Verdict) -> Verdict:
+        """The verdict with its counterexample minimised."""
+        if verdict.query is None or verdict.model is None:
+            return verdict
+        trips = verdict.obligation.trips
+        return replace(verdict, model=self.solver.minimize(verdict.query, verdict.model, trips))
 
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
@@ -131,8 +167,8 @@ class Discharger:
         answer = self.solver.check(query)
         assert answer.model is not None
         always = self._always(obligation)
-        model = self.solver.minimize(query, answer.model, obligation.trips)
-        said = bool(self._needed(obligation) & self._mentioned)
+        needed = self._needed(obligation)
+        said = bool(needed & self._mentioned)
         precondition: Bool | None = None
         if not always:
             precondition = self._precondition(obligation, facts)
@@ -150,7 +186,14 @@ class Discharger:
             if not self._inner(guard):
                 self._learned.append(E.implies(guard, check.predicate))
         return Verdict(
-            obligation, "always" if always else "sometimes", tier, model, said, precondition
+            obligation,
+            "always" if always else "sometimes",
+            tier,
+            answer.model,
+            said,
+            precondition,
+            query=query,
+            needed=needed,
         )
 
     @staticmethod
@@ -174,7 +217,7 @@ class Discharger:
         plain = (*simplify(known_at(self.run.trace.assumptions, obligation.order), local), *local)
         return self.solver.always_violated(plain, obligation.check.predicate)
 
-    def _needed(self, obligation: Obligation) -> set[str]:
+    def _needed(self, obligation: Obligation) -> frozenset[str]:
         """Inputs whose values the violation depends on."""
         symbols: dict[str, Sym] = {}
         terms: list[Bool] = [obligation.check.predicate, *obligation.path]
@@ -186,7 +229,7 @@ class Discharger:
             ):
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())
-        return {n for n, s in symbols.items() if s.origin in ("input", "grid")} | flags
+        return frozenset(n for n, s in symbols.items() if s.origin in ("input", "grid")) | flags
 
     def _for_widest_dtypes(self, predicate: Bool, facts: tuple[Bool, ...]) -> Bool:
         """The predicate with the widest dtype wherever one is free: simpler to say, and it implies
