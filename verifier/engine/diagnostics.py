@@ -38,12 +38,7 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     help_lines = [h for h in check.help if kind != "always" or not h.startswith("assert ")]
     if verdict.precondition is not None:
         wanted = f"assert {pretty(verdict.precondition)}"
-        if verdict.others:
-        lines = sorted({place.line for place in verdict.others} - {check.span.line})
-        if lines:
-            shown = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
-            notes.append(f"the same inputs break it at line {shown}; this is the tightest place")
-    help_lines = [h for h in help_lines if not h.startswith("assert ")]
+        help_lines = [h for h in help_lines if not h.startswith("assert ")]
         help_lines.insert(0, wanted)
     return report.Diagnostic(
         rule=rule.id,

@@ -21,9 +21,9 @@ from verifier.symbolic.trace import Assumption
 class Verdict:
     """What became of one obligation.
 
-    ``kind`` is ``proved``, ``always``, ``sometimes``, ``gathered`` (violated, reported elsewhere) or
-    ``unknown``. ``said`` tells whether the
-    kernel or its contract says something about the inputs that the counterexample needs.
+    ``kind`` is ``proved``, ``always``, ``sometimes``, ``gathered`` (violated, reported elsewhere)
+    or ``unknown``. ``said`` tells whether the kernel or its contract says something about the
+    inputs that the counterexample needs.
     ``precondition`` is the weakest simple condition on the inputs that would exclude the violation.
     """
 
