@@ -61,8 +61,18 @@ def test_enumerations_and_connectives() -> None:
     assert pretty(E.not_(E.bool_symbol("flag"))) == "not flag"
 
 
+def test_very_large_terms_are_cut() -> None:
+    term: Expr = E.symbol("K")
+    for step in range(40):
+        term = E.ite(E.le(term, step), term + step, term * 3)
+    assert len(pretty(term)) < 2000 and "..." in pretty(term)
+    many = E.and_(*(E.ne(E.symbol("K"), step) for step in range(500)))
+    assert pretty(many).endswith("...")
+
+
 def test_fresh_symbols_lose_their_number() -> None:
     assert pretty(E.fresh("extent")) == "extent"
+    assert pretty(E.symbol("k'4")) == "k"
 
 
 SYMBOLS = ("a", "b", "c")

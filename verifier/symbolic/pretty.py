@@ -8,6 +8,8 @@ and means the same as the term, apart from ``ceil(a / b)``, which stands for exa
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -18,15 +20,19 @@ _QUOTIENT: Final = 2  # ``a // b`` and ``a % b``
 _PRODUCT: Final = 3
 _ATOM: Final = 4
 
-_NUMBERED: Final = re.compile(r"#\d+$")
+_NUMBERED: Final = re.compile(r"[#']\d+$")
+#: atoms and comparisons printed of one term: shared parts of a term print once per use
+_LARGEST: Final = 60
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
 def pretty(term: Expr | Bool) -> str:
-    """The term as a user would write it; one line, no terms of the solver."""
-    if isinstance(term, Bool):
-        return _bool(term, 0)
-    return _expr(term)[0]
+    """The term as a user would write it; one line, no terms of the solver.
+
+    Of very large terms the end is left out (``...``).
+    """
+    printer = _Printer(_LARGEST)
+    return printer._bool(term, 0) if isinstance(term, Bool) else printer._expr(term)[0]
 
 
 def name(symbol: Sym) -> str:
@@ -42,10 +48,6 @@ _Part = tuple[int, str, int]
 
 def _wrap(text: str, strength: int, needed: int) -> str:
     return text if strength >= needed else f"({text})"
-
-
-def _expr(e: Expr) -> tuple[str, int]:
-    return _join(_parts(e))
 
 
 def _join(parts: list[_Part]) -> tuple[str, int]:
@@ -65,120 +67,6 @@ def _join(parts: list[_Part]) -> tuple[str, int]:
         else:
             text += f" + {body}" if sign > 0 else f" - {body}"
     return text, _SUM
-
-
-def _parts(e: Expr) -> list[_Part]:
-    """The summands of a polynomial; remainders and ceilings recognised, the constant last."""
-    parts: list[_Part] = []
-    e = _take_remainders(e, parts)
-    shift = e.const
-    plain: list[_Part] = []
-    for mono, coef in e.terms:
-        ceiling = _ceiling(mono[0]) if len(mono) == 1 else None
-        if ceiling is None:
-            plain.append(_monomial(mono, coef))
-            continue
-        text, moved = ceiling
-        shift -= moved * coef
-        size = abs(coef)
-        plain.append((1 if coef < 0 else -1, text if size == 1 else f"{size}*{text}", _PRODUCT))
-    parts = plain + parts
-    if shift:
-        parts.append((1 if shift > 0 else -1, str(abs(shift)), _ATOM))
-    return parts
-
-
-def _take_remainders(e: Expr, parts: list[_Part]) -> Expr:
-    """Split off every ``k * (num % den)``; the rest is returned."""
-    for mono, _ in e.terms:
-        for atom in mono:
-            if not isinstance(atom, Div):
-                continue
-            remainder = atom.num - atom.den * E.from_atom(atom)
-            lead = (atom.den * E.from_atom(atom)).terms
-            if not lead:
-                continue
-            found = dict(e.terms).get(lead[-1][0])
-            if found is None or found % lead[-1][1]:
-                continue
-            factor = -found // lead[-1][1]
-            rest = e - remainder * factor
-            if len(rest.terms) < len(e.terms):
-                num = _wrap(*_expr(atom.num), _PRODUCT)
-                den = _wrap(*_expr(atom.den), _ATOM)
-                text, strength = f"{num} % {den}", _QUOTIENT
-                if abs(factor) != 1:
-                    text, strength = f"{abs(factor)}*({text})", _PRODUCT
-                parts.append((1 if factor > 0 else -1, text, strength))
-                return _take_remainders(rest, parts)
-    return e
-
-
-def _ceiling(atom: Atom) -> tuple[str, int] | None:
-    """``-(num // den)`` as a ceiling division and what has to be added to it."""
-    if not isinstance(atom, Div) or not atom.num.terms:
-        return None
-    if any(sign > 0 for sign, _, _ in _parts(atom.num - atom.num.const)):
-        return None
-    num, moved = -atom.num, 0
-    if atom.den.is_const and num.const < 0:
-        moved = (-num.const + atom.den.const - 1) // atom.den.const
-        num = num + moved * atom.den.const
-    text, strength = _expr(num)
-    den = _wrap(*_expr(atom.den), _ATOM)
-    return f"ceil({_wrap(text, strength, _PRODUCT)} / {den})", -moved
-
-
-def _monomial(mono: tuple[Atom, ...], coef: int) -> _Part:
-    sign, size = (1 if coef > 0 else -1), abs(coef)
-    if len(mono) == 1 and size == 1:
-        text, strength = _atom(mono[0])
-        return sign, text, strength
-    factors = [_wrap(*_atom(atom), _ATOM) for atom in mono]
-    if size != 1:
-        factors.insert(0, str(size))
-    return sign, "*".join(factors), _PRODUCT
-
-
-def _atom(atom: Atom) -> tuple[str, int]:
-    if isinstance(atom, Sym):
-        return name(atom), _ATOM
-    if isinstance(atom, Div):
-        num = _wrap(*_expr(atom.num), _PRODUCT)
-        den = _wrap(*_expr(atom.den), _ATOM)
-        return f"{num} // {den}", _QUOTIENT
-    if isinstance(atom, Extremum):
-        return f"{atom.kind}({', '.join(_expr(arg)[0] for arg in atom.args)})", _ATOM
-    if isinstance(atom, Ite):
-        then, other = _wrap(*_expr(atom.then), _SUM), _wrap(*_expr(atom.other), _SUM)
-        return f"{then} if {_bool(atom.test, 0)} else {other}", 0
-    if isinstance(atom, Table):
-        if atom.name == "itemsize":
-            return f"sizeof({_expr(atom.index)[0]})", _ATOM
-        return f"{atom.name}({_expr(atom.index)[0]})", _ATOM
-    raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
-
-
-# ------------------------------------------------------------------------------- truth values
-
-
-def _bool(b: Bool, needed: int) -> str:
-    """``needed``: 0 anything, 1 inside ``or``, 2 inside ``and``, 3 under ``not``."""
-    if b.kind in ("const", "var"):
-        return b.name
-    if b.expr is not None:
-        text, strength = _comparison(b.kind, b.expr), 3 if needed < 3 else 2
-    elif b.kind == "not":
-        text, strength = f"not {_bool(b.args[0], 3)}", 2
-    elif b.kind == "or":
-        member = _membership(b)
-        if member is not None:
-            text, strength = member, 2
-        else:
-            text, strength = " or ".join(_bool(arg, 1) for arg in b.args), 0
-    else:
-        text, strength = " and ".join(_bool(arg, 2) for arg in b.args), 1
-    return text if strength >= needed else f"({text})"
 
 
 def _enumerated(e: Expr) -> tuple[Sym, int] | None:
@@ -205,38 +93,166 @@ def _membership(b: Bool) -> str | None:
     return f"{name(symbol)} in ({', '.join(symbol.domain[value] for _, value in found)})"
 
 
-def _comparison(kind: str, e: Expr) -> str:
-    """``e <op> 0`` with the positive summands on the left and the negative ones on the right."""
-    op = {"le": "<=", "eq": "==", "ne": "!="}[kind]
-    if kind in ("eq", "ne"):
-        item = _enumerated(e)
-        if item is not None:
-            symbol, value = item
-            assert symbol.domain is not None
-            return f"{name(symbol)} {op} {symbol.domain[value]}"
-    parts = _parts(e)
-    number = 0
-    if parts and parts[-1][1].isdigit():
-        sign, text, _ = parts.pop()
-        number = sign * int(text)
-    left = [part for part in parts if part[0] > 0]
-    right = [(1, text, strength) for sign, text, strength in parts if sign < 0]
-    if kind == "le" and number == 1 and left and right:
-        op, number = "<", 0
-    if left and not right:
-        return f"{_side(left)} {op} {-number}"
-    if right and not left:
-        return f"{_side(right)} {_FLIPPED[op]} {number}"
-    if number:
-        side = left if number > 0 else right
-        side.append((1, str(abs(number)), _ATOM))
-    if len(left) == 1 and left[0][1].isdigit():  # pragma: no cover - constants stand alone above
-        left, right, op = right, left, _FLIPPED[op]
-    return f"{_side(left)} {op} {_side(right)}"
-
-
 def _side(parts: list[_Part]) -> str:
     return _wrap(*_join(parts), _SUM)
+
+
+@dataclass(slots=True)
+class _Printer:
+    """Prints one term; ``left`` is how many more atoms and comparisons it may print."""
+
+    left: int
+
+    def _expr(self, e: Expr) -> tuple[str, int]:
+        return _join(self._parts(e))
+
+    def _parts(self, e: Expr) -> list[_Part]:
+        """The summands of a polynomial; remainders and ceilings recognised, the constant last."""
+        parts: list[_Part] = []
+        e = self._take_remainders(e, parts)
+        shift = e.const
+        plain: list[_Part] = []
+        for mono, coef in e.terms:
+            ceiling = self._ceiling(mono[0]) if len(mono) == 1 else None
+            if ceiling is None:
+                plain.append(self._monomial(mono, coef))
+                continue
+            text, moved = ceiling
+            shift -= moved * coef
+            size = abs(coef)
+            plain.append((1 if coef < 0 else -1, text if size == 1 else f"{size}*{text}", _PRODUCT))
+        parts = plain + parts
+        if shift:
+            parts.append((1 if shift > 0 else -1, str(abs(shift)), _ATOM))
+        return parts
+
+    def _take_remainders(self, e: Expr, parts: list[_Part]) -> Expr:
+        """Split off every ``k * (num % den)``; the rest is returned."""
+        for mono, _ in e.terms:
+            for atom in mono:
+                if not isinstance(atom, Div):
+                    continue
+                remainder = atom.num - atom.den * E.from_atom(atom)
+                lead = (atom.den * E.from_atom(atom)).terms
+                if not lead:
+                    continue
+                found = dict(e.terms).get(lead[-1][0])
+                if found is None or found % lead[-1][1]:
+                    continue
+                factor = -found // lead[-1][1]
+                rest = e - remainder * factor
+                if len(rest.terms) < len(e.terms):
+                    num = _wrap(*self._expr(atom.num), _PRODUCT)
+                    den = _wrap(*self._expr(atom.den), _ATOM)
+                    text, strength = f"{num} % {den}", _QUOTIENT
+                    if abs(factor) != 1:
+                        text, strength = f"{abs(factor)}*({text})", _PRODUCT
+                    parts.append((1 if factor > 0 else -1, text, strength))
+                    return self._take_remainders(rest, parts)
+        return e
+
+    def _ceiling(self, atom: Atom) -> tuple[str, int] | None:
+        """``-(num // den)`` as a ceiling division and what has to be added to it."""
+        if not isinstance(atom, Div) or not atom.num.terms:
+            return None
+        if any(sign > 0 for sign, _, _ in self._parts(atom.num - atom.num.const)):
+            return None
+        num, moved = -atom.num, 0
+        if atom.den.is_const and num.const < 0:
+            moved = (-num.const + atom.den.const - 1) // atom.den.const
+            num = num + moved * atom.den.const
+        text, strength = self._expr(num)
+        den = _wrap(*self._expr(atom.den), _ATOM)
+        return f"ceil({_wrap(text, strength, _PRODUCT)} / {den})", -moved
+
+    def _monomial(self, mono: tuple[Atom, ...], coef: int) -> _Part:
+        sign, size = (1 if coef > 0 else -1), abs(coef)
+        if len(mono) == 1 and size == 1:
+            text, strength = self._atom(mono[0])
+            return sign, text, strength
+        factors = [_wrap(*self._atom(atom), _ATOM) for atom in mono]
+        if size != 1:
+            factors.insert(0, str(size))
+        return sign, "*".join(factors), _PRODUCT
+
+    def _atom(self, atom: Atom) -> tuple[str, int]:
+        self.left -= 1
+        if self.left < 0:
+            return "...", _ATOM
+        if isinstance(atom, Sym):
+            return name(atom), _ATOM
+        if isinstance(atom, Div):
+            num = _wrap(*self._expr(atom.num), _PRODUCT)
+            den = _wrap(*self._expr(atom.den), _ATOM)
+            return f"{num} // {den}", _QUOTIENT
+        if isinstance(atom, Extremum):
+            return f"{atom.kind}({', '.join(self._expr(arg)[0] for arg in atom.args)})", _ATOM
+        if isinstance(atom, Ite):
+            then, other = _wrap(*self._expr(atom.then), _SUM), _wrap(*self._expr(atom.other), _SUM)
+            return f"{then} if {self._bool(atom.test, 0)} else {other}", 0
+        if isinstance(atom, Table):
+            if atom.name == "itemsize":
+                return f"sizeof({self._expr(atom.index)[0]})", _ATOM
+            return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
+        raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
+
+    def _bool(self, b: Bool, needed: int) -> str:
+        """``needed``: 0 anything, 1 inside ``or``, 2 inside ``and``, 3 under ``not``."""
+        self.left -= 1
+        if self.left < 0:
+            return "..."
+        if b.kind in ("const", "var"):
+            return b.name
+        if b.expr is not None:
+            text, strength = self._comparison(b.kind, b.expr), 3 if needed < 3 else 2
+        elif b.kind == "not":
+            text, strength = f"not {self._bool(b.args[0], 3)}", 2
+        elif b.kind == "or":
+            member = _membership(b)
+            if member is not None:
+                text, strength = member, 2
+            else:
+                text, strength = " or ".join(self._each(b.args, 1)), 0
+        else:
+            text, strength = " and ".join(self._each(b.args, 2)), 1
+        return text if strength >= needed else f"({text})"
+
+    def _each(self, args: tuple[Bool, ...], needed: int) -> Iterator[str]:
+        for arg in args:
+            yield self._bool(arg, needed)
+            if self.left < 0:
+                return
+
+    def _comparison(self, kind: str, e: Expr) -> str:
+        """``e <op> 0``, positive summands on the left and negative ones on the right."""
+        op = {"le": "<=", "eq": "==", "ne": "!="}[kind]
+        if kind in ("eq", "ne"):
+            item = _enumerated(e)
+            if item is not None:
+                symbol, value = item
+                assert symbol.domain is not None
+                return f"{name(symbol)} {op} {symbol.domain[value]}"
+        parts = self._parts(e)
+        number = 0
+        if parts and parts[-1][1].isdigit():
+            sign, text, _ = parts.pop()
+            number = sign * int(text)
+        left = [part for part in parts if part[0] > 0]
+        right = [(1, text, strength) for sign, text, strength in parts if sign < 0]
+        if kind == "le" and number == 1 and left and right:
+            op, number = "<", 0
+        if left and not right:
+            return f"{_side(left)} {op} {-number}"
+        if right and not left:
+            return f"{_side(right)} {_FLIPPED[op]} {number}"
+        if number:
+            side = left if number > 0 else right
+            side.append((1, str(abs(number)), _ATOM))
+        if (
+            len(left) == 1 and left[0][1].isdigit()
+        ):  # pragma: no cover - constants stand alone above
+            left, right, op = right, left, _FLIPPED[op]
+        return f"{_side(left)} {op} {_side(right)}"
 
 
 __all__ = ["name", "pretty"]
