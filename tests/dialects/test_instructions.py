@@ -9,7 +9,7 @@ from verifier.dialects.nki import host, instructions
 from verifier.dialects.nki.signatures import GENERATIONS, lookup, table
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Buffer, View
-from verifier.symbolic.values import Enumerator, Opaque, Register, SliceValue
+from verifier.symbolic.values import ApiRef, Enumerator, Opaque, Register, SliceValue
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -210,3 +210,15 @@ def test_something_else_than_a_tile_is_reported() -> None:
     machine = FakeMachine("0.3")
     run(machine, "isa.tensor_tensor", machine.tile(4, 4), machine.tile(4, 4), 2.0, op=None)
     assert [check.rule for check in machine.checks] == ["api-signature"]
+
+
+def test_constant_arrays_of_the_host() -> None:
+    machine = FakeMachine("beta1")
+    assert dialect.external("numpy.identity") == ApiRef("numpy.identity", "beta1")
+    array = run(machine, "numpy.identity", 64)
+    constant = run(
+        machine, "language.shared_constant", array, dtype=name_of(machine, "language.bfloat16")
+    )
+    assert isinstance(constant, View) and sizes(constant) == (64, 64)
+    assert constant.dtype.name == "bfloat16" and constant.buffer is Buffer.SHARED_HBM
+    assert constant.storage.kind == "constant" and not machine.operations

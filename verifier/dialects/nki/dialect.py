@@ -33,6 +33,9 @@ class NkiDialect:
         """A call of an API function: an operation, a tensor, a range ... or what it stands for."""
         if api.name in host.HARMLESS_CLASSES:
             return Opaque(call.text, harmless=True)
+        if api.name in names.ARRAY_MAKERS:
+            array = host.numpy_array(machine, api.name, call)
+            return array if array is not None else Opaque(f"the array made by {call.text}")
         handler = host.HANDLERS.get(api.name)
         instruction = instructions.find(api.name)
         if handler is None and instruction is None:

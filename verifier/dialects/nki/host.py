@@ -185,10 +185,47 @@ def _like(machine: Machine, bound: Bound, call: Call) -> object:
 
 def _shared_constant(machine: Machine, bound: Bound, call: Call) -> object:
     operand = bound.operands.get("constant")
-    if operand is not None and isinstance(operand.value, View):
-        return operand.value
-    machine.unmodelled("nki.language.shared_constant", call.span)
-    return Opaque("a constant array")
+    array = operand.value if operand is not None else None
+    if not isinstance(array, View):
+        machine.unmodelled("nki.language.shared_constant", call.span)
+        return Opaque("a constant array")
+    dtype = _dtype(machine, bound.operands.get("dtype")) or array.dtype
+    return constant_array(machine, call, array.shape, dtype)
+
+
+def constant_array(machine: Machine, call: Call, shape: tuple[Expr, ...], dtype: DType) -> View:
+    """An array of the host with known contents, as a tensor in HBM."""
+    return machine.allocate(
+        call.target_name or "constant",
+        shape,
+        dtype,
+        Buffer.SHARED_HBM,
+        call.span,
+        kind="constant",
+        partition_axis=None,
+        initialised=True,
+    )
+
+
+def numpy_array(machine: Machine, path: str, call: Call) -> View | None:
+    """``np.identity(n)``, ``np.zeros(shape)`` and kin as a tensor, for ``shared_constant``.
+
+    ``path`` is one of :data:`names.ARRAY_MAKERS`; None if the shape is not known.
+    """
+    name = path.removeprefix("numpy.")
+    first = call.args[0] if call.args else call.keywords.get("n") or call.keywords.get("shape")
+    if first is None:
+        return None
+    read = shape_items(machine, first.value, first.span)
+    if read is None:
+        return None
+    shape = read[0]
+    if name in ("identity", "eye"):
+        shape = (shape[0], shape[0])
+    place = 2 if name == "full" else 1
+    given = call.keywords.get("dtype") or (call.args[place] if len(call.args) > place else None)
+    dtype = machine.as_dtype(given.value, given.span) if given is not None else None
+    return constant_array(machine, call, shape, dtype or DType.named("float32"))
 
 
 def _identity(machine: Machine, bound: Bound, call: Call) -> object:

@@ -80,7 +80,6 @@ OPERATOR_ALIASES: Final[dict[str, str]] = {
     "bitwise_not": "invert",
     "arctan": "arctan",
     "conjugate": "copy",
-    "identity": "copy",
 }
 
 
@@ -98,6 +97,11 @@ OPERATORS: Final = _words(
     "copy sigmoid prelu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid gelu_apprx_sigmoid_dx "
     "silu silu_dx tanh softplus mish erf erf_dx exp log sin cos tan arctan sqrt sign floor ceil "
     "trunc max min sum prod mean all amax amin"
+)
+
+#: NumPy functions whose first argument is a shape: what ``shared_constant`` is given
+ARRAY_MAKERS: Final = _words(
+    "numpy.identity numpy.eye numpy.zeros numpy.ones numpy.full numpy.empty"
 )
 
 #: names of other libraries for dtypes
@@ -267,6 +271,8 @@ def external(path: str) -> object | None:
         return float("nan")
     if last == "pi":
         return 3.141592653589793
+    if path in ARRAY_MAKERS:
+        return ApiRef(path, "beta1")
     operator = operator_name(last)
     if parent in ("numpy", "np") and operator is not None:
         return Enumerator("op", operator)

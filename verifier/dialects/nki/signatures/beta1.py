@@ -108,7 +108,7 @@ TABLE: Final[dict[str, str | None]] = {
     "jit": "func=None, mode='auto', **",
     "language.abs": "x*, |, dtype=None, mask=None, **",
     "language.add": "x*, y*, |, dtype=None, mask=None, **",
-    "language.affine_range": "start*, stop=None, step=1",
+    "language.affine_range": "start*, stop=None, step=1, **",
     "language.all": "x*, axis*, |, dtype=dtype.bool_, mask=None, **",
     "language.all_reduce": (
         "x*, op*, program_axes*, |, dtype=None, mask=None, parallel_reduce=True, "
@@ -189,7 +189,8 @@ TABLE: Final[dict[str, str | None]] = {
         "x*, w*, axis*, n*, epsilon=1e-06, |, dtype=None, compute_dtype=None, mask=None, **"
     ),
     "language.rsqrt": "x*, |, dtype=None, mask=None, **",
-    "language.sequential_range": "start*, stop=None, step=1",
+    "language.sequential_range": "start*, stop=None, step=1, **",
+    "language.shared_constant": "constant*, dtype=None, **",
     "language.shared_identity_matrix": "n*, dtype=dtype.uint8, **",
     "language.sigmoid": "x*, |, dtype=None, mask=None, **",
     "language.sign": "x*, |, dtype=None, mask=None, **",

@@ -154,6 +154,7 @@ TABLE: Final[dict[str, str | None]] = {
     "language.right_shift": "x*, y*, dtype=None",
     "language.rsqrt": "x*, dtype=None",
     "language.sequential_range": "start*, stop=None, step=1",
+    "language.shared_constant": "constant*, dtype=None",
     "language.shared_identity_matrix": "n*, dtype=dtype.uint8",
     "language.static_range": "start*, stop=None, step=1",
     "language.subtract": "x*, y*, dtype=None",

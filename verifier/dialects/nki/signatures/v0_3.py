@@ -104,6 +104,7 @@ TABLE: Final[dict[str, str | None]] = {
     "language.random_seed": "seed*",
     "language.relu": "x*, dtype=None",
     "language.rms_norm": "x*, w*, axis*, n*, epsilon=1e-06, dtype=None, compute_dtype=None",
+    "language.shared_constant": "constant*",
     "language.shared_identity_matrix": "n*, dtype=dtype.uint8, dst=None",
     "language.sigmoid": "x*, dtype=None",
     "language.sign": "x*, dtype=None",
