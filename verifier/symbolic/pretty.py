@@ -205,6 +205,8 @@ class _Printer:
             return b.name
         if b.expr is not None:
             text, strength = self._comparison(b.kind, b.expr), 3 if needed < 3 else 2
+            if self.left < 0:
+                return "..."
         elif b.kind == "not":
             text, strength = f"not {self._bool(b.args[0], 3)}", 2
         elif b.kind == "or":
