@@ -67,14 +67,15 @@ def _started(access: Access, uses: Uses) -> Check:
             predicate, exact = E.FALSE, False
         if not exact:
             reason = f"where `{name}` was written is not known exactly"
+    where = element(access.view)
     return Check(
         predicate=predicate,
         span=access.operation.span_of("accumulate"),
         text=f"a matmul that overwrites `{name}` comes before one that adds to it",
         message=f"the first matmul into `{name}` adds to what was there before",
         facts=("NKI-MMU25",),
-        given=access.ranges if predicate is not E.TRUE else (),
-        values=element(name, access.view.coords),
+        given=(*access.ranges, *where.given) if predicate is not E.TRUE else (),
+        values=where.values,
         notes=(allocation_note(uses.storage),),
         help=("start the sum with accumulate=False, or leave accumulate at None",),
         exact=exact,
@@ -109,14 +110,15 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
             if isinstance(adds, Bool):
                 given = (*given, adds)
         what = write.operation.name.rpartition(".")[2]
+        where = element(access.view)
         yield Check(
             predicate=predicate,
             span=access.span,
             text=f"`{name}` was last written by a matmul when a matmul adds to it",
             message=f"a matmul adds to `{name}`, which `{what}` wrote",
             facts=("NKI-MMU26",),
-            given=given,
-            values=element(name, access.view.coords),
+            given=(*given, *where.given),
+            values=where.values,
             notes=(Note(write.operation.span, f"`{name}` is written by `{what}` here"),),
             help=(
                 f"drop the `{what}`: the first matmul of a sum overwrites its target "

@@ -153,14 +153,14 @@ def _peak_check(
     return Check(
         predicate=predicate,
         span=last.storage.span,
-        text=f"{pretty(total)} <= {limit.most}",
+        text=f"live {limit.unit} <= {limit.most}",
         message=(
             f"the tiles live at once take more than the {limit.most} {limit.unit} of "
             f"{limit.place}: {names}"
         ),
         facts=(limit.fact,),
         given=given,
-        values=((f"{limit.unit} live at once", total),),
+        values=((f"live {limit.unit}", total),),
         notes=tuple(
             Note(life.storage.span, f"`{life.storage.name}` is live here too")
             for life in shown

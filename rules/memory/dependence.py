@@ -97,6 +97,11 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
     notes = [Note(loop.span, "the loop is here" if kind == "iterations" else "the program index")]
     if second is not first:
         notes.insert(0, Note(second.operation.span, "and written here"))
+    one = E.fresh(f"one {index_name}", 0, None, "point")
+    another = E.fresh(f"another {index_name}", 0, None, "point")
+    where = element(first.view)
+    if predicate is not E.TRUE:
+        given = (*given, E.eq(one, loop.index), E.eq(another, later), *where.given)
     return Check(
         predicate=predicate,
         span=first.span,
@@ -105,9 +110,9 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
         facts=(fact, "NKI-E32"),
         given=given,
         values=(
-            (f"{index_name} (one)", loop.index),
-            (f"{index_name} (another)", later),
-            *element(name, first.view.coords, "an element of both"),
+            (f"one {index_name}", one),
+            (f"another {index_name}", another),
+            *where.values,
         ),
         notes=(*notes, allocation_note(storage)),
         help=help_text,
@@ -153,14 +158,17 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
     predicate: Bool = E.TRUE
     exact = True
     given: tuple[Bool, ...] = ()
-    values: tuple[tuple[str, E.Expr], ...] = ((index_name, loop.index),)
+    values: tuple[tuple[str, E.Expr], ...] = ()
     if earlier is not None:
         different, exact = apart(read.view, earlier.view)
         predicate = E.or_(different, own)
         exact = exact and own_exact
         given = (*read.ranges, *earlier.ranges)
         if earlier.private:
-            values = (*values, (f"{index_name} of the write", earlier.private[0].index))
+            written = E.fresh(f"{index_name} of the write", 0, None, "point")
+            values = ((f"{index_name} of the write", written),)
+            given = (*given, E.eq(written, earlier.private[0].index))
+    where = element(read.view)
     return Check(
         predicate=predicate,
         span=read.span,
@@ -170,8 +178,8 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
             f"wrote to `{name}`"
         ),
         facts=("NKI-LP02",),
-        given=given,
-        values=(*values, *element(name, read.view.coords)),
+        given=(*given, *where.given),
+        values=(*values, *where.values),
         notes=(
             Note(write.operation.span, "written here"),
             Note(loop.span, f"the loop promises independent iterations of `{pretty(loop.index)}`"),

@@ -9,7 +9,14 @@ from rules.memory import examples
 from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
 from rules.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
 from rules.memory.known import Known, assumed
-from rules.memory.words import allocation_note, element, region, write_note
+from rules.memory.words import (
+    allocation_note,
+    coordinate_name,
+    element,
+    partly_written,
+    region,
+    write_note,
+)
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
@@ -131,7 +138,9 @@ def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check
                 for c, n in zip(view.coords, view.frame, strict=False)
             )
             given = (*given, *(fact for fact in within if fact is not E.TRUE))
-            values = element(name, view.coords)
+            where = element(view, partly_written(view, uses.writes))
+            values = where.values
+            given = (*given, *where.given)
         nearest = [write for write in uses.writes if write.order < read.order][-1:]
         notes = [write_note(write) for write in nearest or uses.writes[:1]]
         notes.append(allocation_note(storage))
@@ -199,8 +208,12 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
     storage = view.storage
     uses = table.uses(storage)
     name = storage.name
+    whole = replace(
+        view, frame=storage.shape, frame_partition=storage.partition_axis, axes=(), coords=()
+    )
     point = tuple(
-        E.fresh(f"{name}[{position}]", 0, None, "point") for position in range(len(storage.shape))
+        E.fresh(coordinate_name(whole, position), 0, None, "point")
+        for position in range(len(storage.shape))
     )
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
     held = {id(condition) for condition in path}
@@ -236,7 +249,10 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
         message=message,
         facts=("NKI-B19", "NKI-E30"),
         given=inside,
-        values=element(name, point, "an element never written"),
+        values=tuple(
+            (coordinate_name(whole, position), point[position])
+            for position in partly_written(whole, uses.writes)
+        ),
         notes=tuple(notes),
         help=help_text,
         exact=not reason,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from rules.memory.index import Access
 from verifier.rulebase import Note
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Axis, Loop, Storage, View
 
@@ -94,11 +96,53 @@ def allocation_note(storage: Storage) -> Note:
     return Note(storage.span, f"`{storage.name}` {verb}")
 
 
-def element(
-    storage_name: str, coords: Sequence[Expr], label: str = "element"
-) -> tuple[tuple[str, Expr], ...]:
-    """The coordinates of an element, for the list of values under a counterexample."""
-    return tuple(
-        (f"{label} of {storage_name}, dimension {position}", coord)
-        for position, coord in enumerate(coords)
-    )
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The coordinates of one element, as values with names and the equations that define them."""
+
+    values: tuple[tuple[str, Expr], ...]
+    given: tuple[Bool, ...]
+
+
+def element(view: View, dimensions: Sequence[int] | None = None) -> Element:
+    """The element of a view that its axis symbols name, for the values of a counterexample.
+
+    ``dimensions`` are those of the frame to show; None: all.
+    """
+    values: list[tuple[str, Expr]] = []
+    given: list[Bool] = []
+    for position, coord in enumerate(view.coords):
+        if (dimensions is not None and position not in dimensions) or coord.is_const:
+            continue
+        name = coordinate_name(view, position)
+        symbol = E.fresh(name, None, None, "point")
+        values.append((name, symbol))
+        given.append(E.eq(symbol, coord))
+    return Element(tuple(values), tuple(given))
+
+
+def coordinate_name(view: View, dimension: int) -> str:
+    """``row in `x```, ``column in `x```, ``index 2 of `x```."""
+    plural = dimension_name(view, dimension)
+    name = view.storage.name
+    if plural in _SINGULAR:
+        return f"{_SINGULAR[plural]} in `{name}`"
+    return f"index {dimension} of `{name}`"
+
+
+_SINGULAR: Final = {"rows": "row", "columns": "column", "partitions": "partition"}
+
+
+def partly_written(view: View, writes: Sequence[Access]) -> list[int]:
+    """The dimensions along which some write does not reach from end to end."""
+    out: list[int] = []
+    for dimension, extent in enumerate(view.frame):
+        for write in writes:
+            if write.view.frame != view.frame:
+                return list(range(len(view.frame)))
+            ends = reach(write, dimension)
+            whole = ends is not None and ends[1] is extent and ends[0] is E.const(0)
+            if not whole:
+                out.append(dimension)
+                break
+    return out
