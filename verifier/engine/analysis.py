@@ -192,8 +192,10 @@ def _analyze(
     request: report.FileRequest,
 ) -> _Outcome:
     started = time.perf_counter()
-    solver = Solver(deadline=request.timeout or DEFAULT_TIMEOUT)
-    runs = run_all(project, NkiDialect(), target, api, job, solver.decide)
+    limit = request.timeout or DEFAULT_TIMEOUT
+    solver = Solver(deadline=limit)
+    deadline = time.monotonic() + limit
+    runs = run_all(project, NkiDialect(), target, api, job, solver.decide, deadline)
     interpreted = time.perf_counter()
     rules = rulebase.all_rules()
     selected = {

@@ -68,8 +68,12 @@ def run_all(
     api: str,
     request: Request,
     decide: Decide,
+    deadline: float | None = None,
 ) -> list[Run]:
-    """Every run that the kernel's open ranks ask for: usually one, at most three per open rank."""
+    """Every run that the kernel's open ranks ask for: usually one, at most three per open rank.
+
+    A run that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    """
     pending: list[dict[str, int]] = [_hinted_ranks(request.definition)]
     open_ranks: set[str] = set()
     done: list[Run] = []
@@ -83,7 +87,8 @@ def run_all(
         tried.add(key)
         restarts += 1
         try:
-            done.append(_run_once(project, dialect, target, api, request, decide, ranks))
+            run = _run_once(project, dialect, target, api, request, decide, ranks, deadline)
+            done.append(run)
         except RankNeededError as need:
             open_ranks.add(need.name)
             choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
@@ -129,6 +134,7 @@ def _run_once(
     request: Request,
     decide: Decide,
     ranks: dict[str, int],
+    deadline: float | None,
 ) -> Run:
     definition = request.definition
     trace = Trace(
@@ -139,7 +145,7 @@ def _run_once(
         dialect=dialect.name,
     )
     inputs = Inputs(ranks=ranks)
-    vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid)
+    vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid, deadline)
     scope = vm.heap.new(Scope())
     function = Function(definition, request.module, qualname=request.name)
     frame = Frame(request.module, scope.id, 0, function=function)

@@ -7,6 +7,7 @@ what they share: the heap, the path, the loops around, the trace, and the entry 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,6 +122,7 @@ class VM:
         inputs: Inputs,
         decide: Callable[[tuple[Bool, ...], Bool], bool | None],
         grid: tuple[int, ...] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.project = project
         self.dialect = dialect
@@ -130,6 +132,8 @@ class VM:
         self.inputs = inputs
         self._decide = decide
         self.grid_sizes = grid
+        #: ``time.monotonic()`` at which the run is given up; None: never
+        self.deadline = deadline
         self.base: dict[int, Box] = {}
         self.heap = Heap(self.base)
         self._path: list[Bool] = []
@@ -460,6 +464,8 @@ class VM:
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise AbortedRunError("the kernel is too long to interpret", span)
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise AbortedRunError("the time for this kernel is used up", span)
 
     def text(self, span: Span) -> str:
         """The source text of a span, on one line."""
