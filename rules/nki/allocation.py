@@ -118,7 +118,7 @@ def add_one(x):
 
 
 def _tile_rank(storage: Storage, target: Target) -> Iterator[Check]:
-    if not storage.buffer.on_chip or storage.kind not in ("alloc", "result"):
+    if not storage.buffer.on_chip or storage.kind != "alloc":
         return
     rank = len(storage.shape)
     axis = storage.partition_axis or 0
@@ -260,8 +260,9 @@ def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
     size = kit.tile_bytes(storage)
     name = _name(storage)
     values = ((f"bytes of {name} per partition", size),)
-    documented = target.generation == 2
-    hard = target.sbuf_usable_bytes if documented else target.sbuf_bytes
+    # what the compiler keeps to itself is documented for the second generation only; for the
+    # others the rule on all live tiles warns
+    hard = target.sbuf_usable_bytes if target.generation == 2 else target.sbuf_bytes
     yield storage_check(
         storage,
         "shape",
@@ -272,20 +273,6 @@ def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
         values=values,
         help=("process the free axis in tiles",),
     )
-    if not documented:
-        usable = target.sbuf_usable_bytes
-        yield storage_check(
-            storage,
-            "shape",
-            E.le(size, usable),
-            f"bytes of {name} per partition <= {usable}",
-            f"{name} takes all of SBUF, part of which the compiler keeps to itself",
-            "B01",
-            "OQ03",
-            values=values,
-            given=(E.le(size, hard),),
-            severity="warning",
-        )
 
 
 register(
@@ -300,7 +287,7 @@ register(
             "bytes in each of its partitions. A tile that takes more bytes per partition than "
             "there are cannot be placed, whatever else is live."
         ),
-        facts=("B01", "OQ03"),
+        facts=("B01",),
         on="storage",
         check=_sbuf_tile_size,
         sources=("Neuron architecture guides", "NKI ISA, tile size of each instruction"),

@@ -253,6 +253,8 @@ def _load_store(op: Operation, target: Target) -> Iterator[Check]:
     if found is not None:
         yield found
     if name == "load":
+        if not at_least(op.api, "0.2"):
+            return  # Beta 1 makes a column of a one-dimensional source
         yield check(
             op,
             "src",
@@ -682,7 +684,7 @@ _AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
-    if src is None:
+    if src is None or not at_least(op.api, "0.2"):
         return
     if op.value("axes") is not None and kit.integers(op.value("axes")) is None:
         return
@@ -784,6 +786,8 @@ def turn(x):
 
 def _dma_transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
+    if not at_least(op.api, "0.2"):
+        return
     if src is not None:
         found = kit.buffer_check(
             op,
@@ -861,7 +865,7 @@ def turn_on_chip(x):
 def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     src = op.view("src")
     mode = kit.choice(op.value("dge_mode"))
-    if src is None or src.rank not in _AXES:
+    if src is None or src.rank not in _AXES or not at_least(op.api, "0.2"):
         return
     first, last = src.shape[0], src.shape[-1]
     width = src.dtype.among(frozenset(c for c in dt.ITEMSIZE if dt.ITEMSIZE[c] == 2))

@@ -398,26 +398,25 @@ _BINARY: Final = frozenset(
     )
 )
 
+_SYMBOLS: Final = frozenset({"+", "-", "*", "/", "%", "**", "&", "|", "^", "<<", ">>"})
+
 
 def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
     x, y = op.view("x"), op.view("y")
     if x is None or y is None:
         return
     strict = at_least(op.api, "0.3")
-    equal = kit.same_shape(x.shape, y.shape)
     if strict:
         predicate = E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free))
         text = "x and y have the same shape"
-        severity = "warning"
     else:
-        rank = x.rank == y.rank
-        pairs = zip(x.shape[1:], y.shape[1:], strict=False)
-        free = E.and_(*(E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1)) for a, b in pairs))
-        predicate = E.and_(E.eq(x.partitions, y.partitions), free if rank else E.FALSE)
-        if not rank:
-            predicate = E.or_(equal, E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free)))
-        text = "x and y have the same partitions, and free dimensions that are equal or 1"
-        severity = None
+        pairs = list(zip(reversed(x.shape), reversed(y.shape), strict=False))
+        predicate = E.and_(*(E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1)) for a, b in pairs))
+        text = "the dimensions of x and y are equal or 1"
+        if op.call_text in _SYMBOLS:
+            predicate = E.and_(predicate, E.eq(x.partitions, y.partitions))
+            text += ", and their partitions are equal"
+    severity = "warning" if strict else None
     yield check(
         op,
         "y",
@@ -449,8 +448,8 @@ register(
         summary="tiles combined by a function of nki.language have shapes that go together",
         reason=(
             "From NKI 0.3 on, binary functions do not broadcast: both tiles have the same shape. "
-            "In Beta 1 a free dimension of size 1 is repeated, but nothing is ever repeated along "
-            "the partition axis, since that would move data between lanes."
+            "In Beta 1 a dimension of size 1 is repeated, along the partition axis by functions "
+            "only: operators do not, since that moves data between lanes."
         ),
         facts=("L40", "P17", "OQ27"),
         on="operation",

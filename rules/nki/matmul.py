@@ -12,7 +12,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, Operation, View
 
 MATMULS: Final = ("isa.nc_matmul", "isa.nc_matmul_mx")
@@ -1067,6 +1067,18 @@ register(
 )
 
 
+def scales_fit(scale: View, data: View, target: Target) -> Bool:
+    """Whether ``scale`` has the four rows of every quadrant of ``data`` (MMX10, QMX05).
+
+    A scale tile may start four, eight or twelve partitions into its quadrant, and ends at least
+    four rows into the last one.
+    """
+    spare = target.quadrant - 4
+    return E.and_(
+        E.ge(scale.partitions, data.partitions - spare), E.le(scale.partitions, data.partitions)
+    )
+
+
 def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
     stationary, moving, dst = op.view("stationary"), op.view("moving"), op.view("dst")
     for role, view in (("stationary", stationary), ("moving", moving)):
@@ -1133,19 +1145,11 @@ def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
         data, scale = op.view(role), op.view(scale_role)
         if data is None or scale is None:
             continue
-        short = E.and_(
-            E.le(data.partitions, target.quadrant),
-            E.eq(scale.partitions * 8, data.partitions),
-        )
         yield check(
             op,
             scale_role,
-            E.and_(
-                E.eq(scale.free, data.free),
-                E.or_(E.eq(scale.partitions, data.partitions), short),
-            ),
-            f"{scale_role} has the shape of {role}, "
-            f"or an eighth of its partitions if those are at most {target.quadrant}",
+            E.and_(E.eq(scale.free, data.free), scales_fit(scale, data, target)),
+            f"{scale_role} has the free size of {role} and reaches into its last quadrant",
             f"{scale_role} does not match {role}",
             "MMX10",
             values=(

@@ -76,6 +76,7 @@ def _start_partition(op: Operation, target: Target) -> Iterator[Check]:
             "P08",
             values=values,
             views=(view,),
+            given=(E.le(count, target.partitions),),
         )
 
 
@@ -141,6 +142,8 @@ def _partition_step(op: Operation, target: Target) -> Iterator[Check]:
         step = view.partition_step
         if step is None or view.indirect:
             continue
+        if view.broadcast and not at_least(op.api, "0.2"):
+            continue  # Beta 1 repeats a row over the partitions with a matmul by ones
         yield check(
             op,
             role,
@@ -227,8 +230,17 @@ def free_pattern(view: View) -> list[tuple[Expr, Expr]] | None:
     return out
 
 
+def _encodes_access(op: Operation) -> bool:
+    """Whether one instruction reads the operands as they are.
+
+    In Beta 1 the compiler splits functions of the language as it needs.
+    """
+    whole = op.name.startswith("isa.") or at_least(op.api, "0.2")
+    return whole and kit.is_compute(op)
+
+
 def _access_dims(op: Operation, target: Target) -> Iterator[Check]:
-    if not kit.is_compute(op):
+    if not _encodes_access(op):
         return
     for role, view in tiles(op):
         pattern = free_pattern(view)
@@ -324,7 +336,7 @@ def corners(x):
 
 
 def _access_size(op: Operation, target: Target) -> Iterator[Check]:
-    if not kit.is_compute(op):
+    if not _encodes_access(op):
         return
     for role, view in tiles(op):
         for position, axis in enumerate(view.axes[1:], start=1):
@@ -391,7 +403,7 @@ def clear_long_rows():
 
 
 def _access_stride(op: Operation, target: Target) -> Iterator[Check]:
-    if not kit.is_compute(op):
+    if not _encodes_access(op):
         return
     low, high = target.access_stride_min, target.access_stride_max
     for role, view in tiles(op):
@@ -413,6 +425,7 @@ def _access_stride(op: Operation, target: Target) -> Iterator[Check]:
                 "A03",
                 values=((f"step of {role}", stride),),
                 views=(view,),
+                given=(E.le(kit.tile_bytes(view.storage), target.sbuf_bytes),),
             )
 
 

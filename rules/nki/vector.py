@@ -7,6 +7,7 @@ from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
+from rules.nki.matmul import scales_fit
 from rules.nki.operands import start_predicate
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
@@ -492,18 +493,11 @@ def _quantize_shape(op: Operation, target: Target) -> Iterator[Check]:
             about=("dst", "src"),
         )
     if scale is not None:
-        short = E.and_(
-            E.le(src.partitions, target.quadrant), E.eq(scale.partitions * 8, src.partitions)
-        )
         yield check(
             op,
             "dst_scale",
-            E.and_(
-                E.eq(scale.free * 4, src.free),
-                E.or_(E.eq(scale.partitions, src.partitions), short),
-            ),
-            "dst_scale has the partitions of src, or an eighth of one quadrant, "
-            "and a quarter of its free size",
+            E.and_(E.eq(scale.free * 4, src.free), scales_fit(scale, src, target)),
+            "dst_scale has a quarter of the src free size and reaches into its last quadrant",
             "dst_scale does not match src",
             "QMX05",
             values=(
