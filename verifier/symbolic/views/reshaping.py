@@ -40,15 +40,19 @@ def reshape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> 
         sizes = (E.const(1),)
     keeps_partition = view.buffer.on_chip and partition_position(view) == 0
     if keeps_partition:
+        kept = E.eq(sizes[0], view.axes[0].size)
         machine.check(
             "reshape-partition",
-            E.eq(sizes[0], view.axes[0].size),
+            kept,
             span,
             f"{pretty(sizes[0])} == {pretty(view.axes[0].size)}",
             f"reshape of `{view.name}` changes its partition dimension",
             facts=("NKI-X25", "NKI-P13"),
             values=(("partitions", view.axes[0].size), ("new first extent", sizes[0])),
         )
+        if kept is E.FALSE:
+            axes = tuple(machine.axis(size) for size in sizes)
+            return replace(inexact(view, axes, "a reshape across partitions"), span=span)
     if is_whole(view) and (view.frame_partition is None or keeps_partition):
         axes = tuple(machine.axis(size) for size in sizes)
         return replace(
