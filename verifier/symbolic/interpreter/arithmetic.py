@@ -47,6 +47,14 @@ _FLOAT: dict[str, Callable[[float, float], object]] = {
 
 _FLOAT_RESULT = Opaque("a float", harmless=True)
 
+# No kernel comes near these; a text made to exhaust the checker would.
+#: bits of an integer
+MAX_BITS = 4096
+#: products of terms in one multiplication
+MAX_TERMS = 4096
+#: elements of a string or sequence put together
+MAX_LENGTH = 65536
+
 
 def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
     """``left op right``."""
@@ -122,7 +130,7 @@ def integer(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> object:
     if op == "-":
         return a - b
     if op == "*":
-        return a * b
+        return _product(a, b)
     if op in ("//", "%", "/"):
         nonzero(vm, b, span)
         if b is E.const(0):
@@ -131,8 +139,11 @@ def integer(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> object:
             return a // b
         if op == "%":
             return a % b
-        if a.is_const and b.is_const:
-            return a.const / b.const if a.const % b.const else Ratio(a, b)
+        if a.is_const and b.is_const and a.const % b.const:
+            try:
+                return a.const / b.const
+            except OverflowError:
+                return _FLOAT_RESULT
         return Ratio(a, b)
     if op == "**":
         return _power(a, b)
@@ -167,14 +178,29 @@ def nonzero(vm: VM, divisor: Expr, span: Span) -> None:
 def _power(a: Expr, b: Expr) -> object:
     if not b.is_const:
         return Opaque("a power with a symbolic exponent")
+    if a.is_const and b.const >= 0:
+        if a.const.bit_length() * b.const <= MAX_BITS:
+            return E.const(a.const**b.const)
+        return Opaque("a power that is too large")
     if b.const < 0 or b.const > 16:
-        if a.is_const:
-            return float(a.const) ** b.const
-        return _FLOAT_RESULT
-    out = E.const(1)
+        try:
+            return float(a.const) ** b.const if a.is_const else _FLOAT_RESULT
+        except (OverflowError, ZeroDivisionError):
+            return _FLOAT_RESULT
+    out: object = E.const(1)
     for _ in range(b.const):
-        out = out * a
+        if isinstance(out, Expr):
+            out = _product(out, a)
     return out
+
+
+def _product(a: Expr, b: Expr) -> object:
+    if a.is_const and b.is_const:
+        if a.const.bit_length() + b.const.bit_length() > MAX_BITS:
+            return Opaque("an integer that is too large")
+    elif len(a.terms) * len(b.terms) > MAX_TERMS:
+        return Opaque("an expression that is too large")
+    return a * b
 
 
 def _bits(op: str, a: Expr, b: Expr) -> object:
@@ -224,7 +250,10 @@ def _as_float(value: object) -> float | None:
         except OverflowError:
             return None
     if isinstance(value, Ratio) and value.num.is_const and value.den.is_const:
-        return value.num.const / value.den.const if value.den.const else None
+        try:
+            return value.num.const / value.den.const
+        except (OverflowError, ZeroDivisionError):
+            return None
     return None
 
 
@@ -270,6 +299,8 @@ def _index(vm: VM, op: str, left: object, right: object, span: Span) -> object:
 
 def _string(op: str, left: object, right: object) -> object:
     if op == "+" and isinstance(left, str) and isinstance(right, str):
+        if len(left) + len(right) > MAX_LENGTH:
+            return Opaque("a string that is too long", harmless=True)
         return left + right
     if op == "*" and isinstance(right, Expr) and right.is_const and isinstance(left, str):
         return left * min(right.const, 1000)
@@ -282,6 +313,8 @@ def _sequence(vm: VM, op: str, left: object, right: object, span: Span) -> objec
     if op == "+":
         a, b = _segments(vm, left), _segments(vm, right)
         if a is not None and b is not None:
+            if len(a) + len(b) > MAX_LENGTH:
+                return Opaque("a sequence that is too long")
             if isinstance(left, Ref):
                 return vm.heap.new(ListBox((*a, *b)))
             items = [s.value for s in (*a, *b) if isinstance(s, Item)]
