@@ -201,13 +201,61 @@ def covered(
         formula, exact = coverage(
             mine, theirs.coords, way.private, way.constraints, decide=inner.decide
         )
-        formula = E.or_(*_beyond(theirs, view), formula)
+        formula = E.or_(*_beyond(theirs, view), unfolded(formula))
         if facts.decide(formula):
             return E.TRUE, True, None
         cases.append(formula)
         if not exact:
             blame = way.access
     return E.or_(*cases), blame is None, blame
+
+
+#: origins of symbols that are sizes, not places
+_SIZES = frozenset({"input", "grid"})
+
+
+def unfolded(formula: Bool) -> Bool:
+    """Bounds on quotients of a place as bounds on the place: ``x // 128 < k`` is ``x < 128*k``."""
+    if formula.kind == "or":
+        return E.or_(*(unfolded(arg) for arg in formula.args))
+    if formula.kind == "and":
+        parts = [unfolded(arg) for arg in formula.args]
+        return E.and_(*(part for part in parts if not _said_by_another(part, parts)))
+    if formula.kind != "le" or formula.expr is None:
+        return formula
+    found: list[tuple[E.Div, int]] = []
+    for mono, coef in formula.expr.terms:
+        for atom in mono:
+            if isinstance(atom, E.Div) and any(s.origin not in _SIZES for s in atom.num.free()):
+                if len(mono) > 1 or abs(coef) != 1 or not atom.den.is_const:
+                    return formula
+                found.append((atom, coef))
+    if len(found) != 1 or found[0][0].den.const <= 0:
+        return formula
+    (quotient, coef), step = found[0], found[0][0].den.const
+    rest = formula.expr - E.from_atom(quotient) * coef
+    if coef > 0:  # x // step <= -rest
+        return E.le(quotient.num, rest * -step + (step - 1))
+    return E.le(rest * step, quotient.num)  # rest <= x // step
+
+
+def _said_by_another(part: Bool, parts: Sequence[Bool]) -> bool:
+    """Whether ``k >= 1`` follows from ``x < c*k`` with ``x >= 0`` among the parts."""
+    if part.kind != "le" or part.expr is None or part.expr.const != 1:
+        return False
+    if len(part.expr.terms) != 1 or part.expr.terms[0][1] >= 0:
+        return False
+    mono = part.expr.terms[0][0]
+    count = E.Expr.make({mono: 1}, 0)
+    for other in parts:
+        if other is part or other.kind != "le" or other.expr is None:
+            continue
+        coef = dict(other.expr.terms).get(mono, 0)
+        if coef < 0:
+            low, _ = E.bounds(other.expr - count * coef)
+            if low is not None and low >= 1:
+                return True
+    return False
 
 
 def _beyond(moved: View, original: View) -> list[Bool]:

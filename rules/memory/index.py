@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rules.memory.known import Known
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -33,6 +34,8 @@ class Access:
     given: tuple[Bool, ...] = ()
     #: the operation reads its own target, in order to add to it
     target: bool = False
+    #: ``(start, end)`` by dimension, see :func:`rules.memory.words.reach`
+    reaches: dict[int, tuple[Expr, Expr] | None] = field(default_factory=dict)
 
     @property
     def order(self) -> int:
@@ -78,6 +81,7 @@ class Index:
 
     trace: Trace
     size: tuple[int, int]
+    known: dict[int, Known] = field(default_factory=dict)
     by_storage: dict[int, Uses] = field(default_factory=dict)
     #: loop identity -> (first, last) order of what happens inside
     extent: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -86,6 +90,14 @@ class Index:
         found = self.by_storage.get(id(storage))
         if found is None:
             found = self.by_storage[id(storage)] = Uses(storage)
+        return found
+
+    def assumed(self, order: int) -> Known:
+        """What the kernel has demanded of its inputs up to a point of program order."""
+        facts = [item.condition for item in self.trace.assumptions if item.order <= order]
+        found = self.known.get(len(facts))
+        if found is None:
+            found = self.known[len(facts)] = Known(facts)
         return found
 
     @property

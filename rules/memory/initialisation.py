@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
 from rules.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
-from rules.memory.known import Known, assumed
+from rules.memory.known import Known
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
@@ -54,7 +54,7 @@ def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
         if any(dominates(old, read) and contains(old.view, read.view) for old in done):
             predicate, exact, blame = E.TRUE, True, None  # said at the first read
         else:
-            facts = assumed(table.trace, read.order)
+            facts = table.assumed(read.order)
             predicate, exact, blame = written_before(read, uses.writes, facts)
         reason = _reason(table.trace, predicate, exact, blame, uses.storage.name)
         yield _read_check(read, uses, predicate, reason)
@@ -63,7 +63,7 @@ def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
 
 
 def written_before(
-    read: Access, writes: list[Access], assumptions: Sequence[Bool] = ()
+    read: Access, writes: list[Access], assumed: Known
 ) -> tuple[Bool, bool, Access | None]:
     """Whether the element that ``read`` names was written: formula, exactness, the one to blame.
 
@@ -83,7 +83,7 @@ def written_before(
     # unconditional writes first: one of them often settles it
     sources = sorted((_as_seen(w, read) for w in complete), key=lambda w: len(w.path))
     shared = view.buffer.off_chip
-    known = Known((*assumptions, *read.path, *read.ranges), read.loops)
+    known = assumed.also((*read.path, *read.ranges), read.loops)
 
     def ways() -> Iterator[Copy]:
         for write in sources:
@@ -120,7 +120,7 @@ def _as_seen(write: Access, read: Access) -> Access:
         columns = {axis.symbol for axis in view.axes} - rows
         if columns & set(view.mask.free()):
             return write
-    return replace(write, view=replace(write.view, mask=E.TRUE))
+    return replace(write, view=replace(write.view, mask=E.TRUE), reaches={})
 
 
 def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check:
@@ -227,7 +227,7 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
 
     predicate, exact, blame = E.FALSE, True, None
     if uses.writes:
-        known = Known((*assumed(table.trace, table.last), *path, *inside))
+        known = table.assumed(table.last).also((*path, *inside), ())
         predicate, exact, blame = covered_point(ways(), view, point, known)
     reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []

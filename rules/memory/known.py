@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Div, Expr, Sym
-from verifier.symbolic.trace import Axis, Loop, Trace
+from verifier.symbolic.trace import Axis, Loop
 from verifier.symbolic.views.common import conjuncts
 
 
@@ -60,6 +60,15 @@ class Known:
             if low is not None and low >= 1:
                 self._positive(atom.den)
 
+    def also(self, facts: Iterable[Bool], loops: Sequence[Loop]) -> Known:
+        """What is known, besides, where these facts hold, inside these loops."""
+        out = self.inside(loops)
+        for fact in facts:
+            for part in conjuncts(fact):
+                out._held.add(id(part))
+                out._learn(part)
+        return out
+
     def inside(self, loops: Sequence[Loop], axes: Sequence[Axis] = ()) -> Known:
         """What is known, besides, where these loops and axes have at least one index."""
         out = Known()
@@ -88,8 +97,3 @@ class Known:
             }
             self._shifted = E.Substitution(better)
         return self._shifted.bool(part) is E.TRUE
-
-
-def assumed(trace: Trace, order: int) -> list[Bool]:
-    """The kernel's assumptions up to a point of program order."""
-    return [item.condition for item in trace.assumptions if item.order <= order]

@@ -177,7 +177,7 @@ def _line(access: Access, dimension: int) -> Access:
         if loop not in loops and loop.symbol in needed:
             loops.append(loop)
     ordered = tuple(loop for loop in access.loops if loop in loops)
-    return replace(access, view=flat, loops=ordered)
+    return replace(access, view=flat, loops=ordered, reaches={})
 
 
 def _touched(accesses: list[Access], dimension: int, extent: Expr) -> tuple[Bool, bool]:

@@ -45,6 +45,12 @@ def _extreme(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis], largest: b
 
 def reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
     """``(start, end)`` of what all iterations together touch along a dimension, end exclusive."""
+    if dimension not in access.reaches:
+        access.reaches[dimension] = _reach(access, dimension)
+    return access.reaches[dimension]
+
+
+def _reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
     view = access.view
     if not view.exact or view.indirect:
         return None
