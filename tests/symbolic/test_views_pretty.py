@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from verifier.symbolic import expr as E
@@ -63,9 +63,9 @@ def test_enumerations_and_connectives() -> None:
 
 def test_very_large_terms_are_cut() -> None:
     term: Expr = E.symbol("K")
-    for step in range(40):
+    for step in range(60):
         term = E.ite(E.le(term, step), term + step, term * 3)
-    assert len(pretty(term)) < 2000 and "..." in pretty(term)
+    assert len(pretty(term)) < 5000 and "..." in pretty(term)
     many = E.and_(*(E.ne(E.symbol("K"), step) for step in range(500)))
     assert pretty(many).endswith("...")
 
@@ -125,8 +125,11 @@ def test_the_text_means_the_term(first: object, second: object, values: tuple[in
     E.fresh_context()
     env = dict(zip(SYMBOLS, values, strict=True))
     a, b = build(first), build(second)
+    assume("..." not in pretty(a))
     assert run(pretty(a), env) == E.evaluate(a, env)
     conditions: list[Bool] = [E.le(a, b), E.eq(a, b), E.ne(a, b)]
     conditions.append(E.and_(E.lt(a, b), E.or_(E.eq(a, 1), E.not_(E.le(b, 2)))))
     for condition in conditions:
+        if "..." in pretty(condition):
+            continue  # cut
         assert run(pretty(condition), env) == E.evaluate(condition, env), pretty(condition)

@@ -22,7 +22,7 @@ _ATOM: Final = 4
 
 _NUMBERED: Final = re.compile(r"[#']\d+$")
 #: atoms and comparisons printed of one term: shared parts of a term print once per use
-_LARGEST: Final = 60
+_LARGEST: Final = 150
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
@@ -155,13 +155,19 @@ class _Printer:
         """``-(num // den)`` as a ceiling division and what has to be added to it."""
         if not isinstance(atom, Div) or not atom.num.terms:
             return None
-        if any(sign > 0 for sign, _, _ in self._parts(atom.num - atom.num.const)):
+        if all(coef > 0 for _, coef in atom.num.terms):
             return None
-        num, moved = -atom.num, 0
-        if atom.den.is_const and num.const < 0:
-            moved = (-num.const + atom.den.const - 1) // atom.den.const
-            num = num + moved * atom.den.const
-        text, strength = self._expr(num)
+        parts = self._parts(atom.num - atom.num.const)
+        if any(sign > 0 for sign, _, _ in parts):
+            return None
+        parts = [(1, text, strength) for _, text, strength in parts]
+        number, moved = -atom.num.const, 0
+        if atom.den.is_const and number < 0:
+            moved = (-number + atom.den.const - 1) // atom.den.const
+            number += moved * atom.den.const
+        if number:
+            parts.append((1 if number > 0 else -1, str(abs(number)), _ATOM))
+        text, strength = _join(parts)
         den = _wrap(*self._expr(atom.den), _ATOM)
         return f"ceil({_wrap(text, strength, _PRODUCT)} / {den})", -moved
 
