@@ -222,3 +222,20 @@ def test_constant_arrays_of_the_host() -> None:
     assert isinstance(constant, View) and sizes(constant) == (64, 64)
     assert constant.dtype.name == "bfloat16" and constant.buffer is Buffer.SHARED_HBM
     assert constant.storage.kind == "constant" and not machine.operations
+
+
+def test_a_loaded_column_has_two_dimensions() -> None:
+    machine = FakeMachine("beta1")
+    column = machine.tile(96, buffer=Buffer.HBM)
+    assert sizes(run(machine, "language.load", column)) == (96, 1)
+    assert machine.last.reads[0][1].rank == 2
+
+
+def test_broadcast_over_partitions_makes_a_copy() -> None:
+    machine = FakeMachine("beta1")
+    row = machine.tile(1, 200)
+    spread = run(machine, "language.broadcast_to", row, shape=(64, 200))
+    assert sizes(spread) == (64, 200) and machine.last.name == "language.broadcast_to"
+    column = machine.tile(64, 1)
+    run(machine, "language.broadcast_to", column, shape=(64, 200))
+    assert len(machine.operations) == 1

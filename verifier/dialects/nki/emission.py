@@ -174,6 +174,9 @@ def _gather(
         if view is None:
             gathered.lost = True
             return
+    if instruction.name == "language.load" and view.rank == 1 and machine.api == "beta1":
+        # a column of a tensor loads into a tile of one column: tiles have two dimensions
+        view = views.expand_dim(machine, view, 1, operand.span)
     view = views.use(machine, view, mask, operand.span)
     gathered.operands[name] = replace(operand, value=view)
     if role in ("in", "vec", "rmw"):

@@ -131,6 +131,15 @@ def _broadcast_to(machine: Machine, view: View, call: Call) -> object:
     shape = arguments.sizes("shape")
     if arguments.bad:
         return _lost(machine, call)
+    if view.buffer.on_chip and shape and view.rank == len(shape) and shape[0] is not view.shape[0]:
+        # lanes cannot read one partition many times: Beta 1 makes a copy (NKI-L30)
+        instruction = instructions.find("language.broadcast_to")
+        assert instruction is not None
+        operands = {
+            "src": Operand("src", view, call.span),
+            "shape": Operand("shape", shape, arguments.found["shape"].span),
+        }
+        return perform(machine, instruction, operands, call.span, call.text, call.target_name)
     return views.broadcast_to(machine, view, shape, call.span)
 
 
