@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from verifier.solver.z3backend import Backend
 
 _DECIDE_STEPS = 60
+_MODELS = 6  # counterexamples remembered, the latest last
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class Solver:
         self._memo: dict[tuple[tuple[Bool, ...], Bool, bool], Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
         self._backend: Backend | None = None
+        self._models: list[Model] = []
         #: refutations that hold for every over-approximated value: where they do
         self._worst: dict[tuple[tuple[Bool, ...], Bool], Bool] = {}
 
@@ -148,8 +150,11 @@ class Solver:
         return self._backend
 
     def _authority(self, query: Query, ready: FactSet, goal: Bool) -> Answer:
-        """Z3 on the prepared facts, then bounded search."""
+        """Models found before, Z3 on the prepared facts, then bounded search."""
         prepared = ready.prepared
+        known = self._recall(query)
+        if known is not None:
+            return Answer("refuted", "search", known)
         negated = E.not_(goal)
         near = prepared.facts if goal is FALSE else terms.connected(prepared.facts, goal)
         relevant = [*near, negated]
@@ -189,6 +194,25 @@ class Solver:
             return Answer("out-of-budget", "z3", reason="the budget for one question is used up")
         return Answer("unknown", "z3", reason=outcome.reason or "no model could be confirmed")
 
+    def _recall(self, query: Query) -> Model | None:
+        """An earlier counterexample that is one of this query too."""
+        if not self._models:
+            return None
+        every = [*query.facts, query.goal]
+        syms = terms.symbols(every)
+        names = [name for term in every for name in terms.flags(term)]
+        for position in range(len(self._models) - 1, -1, -1):
+            model: dict[str, int | bool] = {s.name: _default(s) for s in syms}
+            model.update(dict.fromkeys(names, False))
+            model.update((k, v) for k, v in self._models[position].items() if k in model)
+            try:
+                if terms.holds(query.facts, model) and not E.evaluate(query.goal, model):
+                    self._models.append(self._models.pop(position))
+                    return {name: model[name] for name in sorted(model)}
+            except E.EvaluationError:
+                continue
+        return None
+
     def _completed(
         self, query: Query, prepared: Prepared, env: Mapping[str, int | bool]
     ) -> Model | None:
@@ -215,7 +239,9 @@ class Solver:
             return None
         wanted = {sym.name for sym in named}
         wanted.update(name for term in every for name in terms.flags(term))
-        return {name: model[name] for name in sorted(wanted)}
+        found = {name: model[name] for name in sorted(wanted)}
+        self._models = [*self._models[1 - _MODELS :], found]
+        return found
 
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import z3
 
+from verifier.solver.terms import walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 
@@ -36,18 +37,18 @@ class Backend:
     def __init__(self, rlimit: int = DEFAULT_RLIMIT) -> None:
         self.rlimit = rlimit
         self.times: list[float] = []
-        self._ctx = z3.Context()
+        self._translator = _Translator(z3.Context())
 
     def check(self, facts: Sequence[Bool], rlimit: int | None = None) -> Outcome:
         """Whether some integers satisfy all ``facts``; what a division by zero gives is free."""
-        session = Session(self._ctx, rlimit or self.rlimit, self.times)
-        for fact in facts:
-            session.add(fact)
-        return session.check()
+        started = time.perf_counter()
+        outcome = self.session(facts, rlimit or self.rlimit).check()
+        self.times.append(time.perf_counter() - started)
+        return outcome
 
     def session(self, facts: Sequence[Bool], rlimit: int) -> Session:
         """A session with ``facts`` asserted, for a series of related questions."""
-        session = Session(self._ctx, rlimit, self.times)
+        session = Session(self._translator, rlimit)
         for fact in facts:
             session.add(fact)
         return session
@@ -56,38 +57,39 @@ class Backend:
 class Session:
     """One Z3 solver with assertions that may be pushed and popped."""
 
-    def __init__(self, ctx: z3.Context, rlimit: int, times: list[float]) -> None:
-        self._ctx = ctx
-        self._rlimit = rlimit
-        self._times = times
-        self._solver = z3.SimpleSolver(ctx=ctx)
-        self._solver.set("random_seed", 0)
-        self._solver.set("timeout", _BACKSTOP_MS)
-        self._solver.set("rlimit", rlimit)
-        self._atoms: dict[int, z3.ArithRef] = {}
-        self._symbols: dict[str, z3.ArithRef] = {}
+    def __init__(self, translator: _Translator, rlimit: int) -> None:
+        self._translator = translator
+        self._solver = z3.SimpleSolver(ctx=translator.ctx)
+        self._solver.set(random_seed=0, timeout=_BACKSTOP_MS, rlimit=rlimit)
+        self._known: dict[Atom, None] = {}
         self._flags: dict[str, z3.BoolRef] = {}
-        self._scopes: list[list[int]] = []
-
-    # -- questions -------------------------------------------------------------------
+        self._scopes: list[list[Atom]] = []
 
     def add(self, fact: Bool) -> None:
-        self._solver.add(self._bool(fact))
+        formula = self._translator.formula(fact)
+        assertions = [formula.term]
+        for atom in formula.atoms:
+            if atom not in self._known:
+                self._known[atom] = None
+                if self._scopes:
+                    self._scopes[-1].append(atom)
+                assertions.extend(self._translator.lemmas(atom))
+        self._flags.update(formula.flags)
+        self._solver.add(*assertions)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Assertions inside are forgotten afterwards. Only known symbols may occur in them."""
+        """Assertions inside are forgotten afterwards."""
         self._scopes.append([])
         self._solver.push()
         try:
             yield
         finally:
             self._solver.pop()
-            for key in self._scopes.pop():
-                del self._atoms[key]
+            for atom in self._scopes.pop():
+                del self._known[atom]
 
     def check(self) -> Outcome:
-        started = time.perf_counter()
         try:
             result = self._solver.check()
             if result == z3.sat:
@@ -99,105 +101,138 @@ class Session:
             return Outcome("budget" if spent else "unknown", None, reason)
         except z3.Z3Exception as error:
             return Outcome("unknown", None, f"solver error: {error}")
-        finally:
-            self._times.append(time.perf_counter() - started)
 
     def _model(self) -> dict[str, int | bool]:
         model = self._solver.model()
         env: dict[str, int | bool] = {}
-        for name, variable in self._symbols.items():
-            env[name] = model.eval(variable, model_completion=True).as_long()
+        for atom in self._known:
+            if isinstance(atom, Sym):
+                value = model.eval(self._translator.atom(atom), model_completion=True)
+                env[atom.name] = value.as_long()
         for name, flag in self._flags.items():
             env[name] = z3.is_true(model.eval(flag, model_completion=True))
         return env
 
-    # -- translation -----------------------------------------------------------------
 
-    def _int(self, value: int) -> z3.ArithRef:
-        return z3.IntVal(value, self._ctx)
+@dataclass(frozen=True, slots=True)
+class _Formula:
+    """A translated fact, the atoms in it (whose lemmas it needs), and its flags."""
 
-    def expr(self, expr: Expr) -> z3.ArithRef:
-        terms: list[z3.ArithRef] = []
-        for mono, coef in expr.terms:
-            factors = [self._atom(atom) for atom in mono]
-            if coef != 1:
-                factors.insert(0, self._int(coef))
-            product = factors[0]
-            for factor in factors[1:]:
-                product = product * factor
-            terms.append(product)
-        if expr.const or not terms:
-            terms.append(self._int(expr.const))
-        return terms[0] if len(terms) == 1 else z3.Sum(terms)
+    term: z3.BoolRef
+    atoms: tuple[Atom, ...]
+    flags: dict[str, z3.BoolRef]
 
-    def _atom(self, atom: Atom) -> z3.ArithRef:
-        found = self._atoms.get(atom.id)
+
+class _Translator:
+    """Terms of one context in Z3's language. Facts recur from query to query: each is made once."""
+
+    def __init__(self, ctx: z3.Context) -> None:
+        self.ctx = ctx
+        self._formulas: dict[Bool, _Formula] = {}
+        self._bools: dict[Bool, z3.BoolRef] = {}
+        self._atoms: dict[Atom, z3.ArithRef] = {}
+        self._lemmas: dict[Atom, tuple[z3.BoolRef, ...]] = {}
+
+    def formula(self, fact: Bool) -> _Formula:
+        found = self._formulas.get(fact)
         if found is None:
-            found = self._build(atom)
-            self._atoms[atom.id] = found
-            if self._scopes and not isinstance(atom, Sym):
-                self._scopes[-1].append(atom.id)
+            term = self._bool(fact)
+            atoms: list[Atom] = []
+            flags: dict[str, z3.BoolRef] = {}
+            for item in walk(fact):
+                if isinstance(item, Atom):
+                    atoms.append(item)
+                elif isinstance(item, Bool) and item.kind == "var":
+                    flags[item.name] = self._bool(item)
+            found = self._formulas[fact] = _Formula(term, tuple(atoms), flags)
+        return found
+
+    def lemmas(self, atom: Atom) -> tuple[z3.BoolRef, ...]:
+        """What holds of an atom wherever it occurs: bounds, the definition of a quotient."""
+        found = self._lemmas.get(atom)
+        if found is None:
+            found = self._lemmas[atom] = tuple(self._defining(atom))
+        return found
+
+    def _defining(self, atom: Atom) -> Iterator[z3.BoolRef]:
+        if isinstance(atom, Sym):
+            variable = self.atom(atom)
+            if atom.lo is not None:
+                yield variable >= atom.lo
+            if atom.hi is not None:
+                yield variable <= atom.hi
+        elif isinstance(atom, E.Table):
+            index = self._expr(atom.index)
+            yield z3.Or([index == key for key, _ in atom.values])
+        elif isinstance(atom, E.Div) and not _by_positive_number(atom):
+            # floor division, exactly; Z3's own rounds otherwise for negative divisors
+            den = self._expr(atom.den)
+            rest = self._expr(atom.num) - den * self.atom(atom)
+            lo, _ = E.bounds(atom.den)
+            above = z3.And(rest >= 0, rest < den)
+            if lo is not None and lo > 0:
+                yield above
+            else:
+                yield z3.Implies(den > 0, above)
+                yield z3.Implies(den < 0, z3.And(rest <= 0, rest > den))
+
+    def atom(self, atom: Atom) -> z3.ArithRef:
+        found = self._atoms.get(atom)
+        if found is None:
+            found = self._atoms[atom] = self._build(atom)
         return found
 
     def _build(self, atom: Atom) -> z3.ArithRef:
         if isinstance(atom, Sym):
-            variable = z3.Int(atom.name, self._ctx)
-            self._symbols[atom.name] = variable
-            if self._scopes:
-                # bounds asserted here are popped with the scope; so is the knowledge of the symbol
-                self._scopes[-1].append(atom.id)
-            if atom.lo is not None:
-                self._solver.add(variable >= atom.lo)
-            if atom.hi is not None:
-                self._solver.add(variable <= atom.hi)
-            return variable
+            return z3.Int(atom.name, self.ctx)
         if isinstance(atom, E.Div):
-            return self._quotient(atom)
+            if _by_positive_number(atom):
+                return self._expr(atom.num) / self._int(atom.den.const)
+            return z3.Int(f"div~{atom.id}", self.ctx)
         if isinstance(atom, E.Extremum):
-            result = self.expr(atom.args[0])
+            result = self._expr(atom.args[0])
             for arg in atom.args[1:]:
-                other = self.expr(arg)
+                other = self._expr(arg)
                 first = result <= other if atom.kind == "min" else result >= other
                 result = z3.If(first, result, other)
             return result
         if isinstance(atom, E.Ite):
-            return z3.If(self._bool(atom.test), self.expr(atom.then), self.expr(atom.other))
+            return z3.If(self._bool(atom.test), self._expr(atom.then), self._expr(atom.other))
         if isinstance(atom, E.Table):
-            index = self.expr(atom.index)
-            self._solver.add(z3.Or([index == key for key, _ in atom.values]))
+            index = self._expr(atom.index)
             result = self._int(atom.values[-1][1])
             for key, value in reversed(atom.values[:-1]):
                 result = z3.If(index == key, self._int(value), result)
             return result
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
 
-    def _quotient(self, atom: E.Div) -> z3.ArithRef:
-        """Floor division, exactly; Z3's own rounds otherwise for negative divisors."""
-        num = self.expr(atom.num)
-        if atom.den.is_const and atom.den.const > 0:
-            return num / self._int(atom.den.const)
-        den = self.expr(atom.den)
-        quotient = z3.Int(f"div~{atom.id}", self._ctx)
-        rest = num - den * quotient
-        lo, _ = E.bounds(atom.den)
-        above = z3.And(rest >= 0, rest < den)
-        if lo is not None and lo > 0:
-            self._solver.add(above)
-        else:
-            below = z3.And(rest <= 0, rest > den)
-            self._solver.add(z3.And(z3.Implies(den > 0, above), z3.Implies(den < 0, below)))
-        return quotient
+    def _int(self, value: int) -> z3.ArithRef:
+        return z3.IntVal(value, self.ctx)
+
+    def _expr(self, expr: Expr) -> z3.ArithRef:
+        terms: list[z3.ArithRef] = []
+        for mono, coef in expr.terms:
+            product = self.atom(mono[0])
+            for atom in mono[1:]:
+                product = product * self.atom(atom)
+            terms.append(product if coef == 1 else self._int(coef) * product)
+        if expr.const or not terms:
+            terms.append(self._int(expr.const))
+        return terms[0] if len(terms) == 1 else z3.Sum(terms)
 
     def _bool(self, term: Bool) -> z3.BoolRef:
+        found = self._bools.get(term)
+        if found is None:
+            found = self._bools[term] = self._connective(term)
+        return found
+
+    def _connective(self, term: Bool) -> z3.BoolRef:
         if term.kind == "const":
-            return z3.BoolVal(term is TRUE, self._ctx)
+            return z3.BoolVal(term is TRUE, self.ctx)
         if term.kind == "var":
-            flag = self._flags.get(term.name)
-            if flag is None:
-                flag = self._flags[term.name] = z3.Bool(f"flag~{term.name}", self._ctx)
-            return flag
+            return z3.Bool(f"flag~{term.name}", self.ctx)
         if term.expr is not None:
-            value = self.expr(term.expr)
+            value = self._expr(term.expr)
             if term.kind == "le":
                 return value <= 0
             return value == 0 if term.kind == "eq" else value != 0
@@ -205,3 +240,7 @@ class Session:
         if term.kind == "not":
             return z3.Not(args[0])
         return z3.And(args) if term.kind == "and" else z3.Or(args)
+
+
+def _by_positive_number(atom: E.Div) -> bool:
+    return atom.den.is_const and atom.den.const > 0

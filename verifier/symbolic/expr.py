@@ -1,15 +1,15 @@
 """Symbolic integers and truth values: hash-consed, normalised, independent of any solver.
 
-An :class:`Expr` is a polynomial with integer coefficients over :class:`Atom` s; a :class:`Bool` is a
-formula over comparisons of polynomials with zero. Both are built only through the functions of this
-module, which fold constants and normalise, so that equal values are the same object.
+An :class:`Expr` is a polynomial with integer coefficients over :class:`Atom` s; a :class:`Bool` is
+a formula over comparisons of polynomials with zero. Both are built only through the functions of
+this module, which fold constants and normalise, so that equal values are the same object.
 
 Semantics are Python's: unbounded integers, floor division, ``a % b == a - b * (a // b)`` (the
 remainder has no node of its own: it *is* that polynomial, so that the lemma between quotient and
 remainder needs no solver).
 
-All tables live in one :class:`Context`; :func:`fresh_context` starts an analysis with empty tables, so
-that the order of atoms, and with it every output, depends on the analysed source alone.
+All tables live in one :class:`Context`; :func:`fresh_context` starts an analysis with empty tables,
+so that the order of atoms, and with it every output, depends on the analysed source alone.
 """
 
 from __future__ import annotations
@@ -840,11 +840,19 @@ class Substitution:
             return e
         found = self._exprs.get(id(e))
         if found is None:
-            total = const(e.const)
+            same: dict[tuple[Atom, ...], int] = {}
+            changed: list[Expr] = []
             for mono, coef in e.terms:
-                product = const(coef)
-                for atom in mono:
-                    product = product * self.atom(atom)
+                values = [self.atom(atom) for atom in mono]
+                if all(v.as_atom() is a for v, a in zip(values, mono, strict=True)):
+                    same[mono] = coef
+                    continue
+                product = values[0] * coef
+                for value in values[1:]:
+                    product = product * value
+                changed.append(product)
+            total = Expr.make(same, e.const)
+            for product in changed:
                 total = total + product
             found = self._exprs[id(e)] = total
         return found
@@ -869,6 +877,8 @@ class Substitution:
         return found
 
     def bool(self, b: Bool) -> Bool:
+        if not self._flags and not any(sym.id in self._symbols for sym in b.free()):
+            return b
         found = self._bools.get(id(b))
         if found is None:
             if b.kind == "var":
