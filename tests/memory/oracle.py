@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Axis, Loop, Operation, Storage, Trace, View
+from verifier.symbolic.trace import Axis, Buffer, Loop, Operation, Storage, Trace, View
 
 Env = dict[str, "int | bool"]
 Element = tuple[int, tuple[int, ...], tuple[int, ...]]
@@ -178,3 +178,23 @@ def flows(run_: Run, storage: Storage, loop: Loop) -> bool:
 
 def value(term: Expr | Bool, **env: int | bool) -> int | bool:
     return E.evaluate(term, env)
+
+
+def peak(run_: Run, trace: Trace, inputs: Mapping[str, int | bool], buffer: Buffer) -> int:
+    """The most elements of tensors that hold, at one moment, a value that is read later."""
+    moments: list[set[tuple[int, tuple[int, ...]]]] = [set() for _ in run_.events]
+    written: dict[Element, int] = {}
+    places = {s.id: s for s in trace.storages if s.buffer is buffer}
+    for now, event in enumerate(run_.events):
+        for touched in event.reads.values():
+            for item in touched:
+                if item[0] in places and item in written:
+                    for moment in range(written[item], now + 1):
+                        moments[moment].add(item[:2])
+        for touched in event.writes.values():
+            for item in touched:
+                if item[0] in places:
+                    written[item] = now
+                    moments[now].add(item[:2])
+    sizes = {key: int(E.evaluate(s.free_elements, inputs)) for key, s in places.items()}
+    return max((sum(sizes[key] for key, _ in live) for live in moments), default=0)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rules.memory.capacity import _peaks
 from rules.memory.dependence import carried_dependences
+from rules.memory.index import index
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
+from rules.memory.lifetime import lifetime
 from tests.memory import oracle
 from tests.memory.build import Kernel
 from verifier.hardware.targets import TARGETS
@@ -32,7 +37,7 @@ def _index(draw: st.DrawFn, loops: list[Expr]) -> Expr:
     return out
 
 
-def _part(draw: st.DrawFn, kernel: Kernel, storage: Storage, loops: list[Expr]) -> View:
+def _part(draw: st.DrawFn, kernel: Kernel, storage: Storage, loops: list[Expr], size: Expr) -> View:
     parts: list[object] = []
     for extent in storage.shape:
         form = draw(st.sampled_from(["whole", "tile", "tile", "slice", "strided", "index"]))
@@ -46,7 +51,11 @@ def _part(draw: st.DrawFn, kernel: Kernel, storage: Storage, loops: list[Expr]) 
         else:
             step = 2 if form == "strided" else 1
             parts.append((_index(draw, loops), draw(st.integers(1, 3)), step))
-    return kernel.view(storage, *parts)
+    view = kernel.view(storage, *parts)
+    if view.axes and draw(st.integers(0, 5)) == 0:
+        edge = E.const(draw(st.integers(1, 5)))
+        view = replace(view, mask=E.lt(view.coords[0], draw(st.sampled_from([edge, size]))))
+    return view
 
 
 def _trips(draw: st.DrawFn, n: Expr, loops: list[Expr]) -> Expr:
@@ -57,13 +66,16 @@ def _trips(draw: st.DrawFn, n: Expr, loops: list[Expr]) -> Expr:
 
 
 @st.composite
-def kernels(draw: st.DrawFn, kind: str = "sequential", api: str = "0.3") -> Kernel:
+def kernels(
+    draw: st.DrawFn, kind: str = "sequential", api: str = "0.3", sums: bool = False
+) -> Kernel:
     E.fresh_context()
     n = E.symbol("n", 0, 3)
     kernel = Kernel(api)
     size = draw(st.sampled_from([E.const(6), n + 4, n * 2, n * 3]))
     tiles: list[tuple[Storage, int]] = []
-    out = kernel.output("out", (size,))
+    shape = draw(st.sampled_from([(size,), (size,), (size, 2)]))
+    out = kernel.output("out", shape)
     tiles.append((out, 0))
 
     def body(depth: int, loops: list[Expr]) -> None:
@@ -80,14 +92,15 @@ def kernels(draw: st.DrawFn, kind: str = "sequential", api: str = "0.3") -> Kern
                     condition = E.ge(loops[-1], 1)
                 with kernel.when(condition):
                     storage = draw(st.sampled_from(tiles))[0]
-                    kernel.write(_part(draw, kernel, storage, loops))
+                    kernel.write(_part(draw, kernel, storage, loops, n))
             elif form == "alloc":
-                tiles.append((kernel.storage(f"t{depth}", (size,)), depth))
+                tiles.append((kernel.storage(f"t{depth}", shape), depth))
             else:
                 storage = draw(st.sampled_from(tiles))[0]
-                view = _part(draw, kernel, storage, loops)
+                view = _part(draw, kernel, storage, loops, n)
                 if form == "write":
-                    kernel.write(view)
+                    adds = draw(st.sampled_from(["no"] * 4 + ["always"])) if sums else "no"
+                    kernel.op("memset", writes=[view], accumulates=adds)
                 else:
                     kernel.read(view)
 
@@ -124,7 +137,7 @@ def _compare(checks: list[Check], kernel: Kernel, n: int, fine: bool) -> None:
 
 
 @SETTINGS
-@given(kernels(), st.integers(0, 3))
+@given(kernels(sums=True), st.integers(0, 3))
 def test_reads_before_writes(kernel: Kernel, n: int) -> None:
     if _inside(kernel, n):
         checks = list(uninitialised_reads(kernel.trace, TARGET))
@@ -159,3 +172,27 @@ def test_carried_dependences(kernel: Kernel, n: int) -> None:
                 fine = False
     checks = list(carried_dependences(kernel.trace, TARGET))
     _compare(checks, kernel, n, fine)
+
+
+@SETTINGS
+@given(kernels(), st.integers(0, 3))
+def test_live_tiles_are_never_undercounted(kernel: Kernel, n: int) -> None:
+    if not _inside(kernel, n):
+        return
+    kernel.trace.operations[:] = [
+        op for op in kernel.trace.operations if all(not condition.free() for condition in op.path)
+    ]
+    table = index(kernel.trace)
+    lives = [
+        lifetime(table, uses)
+        for uses in table.storages
+        if uses.storage.buffer is Buffer.SBUF and uses.all
+    ]
+    claimed = 0
+    for live in _peaks(sorted(lives, key=lambda life: life.start)):
+        total = E.const(0)
+        for life in live:
+            total = total + life.storage.free_elements * life.copies
+        claimed = max(claimed, int(E.evaluate(total, {"n": n})))
+    run = oracle.run(kernel.trace, {"n": n})
+    assert claimed >= oracle.peak(run, kernel.trace, {"n": n}, Buffer.SBUF)
