@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _KERNEL_FRIENDLY = (128, 129, 512, 513)
 _SMALL = 16
 _QUESTIONS = 60
-_RLIMIT = 40_000
+_GIVEN_UP = 7  # what a question that Z3 gives up on counts for, besides itself
+_RLIMIT = 20_000
 _INDICES = ("loop", "axis", "point", "havoc", "solver")
 
 
@@ -132,6 +133,8 @@ class _Shrink:
         with self._session.scope():
             self._session.add(condition)
             outcome = self._session.check()
+        if outcome.kind in ("budget", "unknown"):
+            self._left -= _GIVEN_UP
         if outcome.env is None:
             return False
         model: dict[str, int | bool] = dict(self.model)

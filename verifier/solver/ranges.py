@@ -17,7 +17,7 @@ from verifier.solver.prepare import Prepared, determines, flatten, prepare
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr
 
-_STEPS = 160
+_STEPS = 90
 _DEPTH = 9
 _DOMAIN = 64  # values of a symbol that are tried one by one at most
 _ROUNDS = 3
@@ -44,6 +44,8 @@ class Frame:
     index: dict[Atom, list[Poly]] = field(default_factory=dict)
     #: divisions whose divisor is not known to be positive yet
     pending: list[E.Div] = field(default_factory=list)
+    #: bounds that hold without facts, shared by all copies
+    static: dict[Atom, tuple[Bound, Bound]] = field(default_factory=dict)
     contradictory: bool = False
 
     def copy(self) -> Frame:
@@ -56,6 +58,7 @@ class Frame:
             dict(self.seen),
             dict(self.index),
             list(self.pending),
+            self.static,
             self.contradictory,
         )
 
@@ -299,7 +302,10 @@ class Frame:
             return self.lo.get(atom, atom.lo), self.hi.get(atom, atom.hi)
         lo, hi = self.lo.get(atom), self.hi.get(atom)
         if lo is None or hi is None:
-            slo, shi = E.bounds(E.from_atom(atom))
+            static = self.static.get(atom)
+            if static is None:
+                static = self.static[atom] = E.bounds(E.from_atom(atom))
+            slo, shi = static
             lo = slo if lo is None else lo
             hi = shi if hi is None else hi
         return lo, hi

@@ -131,6 +131,9 @@ class Solver:
         goal = ready.prepared.apply(query.goal)
         if goal is TRUE or ready.prepared.contradictory:
             return Answer("proved", "fold")
+        known = self._recall(query)
+        if known is not None:
+            return self._admissible(query, Answer("refuted", "search", known))
         if implied(ready, query.goal):
             return Answer("proved", "range")
         if not self._in_time():
@@ -150,11 +153,8 @@ class Solver:
         return self._backend
 
     def _authority(self, query: Query, ready: FactSet, goal: Bool) -> Answer:
-        """Models found before, Z3 on the prepared facts, then bounded search."""
+        """Z3 on the prepared facts, then bounded search."""
         prepared = ready.prepared
-        known = self._recall(query)
-        if known is not None:
-            return Answer("refuted", "search", known)
         negated = E.not_(goal)
         near = prepared.facts if goal is FALSE else terms.connected(prepared.facts, goal)
         relevant = [*near, negated]
@@ -206,7 +206,7 @@ class Solver:
             model.update(dict.fromkeys(names, False))
             model.update((k, v) for k, v in self._models[position].items() if k in model)
             try:
-                if terms.holds(query.facts, model) and not E.evaluate(query.goal, model):
+                if not E.evaluate(query.goal, model) and terms.holds(query.facts, model):
                     self._models.append(self._models.pop(position))
                     return {name: model[name] for name in sorted(model)}
             except E.EvaluationError:
