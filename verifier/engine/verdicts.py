@@ -11,7 +11,7 @@ from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Sym
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Assumption
@@ -40,17 +40,29 @@ class Verdict:
     others: tuple[Span, ...] = ()
 
 
+def _conditional(term: Bool | Expr) -> bool:
+    """Whether a term has an if-else in it: no simple precondition."""
+    if isinstance(term, Bool):
+        inner = (term.expr,) if term.expr is not None else term.args
+        return any(_conditional(part) for part in inner)
+    return any(
+        isinstance(atom, E.Ite) or any(_conditional(child) for child in atom.children())
+        for atom in term.atoms()
+    )
+
+
 def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     """One verdict for all violations of a gathering rule that hang on the same inputs.
 
     Each was refuted although the precondition of the one before was granted: the last is the
     tightest.
     """
-    groups: dict[tuple[str, frozenset[str]], list[int]] = {}
+    groups: dict[tuple[str, str, frozenset[str]], list[int]] = {}
     for position, verdict in enumerate(verdicts):
         if verdict.kind == "sometimes" and verdict.obligation.rule.gather:
             sizes = frozenset(n for n in verdict.needed if not n.endswith(".dtype"))
-            groups.setdefault((verdict.obligation.rule.id, sizes), []).append(position)
+            cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
+            groups.setdefault((verdict.obligation.rule.id, cap, sizes), []).append(position)
     out: list[Verdict | None] = list(verdicts)
     for positions in groups.values():
         *earlier, last = positions
@@ -251,9 +263,12 @@ class Discharger:
         check = obligation.check
         if check.predicate is E.FALSE:
             return None
-        goal = self._for_widest_dtypes(check.predicate, facts)
-        found = self.solver.close(goal, facts)
-        if found is None or found is E.FALSE or found is E.TRUE:
+        # What was learned from other violations must not leak into what is proposed.
+        local = obligation.local_facts
+        plain = (*simplify(known_at(self.run.trace.assumptions, obligation.order), local), *local)
+        goal = self._for_widest_dtypes(check.predicate, plain)
+        found = goal if not self._inner(goal) else self.solver.close(goal, plain)
+        if found is None or found is E.FALSE or found is E.TRUE or _conditional(found):
             return None
         base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
         base = (*base, *self._learned)

@@ -359,3 +359,5 @@ class Trace:
     grid: tuple[Loop, ...] = ()
     unmodelled: list[tuple[str, Span]] = field(default_factory=list)
     calls: int = 0
+    #: some path ends in an error of Python's that is reported on its own
+    dies: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.source.ir import Span
@@ -368,7 +369,8 @@ def _pick(vm: VM, segments: tuple[Segment, ...], index: Expr) -> object:
 def _of_run(vm: VM, run: Many, index: Expr) -> object:
     width = len(run.values)
     if width == 1:
-        return Renaming(vm.heap, {run.index: index}).value(run.values[0])
+        value = Renaming(vm.heap, {run.index: index}).value(run.values[0])
+        return settle(vm, value)
     trip, place = index // width, index % width
     result: object = UNBOUND
     for position in reversed(range(width)):
@@ -378,6 +380,15 @@ def _of_run(vm: VM, run: Many, index: Expr) -> object:
             continue
         result = value if result is UNBOUND else join(here, value, result)
     return result
+
+
+def settle(vm: VM, value: object) -> object:
+    """A tile of a flattened nest of loops, its loop indices told apart where the facts allow it."""
+    if isinstance(value, View) and any(
+        isinstance(atom, E.Div) for part in value.instance for atom in part.atoms()
+    ):
+        return replace(value, instance=tuple(vm.settled(part) for part in value.instance))
+    return value
 
 
 def _list_slice(vm: VM, box: ListBox, index: SliceValue, span: Span) -> object:

@@ -185,7 +185,7 @@ def call_function(
     """Interpret a function of the project in place; the value it returns on this path."""
     from verifier.symbolic.interpreter import statements
     from verifier.symbolic.interpreter.loops import rejoin
-    from verifier.symbolic.interpreter.vm import MAX_DEPTH, Frame
+    from verifier.symbolic.interpreter.vm import MAX_DEPTH, DeadPathError, Frame
 
     if function.bound_self is not None:
         args = (Arg(function.bound_self, span), *args)
@@ -209,7 +209,7 @@ def call_function(
             vm.cut_path(frame.path_base)
             return value
         vm.cut_path(frame.path_base)
-        raise statements.DeadPathError
+        raise DeadPathError
     finally:
         vm.depth -= 1
         vm.target_name = hint
@@ -263,6 +263,7 @@ def _bind_arguments(
 
 def _mismatch(vm: VM, span: Span, message: str) -> None:
     vm.check("call-signature", E.FALSE, span, "arguments fit the parameters", message)
+    vm.dies()
 
 
 __all__ = ["UNBOUND", "Item", "ListBox", "call_function", "call_value", "evaluate"]

@@ -92,8 +92,10 @@ def run_all(
         except RankNeededError as need:
             open_ranks.add(need.name)
             choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
-            if len(open_ranks) > 2:
-                choices = choices[:1]
+            if len(open_ranks) > 1:
+                # tensors whose ranks nothing settles go together: one choice for all of them
+                first = next(n for n in ranks if n in open_ranks)
+                choices = [max(ranks[first], need.at_least)]
             pending.extend({**ranks, need.name: rank} for rank in choices)
         except RankConflictError as conflict:
             if conflict.name in open_ranks:
@@ -104,12 +106,15 @@ def run_all(
 
 
 def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
-    """Ranks that the text shows: ``a, b = x.shape`` anywhere in the kernel."""
+    """Ranks that the text shows: ``a, b = x.shape``, else ``x[i, j]``, anywhere in the kernel."""
     names = {p.name for p in definition.params}
     out: dict[str, int] = {}
+    indexed: dict[str, int] = {}
     stack: list[ir.Stmt] = list(definition.body)
     while stack:
         stmt = stack.pop(0)
+        for name, arity in _subscripts(stmt, names):
+            indexed[name] = max(indexed.get(name, 0), arity)
         if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Attribute):
             owner = stmt.value.value
             target = stmt.targets[0]
@@ -123,6 +128,29 @@ def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
                 out.setdefault(owner.id, len(target.elements))
         if isinstance(stmt, (ir.If, ir.For, ir.While)):
             stack.extend((*stmt.body, *stmt.orelse))
+    return {**indexed, **out}
+
+
+def _subscripts(root: ir.Node, names: set[str]) -> list[tuple[str, int]]:
+    """``(name, number of indices)`` of each ``name[i, j, ...]`` without an ellipsis in a node."""
+    out: list[tuple[str, int]] = []
+    stack: list[object] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ir.Subscript) and isinstance(node.value, ir.Name):
+            index = node.index
+            if node.value.id in names and isinstance(index, ir.TupleExpr):
+                if not any(isinstance(e, ir.Const) for e in index.elements):
+                    out.append((node.value.id, len(index.elements)))
+        if isinstance(node, (tuple, list)):
+            stack.extend(node)
+        elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.ClassDef)):
+            stack.extend(
+                getattr(node, slot)
+                for cls in type(node).__mro__
+                for slot in getattr(cls, "__slots__", ())
+                if slot != "span"
+            )
     return out
 
 
@@ -164,8 +192,10 @@ def _run_once(
                 trace.returns.append((vm.path, views, definition.name_span))
         rejoin(vm, frame.returns, flow == "normal")
     except AbortedRunError as stop:
+        trace.dies = True
         ended = (stop.reason, stop.span)
     except RecursionError:
+        trace.dies = True
         ended = ("the kernel nests too deeply to interpret", definition.name_span)
     for _, views, _ in trace.returns:
         for view in views:

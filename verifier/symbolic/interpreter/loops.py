@@ -18,7 +18,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Heap, ListBox, ObjectBox, Scope
-from verifier.symbolic.interpreter.terms import Renaming, alike, join, mentions
+from verifier.symbolic.interpreter.terms import Renaming, alike, alike_segments, join, mentions
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Opaque, Range
 
@@ -196,6 +196,8 @@ class _Generic:
                 self._adopt_new(before, after)
                 self._install(guesses)
             flow = self._once()
+            if flow == "raise" and vm.trace.dies:
+                return self._died(before)
             if flow in ("return", "break", "raise"):
                 vm.back_to(mark)
                 vm._names = dict(names)
@@ -242,6 +244,16 @@ class _Generic:
         if self.left_early:
             del frame.returns[returns:]
         return flow
+
+    def _died(self, before: Heap) -> str:
+        """Python's error in the body ends the trace wherever an iteration runs."""
+        vm = self.vm
+        some = E.gt(self.loop.trips, 0)
+        if vm.decide(some) is True:
+            return "raise"
+        vm.heap = before.fork()
+        vm.narrow(E.not_(some))
+        return "normal"
 
     def _first_only(self, flow: str) -> str:
         """The body never reaches its end: at most one iteration runs."""
@@ -375,7 +387,7 @@ class _Generic:
             else:
                 out[place] = self._forget(place, before)
         for place, guess in guesses.items():
-            if place not in carried and guess.kind != "havoc" and guess.kind != "append":
+            if place not in carried and guess.kind not in ("havoc", "append", "runs"):
                 # with the guess installed it no longer changes: it holds what is left each time
                 out[place] = self._forget(place, before)
         return out
@@ -387,6 +399,10 @@ class _Generic:
             added = now[len(was) :]
             if now[: len(was)] == was and all(isinstance(s, H.Item) for s in added):
                 return Guess("append", was, tuple(s.value for s in added))
+            if now[: len(was)] == was and len(added) == 1 and isinstance(added[0], H.Many):
+                run = added[0]
+                if index not in run.count.free() and len(run.values) == 1:
+                    return Guess("runs", was, run)
             return self._forget(place, before)
         if isinstance(was, Expr) and isinstance(now, Expr):
             difference = now - was
@@ -429,6 +445,19 @@ class _Generic:
             rename = Renaming(self.vm.heap, {self.index: E.from_atom(position)})
             values = tuple(rename.value(v) for v in guess.step)
             return (*guess.start, H.Many(index, position, values))
+        if guess.kind == "runs":
+            # each iteration appends a run of the same length: element q is number q % length of
+            # the run of iteration q // length
+            assert isinstance(guess.start, tuple) and isinstance(guess.step, H.Many)
+            run = guess.step
+            position = self.vm.loop_symbol(self.loop.name)
+            place = E.from_atom(position)
+            rename = Renaming(
+                self.vm.heap,
+                {self.index: place // run.count, run.index: place % run.count},
+            )
+            values = tuple(rename.value(v) for v in run.values)
+            return (*guess.start, H.Many(index * run.count, position, values))
         return guess.start
 
     def _install(self, guesses: dict[Place, Guess]) -> None:
@@ -469,7 +498,12 @@ class _Generic:
             return now is guess.start + guess.step * (self.loop.index + 1)
         if guess.kind == "last":
             return alike(heap, guess.step, after, now)
-        assert isinstance(now, tuple) and isinstance(guess.step, tuple)
+        assert isinstance(now, tuple)
+        if guess.kind == "runs":
+            last = now[-1] if now else None
+            assert isinstance(guess.step, H.Many)
+            return isinstance(last, H.Many) and alike_segments(heap, guess.step, after, last)
+        assert isinstance(guess.step, tuple)
         added = now[-len(guess.step) :] if guess.step else ()
         return (
             len(added) == len(guess.step)

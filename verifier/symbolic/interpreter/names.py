@@ -53,7 +53,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
         f"`{node.id}` is bound",
         f"`{node.id}` is bound nowhere on this path",
     )
-    return Opaque(f"the unbound name `{node.id}`")
+    vm.dies()
 
 
 def _bound_cases(vm: VM, node: ir.Name, value: Guarded) -> object:
@@ -70,7 +70,7 @@ def _bound_cases(vm: VM, node: ir.Name, value: Guarded) -> object:
             f"`{node.id}` may be read before anything is bound to it",
         )
     if not bound:
-        return Opaque(f"the unbound name `{node.id}`")
+        vm.dies()
     result = bound[-1][1]
     for guard, item in reversed(bound[:-1]):
         result = join(guard, item, result)

@@ -16,6 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.interpreter import arithmetic, coercions, liveness, loops
 from verifier.symbolic.interpreter import heap as H
+from verifier.symbolic.interpreter import vm as vm_module
 from verifier.symbolic.interpreter.heap import UNBOUND, Item, ListBox, Many, ObjectBox
 from verifier.symbolic.interpreter.inputs import LazyShape, Parameter
 from verifier.symbolic.interpreter.terms import Renaming, join
@@ -39,17 +40,13 @@ if TYPE_CHECKING:
 WHILE_LIMIT = 512
 
 
-class DeadPathError(Exception):
-    """A call never returns on this path: every way through it raises."""
-
-
 def execute(vm: VM, body: Sequence[ir.Stmt]) -> str:
     """Run a block; its flow."""
     for stmt in body:
         vm.step(stmt.span)
         try:
             flow = _statement(vm, stmt)
-        except DeadPathError:
+        except vm_module.DeadPathError:
             return "raise"
         if flow != "normal":
             return flow

@@ -89,8 +89,10 @@ def same(a: object, b: object) -> bool:
 
 
 def alike(left: Heap, a: object, right: Heap, b: object, depth: int = 0) -> bool:
-    """As :func:`same`, for values in two heaps: lists and objects are compared by contents."""
+    """As :func:`same`, for values in two heaps: other lists and objects are compared by contents."""
     if isinstance(a, Ref) and isinstance(b, Ref):
+        if a.id == b.id:
+            return True  # one box: what became of its contents is told apart on its own
         if depth > 20:
             return False
         x, y = left.get(a.id), right.get(b.id)
@@ -110,7 +112,7 @@ def alike(left: Heap, a: object, right: Heap, b: object, depth: int = 0) -> bool
 def _alike_box(left: Heap, x: Box, right: Heap, y: Box, depth: int) -> bool:
     if isinstance(x, ListBox) and isinstance(y, ListBox):
         return len(x.segments) == len(y.segments) and all(
-            _alike_segment(left, s, right, t, depth)
+            alike_segments(left, s, right, t, depth)
             for s, t in zip(x.segments, y.segments, strict=True)
         )
     if isinstance(x, DictBox) and isinstance(y, DictBox):
@@ -126,7 +128,7 @@ def _alike_box(left: Heap, x: Box, right: Heap, y: Box, depth: int) -> bool:
     return False
 
 
-def _alike_segment(left: Heap, s: Segment, right: Heap, t: Segment, depth: int) -> bool:
+def alike_segments(left: Heap, s: Segment, right: Heap, t: Segment, depth: int = 0) -> bool:
     if isinstance(s, Item) and isinstance(t, Item):
         return alike(left, s.value, right, t.value, depth)
     if isinstance(s, Many) and isinstance(t, Many):
@@ -283,4 +285,14 @@ class Renaming:
         return Many(count, segment.index, tuple(self.value(v) for v in segment.values))
 
 
-__all__ = ["UNBOUND", "Renaming", "alike", "as_formula", "join", "mentions", "same", "same_view"]
+__all__ = [
+    "UNBOUND",
+    "Renaming",
+    "alike",
+    "alike_segments",
+    "as_formula",
+    "join",
+    "mentions",
+    "same",
+    "same_view",
+]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from verifier.hardware.targets import Target
 from verifier.source import ir
@@ -52,6 +52,10 @@ class AbortedRunError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.span = span
+
+
+class DeadPathError(Exception):
+    """A call never returns on this path: every way through it raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +286,16 @@ class VM:
         if not any(e.message == message and e.span == span for e in self.trace.ledger):
             self.trace.ledger.append(entry)
 
+    def settled(self, value: Expr) -> Expr:
+        """The value with quotients that the path's facts make zero replaced by zero."""
+        for atom in value.atoms():
+            if isinstance(atom, E.Div):
+                inside = E.and_(E.ge(atom.num, 0), E.lt(atom.num, atom.den))
+                if self.decide(inside) is True:
+                    left = {mono: c for mono, c in value.terms if atom not in mono}
+                    return self.settled(Expr.make(left, value.const))
+        return value
+
     def unmodelled(self, name: str, span: Span) -> None:
         if (name, span) not in self.trace.unmodelled:
             self.trace.unmodelled.append((name, span))
@@ -313,7 +327,9 @@ class VM:
         guard = E.and_(*self._path, *(loop.within for loop in self._loops))
         condition = E.implies(guard, condition)
         if condition is not E.TRUE:
-            self.trace.assumptions.append(Assumption(condition, text, span, kind, self.order))
+            self.trace.assumptions.append(
+                Assumption(condition, text, span, kind, self.next_order())
+            )
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
@@ -459,6 +475,11 @@ class VM:
         atom = E.symbol(f"{shown}", 0, origin="loop").as_atom()
         assert isinstance(atom, Sym)
         return atom
+
+    def dies(self) -> NoReturn:
+        """Tracing stops here on this path: Python raises an error that nothing catches."""
+        self.trace.dies = True
+        raise DeadPathError
 
     def step(self, span: Span) -> None:
         self.steps += 1
