@@ -28,11 +28,11 @@ class Note:
 class Check:
     """One instance of a rule: ``predicate`` must hold wherever ``given`` and the path do.
 
-    ``text`` states the predicate in the rule's own terms with the kernel's names
-    (``"moving free size <= 512"``); ``message`` is the headline. ``values`` are shown with their
-    numbers under a counterexample. ``exact`` False: the predicate is stronger than what the hardware
-    demands (an approximation), so it can be proved but not refuted; ``reason`` says why. ``path``
-    and ``order`` default to those of the operation or storage that is checked.
+    ``text`` states the predicate in the rule's own terms with the kernel's names (``"moving free
+    size <= 512"``); ``message`` is the headline. ``values`` are shown with their numbers under a
+    counterexample. ``exact`` False: the predicate is stronger than what the hardware demands (an
+    approximation), so it can be proved but not refuted; ``reason`` says why. ``path`` and
+    ``order`` default to those of the operation or storage that is checked.
     """
 
     predicate: Bool
@@ -55,11 +55,11 @@ class Check:
 class Rule:
     """A rule with everything about itself.
 
-    ``on`` says what ``check`` receives: ``operation`` (with ``operations`` naming which; empty: all),
-    ``storage``, ``access`` (every view an operation reads or writes), ``trace`` (the whole kernel), or
-    ``host`` (the interpreter raises it; ``check`` is None). ``severity`` caps the severity of a
-    violation: a ``warning`` rule never makes an error. ``failing`` and ``passing`` are complete
-    kernel sources that a test runs through the command.
+    ``on`` says what ``check`` receives: ``operation`` (with ``operations`` naming which; empty:
+    all), ``storage``, ``access`` (every view an operation reads or writes), ``trace`` (the whole
+    kernel), or ``host`` (the interpreter raises it; ``check`` is None). ``severity`` caps the
+    severity of a violation: a ``warning`` rule never makes an error. ``failing`` and ``passing``
+    are complete kernel sources that a test runs through the command.
     """
 
     id: str

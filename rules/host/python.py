@@ -1,4 +1,4 @@
-"""Python that runs while a kernel is traced: what would stop the trace, or says what is not meant."""
+"""Python that runs while a kernel is traced: what would stop the trace or is not meant."""
 
 from __future__ import annotations
 

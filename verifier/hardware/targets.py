@@ -1,6 +1,7 @@
 """Hardware numbers of the NKI targets. Rules take every number from here.
 
-Sources are rows of the NKI catalogue (``NKI-Hxx``): the Neuron architecture guides and ISA reference.
+Sources are rows of the NKI catalogue (``NKI-Hxx``), which cite the Neuron architecture guides and
+the ISA reference.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One NeuronCore generation. Sizes in bytes are per partition unless the name says otherwise."""
+    """One NeuronCore generation. Sizes in bytes are per partition unless named otherwise."""
 
     name: str
     generation: int  # NKI-H01: 2, 3, 4

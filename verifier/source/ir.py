@@ -172,7 +172,7 @@ class Generator(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """``kind`` is ``list``, ``set``, ``dict`` or ``generator``; ``key`` is set for ``dict`` only."""
+    """``kind`` is ``list``, ``set``, ``dict`` or ``generator``; only ``dict`` has a ``key``."""
 
     kind: str
     key: Expr | None
@@ -346,7 +346,7 @@ class ImportFrom(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """``kind``: ``positional`` (with or without name), ``keyword`` (after ``*``), ``*`` or ``**``."""
+    """``kind``: ``positional`` (or by name), ``keyword`` (after ``*``), ``*`` or ``**``."""
 
     name: str
     default: Expr | None

@@ -1,7 +1,7 @@
 """The seam between the interpreter and whatever gives meaning to device calls.
 
-A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks through it,
-and never touches the interpreter's state. The interpreter sees a :class:`Dialect`.
+A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks
+through it, and never touches the interpreter's state. The interpreter sees a :class:`Dialect`.
 """
 
 from __future__ import annotations

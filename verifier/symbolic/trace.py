@@ -1,8 +1,8 @@
 """What a kernel does, as data: allocations, views, operations, and the loops around them.
 
-The interpreter (or the executor, on plain numbers) produces these; rules read them. Shapes, offsets
-and strides are :class:`~verifier.symbolic.expr.Expr`; a plain run uses constant expressions, so that
-the same rule code serves both.
+The interpreter (or the executor, on plain numbers) produces these; rules read them. Shapes,
+offsets and strides are :class:`~verifier.symbolic.expr.Expr`; a plain run uses constant
+expressions, so that the same rule code serves both.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class Axis:
 class Bound:
     """A check that waits for the mask of the call that uses a view (Beta 1 index arrays).
 
-    ``predicate`` must hold for every element of the view that the mask lets through; it speaks of the
-    view's axis symbols. ``text`` and ``message`` are as in a check.
+    ``predicate`` must hold for every element of the view that the mask lets through; it speaks of
+    the view's axis symbols. ``text`` and ``message`` are as in a check.
     """
 
     rule: str
@@ -174,13 +174,13 @@ class Bound:
 class View:
     """A tile or tensor as an operand sees it.
 
-    Element ``(t_0, ..., t_k)`` of the view, ``0 <= t_j < axes[j].size``, lies at ``coords[d]`` along
-    dimension ``d`` of ``frame``; ``coords`` are polynomials in the axes' symbols. ``frame`` is the
-    storage's shape or, after a reshape, another factorisation of it (row-major, same element count).
-    ``instance`` says which tensor of the allocation site: the index of each loop of
-    ``storage.loops``. ``mask`` restricts the elements (Beta 1). ``exact`` is False when the address
-    of an element is not known exactly (indirect access, unknown reshape); then ``coords`` are only
-    good for shape questions and ``reason`` says why.
+    Element ``(t_0, ..., t_k)`` of the view, ``0 <= t_j < axes[j].size``, lies at ``coords[d]``
+    along dimension ``d`` of ``frame``; ``coords`` are polynomials in the axes' symbols. ``frame``
+    is the storage's shape or, after a reshape, another factorisation of it (row-major, same
+    element count). ``instance`` says which tensor of the allocation site: the index of each loop
+    of ``storage.loops``. ``mask`` restricts the elements (Beta 1). ``exact`` is False when the
+    address of an element is not known exactly (indirect access, unknown reshape); then ``coords``
+    are only good for shape questions and ``reason`` says why.
     """
 
     storage: Storage
@@ -281,8 +281,8 @@ class Operation:
     """One device instruction (or allocation, load, store) with bound operands.
 
     ``name`` is the canonical API name without namespace generation, e.g. ``isa.nc_matmul``,
-    ``language.load``. ``writes`` and ``reads`` list the views touched; ``accumulates`` marks a write
-    that adds to what is there (matmul accumulation, ``+=``).
+    ``language.load``. ``writes`` and ``reads`` list the views touched; ``accumulates`` marks a
+    write that adds to what is there (matmul accumulation, ``+=``).
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 Integers are always :class:`~verifier.symbolic.expr.Expr` (also constants), truth values Python
 ``bool`` or :class:`~verifier.symbolic.expr.Bool`; ``None``, ``str``, ``float``, ``tuple`` and
-``Ellipsis`` are themselves. Mutable Python objects live in the interpreter's heap and are referred to
-by :class:`Ref`.
+``Ellipsis`` are themselves. Mutable Python objects live in the interpreter's heap and are
+referred to by :class:`Ref`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Enumerator:
     """A named constant of an API: an ALU operator, an engine, a reduce command, a DGE mode.
 
     ``kind`` is ``op``, ``engine``, ``reduce_cmd``, ``dge_mode``, ``oob_mode``, ``perf_mode``,
-    ``dma_engine``, ``nc_version``, ``buffer`` ...; ``name`` its canonical name (``add``, ``vector``).
+    ``dma_engine``, ``nc_version``, ``buffer`` ...; ``name`` its canonical name (``add``,
+    ``vector``).
     """
 
     kind: str

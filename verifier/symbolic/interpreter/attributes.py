@@ -322,7 +322,6 @@ def list_item(vm: VM, box: ListBox, index: Expr, span: Span) -> object:
     length = box.length
     if index.is_const and index.const < 0:
         index = length + index.const
-    _, high = E.bounds(index)
     low, _ = E.bounds(index)
     if not (index.is_const and length.is_const and 0 <= index.const < length.const):
         negative = E.truth(True) if low is not None and low >= 0 else E.ge(index, -length)

@@ -1,8 +1,8 @@
 """Classes of the analysed project, with the object semantics of the NKI front end.
 
-Every field of a class that derives from ``NKIObject`` (or is a dataclass) is an optional constructor
-parameter in declaration order, ``__post_init__`` always runs, attributes may be added later; a class
-with its own ``__init__`` uses that. Enumerations compare by identity.
+Every field of a class that derives from ``NKIObject`` (or is a dataclass) is an optional
+constructor parameter in declaration order, ``__post_init__`` always runs, attributes may be added
+later; a class with its own ``__init__`` uses that. Enumerations compare by identity.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _in_class(vm: VM, cls: Class, node: ir.Expr) -> object:
     """Evaluate an expression of a class body: class names first, then the module's."""
     from verifier.symbolic.interpreter.vm import Frame
 
-    names = {k: v for k, v in cls.namespace.items()}
+    names = dict(cls.namespace.items())
     scope = vm.heap.new(Scope(names))
     vm.frames.append(Frame(cls.module, scope.id, vm.path_length()))
     try:
@@ -180,7 +180,7 @@ def _default(vm: VM, cls: Class, node: ir.Expr) -> object:
 
 
 def as_sequence(vm: VM, ref: Ref, span: Span) -> object | None:
-    """What iterating over an instance runs through: ``__iter__``, or ``__len__`` and ``__getitem__``."""
+    """What iterating over an instance runs through: ``__iter__``, or the indices below ``__len__``."""
     from verifier.symbolic.interpreter import calls
 
     box = vm.heap.get(ref.id)

@@ -1,7 +1,8 @@
 """The mutable state of the interpreted program, cheap to fork and possible to merge.
 
-Everything mutable (scopes, lists, dictionaries, instances) is a *box* in a :class:`Heap`, referred to
-by number. A fork shares boxes; a box is copied when a heap that does not own it writes to it.
+Everything mutable (scopes, lists, dictionaries, instances) is a *box* in a :class:`Heap`,
+referred to by number. A fork shares boxes; a box is copied when a heap that does not own it
+writes to it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """``count`` times ``len(values)`` elements: for ``index`` from 0 on, ``values`` in terms of it."""
+    """A run of ``count`` times ``len(values)`` elements, ``values`` in terms of ``index``."""
 
     count: Expr
     index: Sym

@@ -1,9 +1,9 @@
 """The kernel's parameters: what they are is decided by how the kernel uses them.
 
-A parameter starts as a :class:`Parameter` without a kind. The first use decides: subscripted or loaded,
-it is a tensor; in arithmetic, an integer; as ``dtype=``, a dtype. Sizes are symbols named as a user
-would write them (``lhsT.shape[0]``). Ranks that nothing settles are asked for by raising
-:class:`RankNeededError`; the caller starts again with a choice.
+A parameter starts as a :class:`Parameter` without a kind. The first use decides: subscripted or
+loaded, it is a tensor; in arithmetic, an integer; as ``dtype=``, a dtype. Sizes are symbols named
+as a user would write them (``lhsT.shape[0]``). Ranks that nothing settles are asked for by
+raising :class:`RankNeededError`; the caller starts again with a choice.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def initial_value(vm: VM, p: Parameter) -> object:
     if p.has_default and p.default is None:
         absent = E.bool_symbol(f"{p.name} is None")
         return Guarded(((absent, None), (E.not_(absent), p)))
-    if isinstance(p.default, bool) or isinstance(p.default, Bool) or p.annotation == "bool":
+    if isinstance(p.default, (bool, Bool)) or p.annotation == "bool":
         return vm.inputs.flag(p)
     if isinstance(p.default, float) or p.annotation == "float":
         return Opaque(f"the float `{p.name}`", harmless=True)

@@ -1,10 +1,10 @@
 """Loops: unrolled when they are short and must be, one generic iteration otherwise.
 
 The generic iteration runs the body once with a fresh index. What the body leaves changed is then
-looked at: a counter that grew by the same amount becomes a closed form in the index, a list that was
-appended to becomes a run of symbolic length, a name that was re-bound holds what the iteration before
-left. Each guess is confirmed by running the body again from the guessed state; what cannot be
-confirmed is forgotten (a fresh symbol, in the ledger).
+looked at: a counter that grew by the same amount becomes a closed form in the index, a list that
+was appended to becomes a run of symbolic length, a name that was re-bound holds what the
+iteration before left. Each guess is confirmed by running the body again from the guessed state;
+what cannot be confirmed is forgotten (a fresh symbol, in the ledger).
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def unroll(
             break
     escapes = frame.breaks.pop()
     if escapes:
-        returns = [e for e in frame.returns]
+        returns = list(frame.returns)
         rejoin(vm, escapes, flow == "normal")
         vm.cut_path(base)
         for escape in returns:

@@ -54,6 +54,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
         f"`{node.id}` is bound nowhere on this path",
     )
     vm.dies()
+    return None
 
 
 def _bound_cases(vm: VM, node: ir.Name, value: Guarded) -> object:

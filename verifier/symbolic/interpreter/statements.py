@@ -1,8 +1,8 @@
 """Statements: binding, branching, assertions, loops, and the ways out of a block.
 
 Executing a block gives its flow: ``normal``, or how every path through it ended (``return``,
-``break``, ``continue``, ``raise``). A path that ends while others go on is recorded as an escape with
-its guard and state; the rest of the block runs under the opposite condition.
+``break``, ``continue``, ``raise``). A path that ends while others go on is recorded as an escape
+with its guard and state; the rest of the block runs under the opposite condition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The state of one kernel run, and the machine that dialects see.
 
-The work is split over sibling modules of functions that take the :class:`VM`; this one holds
-what they share: the heap, the path, the loops around, the trace, and the entry points into each other.
+The work is split over sibling modules of functions that take the :class:`VM`; this one holds what
+they share: the heap, the path, the loops around, the trace, and the entry points into each other.
 """
 
 from __future__ import annotations
