@@ -193,6 +193,8 @@ def covered(
         if not way.view.exact or way.view.indirect:
             blame = way.access
             continue
+        if _matched(way, view, facts):
+            return E.TRUE, True, None
         mine, theirs = same_frame(way.view, view)
         if not mine.exact or not theirs.exact:
             blame = way.access
@@ -208,6 +210,65 @@ def covered(
         if not exact:
             blame = way.access
     return E.or_(*cases), blame is None, blame
+
+
+def _matched(way: Copy, view: View, known: Known) -> bool:
+    """Whether one iteration that can be named covers the whole box of a view.
+
+    The common case, a loop that fills and a loop that uses what it filled, without elimination:
+    each private index is what makes the two boxes start at the same place.
+    """
+    mine = way.view
+    if mine.frame != view.frame or mine.dtype.itemsize is not view.dtype.itemsize:
+        return False
+    if mine.mask is not E.TRUE or not view.exact or view.indirect:
+        return False
+    left, right = _box(mine), _box(view)
+    if left is None or right is None:
+        return False
+    trips = {loop.symbol: loop.trips for loop in way.private}
+    chosen: dict[E.Sym, Expr] = {}
+    for (start, _), (wanted, _) in zip(left, right, strict=True):
+        start = E.Substitution(chosen).expr(start)
+        free = [symbol for symbol in start.free() if symbol in trips]
+        if not free:
+            continue
+        if len(free) > 1:
+            return False
+        origin = E.Substitution({free[0]: E.const(0)}).expr(start)
+        step = E.Substitution({free[0]: E.const(1)}).expr(start) - origin
+        value = _quotient(wanted - origin, step)
+        if value is None or start is not origin + step * E.from_atom(free[0]):
+            return False
+        chosen[free[0]] = value
+    put = E.Substitution(chosen)
+    for symbol, count in trips.items():
+        value = chosen.get(symbol, E.const(0))
+        chosen.setdefault(symbol, value)
+        if known.decide(E.ge(value, 0)) is not True:
+            return False
+        if known.decide(E.lt(value, put.expr(count))) is not True:
+            return False
+    put = E.Substitution(chosen)
+    if any(known.decide(put.bool(fact)) is not True for fact in way.constraints):
+        return False
+    for (start, size), (lo, extent) in zip(left, right, strict=True):
+        start, size = put.expr(start), put.expr(size)
+        if known.decide(E.le(start, lo)) is not True:
+            return False
+        if known.decide(E.le(lo + extent, start + size)) is not True:
+            return False
+    return True
+
+
+def _quotient(value: Expr, step: Expr) -> Expr | None:
+    """``value / step`` where it is a polynomial with integer coefficients."""
+    if not step.is_const:
+        return E.exact_quotient(value, step)
+    d = step.const
+    if d == 0 or value.const % d or any(coef % d for _, coef in value.terms):
+        return None
+    return E.Expr.make({mono: coef // d for mono, coef in value.terms}, value.const // d)
 
 
 #: origins of symbols that are sizes, not places
