@@ -202,6 +202,10 @@ _CLASSES: Final[frozenset[str]] = frozenset(
 )
 
 
+#: undocumented names of documented functions
+_ALSO: Final[dict[str, str]] = {"dslice": "language.ds", "range": "language.static_range"}
+
+
 def _language(owner: ApiRef, attr: str) -> object | None:
     name = dt.canonical(attr)
     if name is not None and not attr.startswith("fp32") and dt.DTYPES[name][1] != "host":
@@ -216,8 +220,8 @@ def _language(owner: ApiRef, attr: str) -> object | None:
     full = f"language.{attr}"
     if full in _CLASSES or generations_with(full) or operator_name(attr) is not None:
         return ApiRef(full, owner.generation)
-    if attr in ("dslice",):
-        return ApiRef("language.ds", owner.generation)
+    if attr in _ALSO:
+        return ApiRef(_ALSO[attr], owner.generation)
     return None
 
 
