@@ -219,16 +219,19 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     each private index is what makes the two boxes start at the same place.
     """
     mine = way.view
-    if mine.frame != view.frame or mine.dtype.itemsize is not view.dtype.itemsize:
-        return False
     if mine.mask is not E.TRUE or not view.exact or view.indirect:
         return False
-    left, right = _box(mine), _box(view)
-    if left is None or right is None:
+    entire = _entire(mine)
+    if not entire:
+        if mine.frame != view.frame or mine.dtype.itemsize is not view.dtype.itemsize:
+            return False
+    left, right = (None, None) if entire else (_box(mine), _box(view))
+    if not entire and (left is None or right is None):
         return False
+    pairs = list(zip(left or (), right or (), strict=True))
     trips = {loop.symbol: loop.trips for loop in way.private}
     chosen: dict[E.Sym, Expr] = {}
-    for (start, _), (wanted, _) in zip(left, right, strict=True):
+    for (start, _), (wanted, _) in pairs:
         start = E.Substitution(chosen).expr(start)
         free = [symbol for symbol in start.free() if symbol in trips]
         if not free:
@@ -252,7 +255,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     put = E.Substitution(chosen)
     if any(known.decide(put.bool(fact)) is not True for fact in way.constraints):
         return False
-    for (start, size), (lo, extent) in zip(left, right, strict=True):
+    for (start, size), (lo, extent) in pairs:
         start, size = put.expr(start), put.expr(size)
         if known.decide(E.le(start, lo)) is not True:
             return False
@@ -356,14 +359,27 @@ def apart(first: View, second: View) -> tuple[Bool, bool]:
 
 
 def contains(outer: View, inner: View) -> bool:
-    """Whether one box of a tensor provably contains another, by folding alone."""
-    if not (outer.exact and inner.exact) or outer.mask is not E.TRUE:
+    """Whether one part of a tensor provably contains another, by folding alone."""
+    if not outer.exact or outer.indirect or outer.mask is not E.TRUE:
         return False
-    if outer.indirect or inner.indirect or outer.frame != inner.frame:
+    if tensor(outer) != tensor(inner):
         return False
-    if tensor(outer) != tensor(inner) or outer.dtype.itemsize is not inner.dtype.itemsize:
+    if _entire(outer):
+        return True  # whatever the other one is
+    if not inner.exact or inner.indirect or outer.frame != inner.frame:
+        return False
+    if outer.dtype.itemsize is not inner.dtype.itemsize:
         return False
     return _same_elements(outer, inner) or _box_contains(outer, inner)
+
+
+def _entire(view: View) -> bool:
+    """Whether the view is all of its tensor."""
+    box = _box(view)
+    return box is not None and all(
+        start is E.const(0) and size is extent
+        for (start, size), extent in zip(box, view.frame, strict=True)
+    )
 
 
 def _same_elements(outer: View, inner: View) -> bool:

@@ -121,9 +121,13 @@ def element(view: View, dimensions: Sequence[int] | None = None) -> Element:
         if (dimensions is not None and position not in dimensions) or coord.is_const:
             continue
         name = coordinate_name(view, position)
-        symbol = E.fresh(name, None, None, "point")
-        values.append((name, symbol))
-        given.append(E.eq(symbol, coord))
+        symbol = coord.as_atom()
+        if isinstance(symbol, E.Sym):
+            named = E.fresh(name, symbol.lo, symbol.hi, "point")
+            values.append((name, named))
+            given.append(E.eq(named, coord))
+        else:  # an equation here would cost the solver more than the name is worth
+            values.append((name, coord))
     return Element(tuple(values), tuple(given))
 
 
