@@ -250,6 +250,8 @@ class _Printer:
         if kind == "le" and number == 1 and left and right:
             op, number = "<", 0
         if left and not right:
+            if op == "<=" and number == 0 and E.bounds(e)[0] == 0:
+                op = "=="  # what is never negative is at most 0 when it is 0
             return f"{_side(left)} {op} {-number}"
         if right and not left:
             return f"{_side(right)} {_FLIPPED[op]} {number}"
