@@ -202,6 +202,13 @@ def test_search_finds_models_of_products() -> None:
     assert search([E.eq(a * b, 7)]) is None
 
 
+def test_search_leaves_terms_that_are_nested_too_deeply() -> None:
+    term = E.symbol("x", 1)
+    for level in range(1, 70):
+        term = E.maximum(E.symbol(f"y{level}", 1), term // 3 + E.symbol(f"z{level}", 0))
+    assert search([E.ge(term, 5)]) is None
+
+
 COMMON = """
 from verifier.symbolic import expr as E
 from verifier.solver import Query, Solver

@@ -57,11 +57,17 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
             if part is TRUE:
                 continue
             last = _last(part, position)
-            test = compiler.function(compiler.formula(part))
-            (steps[last].tests if last >= 0 else ready).append(test)
-            if last >= len(names):
-                _limit(part, steps[last], compiler)
-    if any(not test([]) for test in ready):
+            try:
+                test = compiler.function(compiler.formula(part))
+                (steps[last].tests if last >= 0 else ready).append(test)
+                if last >= len(names):
+                    _limit(part, steps[last], compiler)
+            except (SyntaxError, RecursionError, MemoryError):
+                return None  # nested too deeply for Python's parser
+    try:
+        if any(not test([]) for test in ready):
+            return None
+    except (ZeroDivisionError, KeyError):
         return None
     values = [0] * len(steps)
     try:

@@ -337,6 +337,9 @@ def _intern(key: tuple[object, ...], build: Callable[[], Atom]) -> Expr:
         atom._free = None
         _context.by_id.append(atom)
         _context.atoms[key] = atom
+        # computed and kept now, while the parts' own are at hand: no deep recursion later
+        atom_free(atom)
+        bounds(from_atom(atom))
     return from_atom(atom)
 
 
