@@ -249,6 +249,7 @@ def _returned(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool
     """The tensors in a returned value, and whether all of it could be seen."""
     views: list[View] = []
     seen = True
+    visited: set[int] = set()  # a list may hold itself
     stack = [value]
     while stack:
         item = stack.pop(0)
@@ -261,6 +262,9 @@ def _returned(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool
         elif isinstance(item, Guarded):
             stack.extend(v for _, v in arithmetic.live_cases(vm, item))
         elif isinstance(item, Ref):
+            if item.id in visited:
+                continue
+            visited.add(item.id)
             inner = coercions.as_items(vm, item, span)
             if inner is not None:
                 stack.extend(inner)
