@@ -361,3 +361,5 @@ class Trace:
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own
     dies: bool = False
+    #: what is returned is not known: a value was not followed, or the run ended early
+    opaque_return: bool = False

@@ -201,6 +201,7 @@ def _run_once(
         for view in views:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
+    trace.opaque_return = opaque or ended is not None
     return Run(trace, vm.checks, ranks, ended, inputs, opaque)
 
 
