@@ -7,7 +7,7 @@ import pytest
 from tests.dialects.fake import FakeMachine, run
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.symbolic.trace import Buffer, View
-from verifier.symbolic.values import Range
+from verifier.symbolic.values import Enumerator, Range
 
 
 def only(machine: FakeMachine) -> tuple[str, str]:
@@ -131,4 +131,19 @@ def test_names_of_buffers() -> None:
         machine = FakeMachine(generation)
         tile = run(machine, "language.ndarray", (8, 8), machine.tile(1, 1).dtype, "psum")
         assert isinstance(tile, View) and tile.buffer is Buffer.PSUM
+        assert len(machine.checks) == problems
+
+
+def test_enumerations_are_not_numbers() -> None:
+    for generation, problems in (("0.2", 0), ("0.3", 1)):
+        machine = FakeMachine(generation)
+        run(machine, "isa.tensor_copy", machine.tile(8, 8), machine.tile(8, 8), engine=2)
+        assert len(machine.checks) == problems
+
+
+def test_a_position_that_moved() -> None:
+    skip = Enumerator("oob_mode", "skip")
+    for generation, problems in (("0.3", 0), ("0.4", 1)):
+        machine = FakeMachine(generation)
+        run(machine, "isa.dma_copy", machine.tile(8, 8), machine.tile(8, 8), skip)
         assert len(machine.checks) == problems

@@ -30,6 +30,8 @@ NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
         (NEW + "import neuronxcc.starfish\n", "0.3"),
         ("from nki.isa import topk as best\nbest(a, b, c, 8)\n", "0.6"),
         (NEW + "nl.arange(3)\n", "0.3"),
+        (NEW + "import neuronxcc.nki\nnl.arange(3)\nnl.load(x, mask=m)\n", "beta1"),
+        (NEW + "import neuronxcc.nki\nnisa.nc_matmul(dst=a, stationary=b, moving=c)\n", "0.3"),
     ],
 )
 def test_inference(source: str, generation: str) -> None:

@@ -21,7 +21,7 @@ from verifier.dialects.nki.signatures import (
 )
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE
+from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.trace import DType, Operand
 from verifier.symbolic.values import BufferValue, Enumerator
@@ -166,6 +166,7 @@ def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
     for parameter in signature.parameters:
         given = arguments.get(parameter.name)
         if given is not None:
+            _check_enumeration(machine, call, parameter, given)
             operands[parameter.name] = Operand(parameter.name, given.value, given.span)
         elif parameter.default is not None:
             value = default_value(parameter.default)
@@ -186,6 +187,35 @@ def default_value(text: str) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         return E.const(value)
     return value
+
+
+def _check_enumeration(machine: Machine, call: Call, parameter: Parameter, argument: Arg) -> None:
+    """Modes and engines are members of their enumeration, not numbers, nor of another one."""
+    kind = (parameter.default or "").partition(".")[0]
+    wanted = kind if kind in names.ENUMS else None
+    value = argument.value
+    if isinstance(value, Enumerator) and value.kind in names.ENUMS and value.kind != wanted:
+        _report(
+            machine,
+            argument.span,
+            f"`{parameter.name}` is {_article(wanted)}",
+            f"`{parameter.name}` of `{call.text}` is given a member of `nisa.{value.kind}`",
+            facts=("M072", "M074", "M094"),
+            help=("positions of parameters differ between NKI generations: pass it by keyword",),
+        )
+    elif wanted is not None and isinstance(value, (Expr, int)) and newer(machine.api, "0.3"):
+        _report(
+            machine,
+            argument.span,
+            f"`{parameter.name}` is {_article(wanted)}",
+            f"`{parameter.name}` of `{call.text}` takes no numbers since NKI 0.3",
+            facts=("N05", "M031", "M061"),
+            help=(f"write a member of `nisa.{wanted}`",),
+        )
+
+
+def _article(kind: str | None) -> str:
+    return f"a member of nki.isa.{kind}" if kind is not None else "no member of an enumeration"
 
 
 def _shape_of_beta1(signature: Signature, call: Call) -> bool:

@@ -3,7 +3,8 @@
 Decided from the text alone, by what the file imports and which functions and keywords it names:
 
 1. ``neuronxcc.nki`` (or a Beta 1 entry point of a framework) and no ``nki`` module: Beta 1.
-2. Otherwise the file belongs to the ``nki`` namespace. Each distinct use is a call by name with
+2. Otherwise the file belongs to the ``nki`` namespace (Beta 1 is a candidate when it imports both:
+   one is the fallback of the other). Each distinct use is a call by name with
    its keywords, a jit keyword, or the name of an API; a generation *rejects* it when its tables
    lack the name or a keyword. The generation that rejects fewest uses wins.
 3. Among equals, 0.3 is taken if it is one of them: it is the first generation that all later ones
@@ -124,7 +125,8 @@ def infer_generation(features: Features) -> str:
     framework = ("torch_neuronx.nki_jit", "jax_neuronx.nki_call")
     if not new and any(name in framework for name in features.imports):
         return "beta1"
-    candidates = GENERATIONS[1:]
+    # both namespaces: a fallback import, and the calls tell which one the code is written for
+    candidates = GENERATIONS if old else GENERATIONS[1:]
     rejected = {g: _rejections(features, g) for g in candidates}
     fewest = min(rejected.values())
     best = [g for g in candidates if rejected[g] == fewest]
@@ -149,7 +151,7 @@ def _rejections(features: Features, generation: str) -> int:
         unknown = {k for k in keywords if k not in signature.names}
         if generation == "0.2":
             unknown.discard("dtype")
-        if unknown and not signature.open:
+        if unknown:
             count += 1
     for name in features.names:
         since = _VALUE_SINCE.get(name)
