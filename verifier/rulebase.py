@@ -78,6 +78,8 @@ class Rule:
     dialect: str = "nki"
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
+    #: a demand on the dtypes of inputs alone is taken as a precondition, not reported
+    infer_dtypes: bool = True
 
 
 @dataclass(slots=True)

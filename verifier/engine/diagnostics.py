@@ -10,6 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.interpreter.kernel import Run
+from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 
 
@@ -33,8 +34,8 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     if verdict.others:
         lines = sorted({place.line for place in verdict.others} - {check.span.line})
         if lines:
-            shown = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
-            notes.append(f"the same inputs break it at line {shown}; this is the tightest place")
+            listed = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
+            notes.append(f"the same inputs break it at line {listed}; this is the tightest place")
     help_lines = [h for h in check.help if kind != "always" or not h.startswith("assert ")]
     if verdict.precondition is not None:
         wanted = f"assert {pretty(verdict.precondition)}"
@@ -148,11 +149,11 @@ def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool
             out.append(f"{name} is {value.const}")
             continue
         try:
-            shown = E.evaluate(value, model)
+            number = E.evaluate(value, model)
         except E.EvaluationError:
             continue
         text = pretty(value)
-        out.append(f"{name} is {shown}" if text == name else f"{name} = {text} is {shown}")
+        out.append(f"{name} is {number}" if text == name else f"{name} = {text} is {number}")
     return out
 
 
@@ -161,7 +162,7 @@ def _indices(
 ) -> list[str]:
     """Which iteration fails."""
     parts = [
-        f"{sym.name} = {model[sym.name]}"
+        f"{shown(sym)} = {model[sym.name]}"
         for sym in predicate.free()
         if sym.origin == "loop" and sym.name in model
     ]

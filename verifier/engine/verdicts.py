@@ -146,7 +146,8 @@ class Discharger:
         if answer.proved:
             proved.add(key)
             return Verdict(obligation, "proved", answer.tier)
-        if self._about_dtypes(check.predicate) and self._infer(obligation, facts):
+        infer = obligation.rule.infer_dtypes and self._about_dtypes(check.predicate)
+        if infer and self._infer(obligation, facts):
             return Verdict(obligation, "proved", answer.tier)
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)

@@ -27,8 +27,11 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as written: ``text`` is the callee's source, ``target_name`` the name that the result is
-    about to be bound to (for naming results in messages), if it is a plain name."""
+    """A call as written.
+
+    ``text`` is the callee's source, ``target_name`` the name that the result is about to be bound to
+    (for naming results in messages), if it is a plain name.
+    """
 
     args: tuple[Arg, ...]
     keywords: Mapping[str, Arg]
@@ -38,7 +41,7 @@ class Call:
 
 
 class Machine(Protocol):
-    """What a dialect may do. All methods raise nothing; problems become checks or ledger entries."""
+    """What a dialect may do. Nothing is raised: problems become checks or ledger entries."""
 
     @property
     def target(self) -> Target: ...
@@ -155,7 +158,7 @@ class Dialect(Protocol):
         ...
 
     def external(self, path: str) -> object | None:
-        """What a name of another library (NumPy's dtypes and operators) means to kernels, or None."""
+        """What a name of another library (a NumPy dtype or operator) means to kernels, or None."""
         ...
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:

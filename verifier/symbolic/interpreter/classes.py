@@ -180,7 +180,7 @@ def _default(vm: VM, cls: Class, node: ir.Expr) -> object:
 
 
 def as_sequence(vm: VM, ref: Ref, span: Span) -> object | None:
-    """What iterating over an instance runs through: ``__iter__``, or the indices below ``__len__``."""
+    """What iterating over an instance runs through: ``__iter__``, or indices below ``__len__``."""
     from verifier.symbolic.interpreter import calls
 
     box = vm.heap.get(ref.id)

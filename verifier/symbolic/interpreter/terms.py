@@ -89,7 +89,7 @@ def same(a: object, b: object) -> bool:
 
 
 def alike(left: Heap, a: object, right: Heap, b: object, depth: int = 0) -> bool:
-    """As :func:`same`, for values in two heaps: other lists and objects are compared by contents."""
+    """As :func:`same`, for values in two heaps: other boxes are compared by their contents."""
     if isinstance(a, Ref) and isinstance(b, Ref):
         if a.id == b.id:
             return True  # one box: what became of its contents is told apart on its own
