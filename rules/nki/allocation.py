@@ -254,8 +254,17 @@ def half_columns(x):
 # ----------------------------------------------------------------------------- sizes
 
 
+#: names of values inside an expression: the compiler fuses or splits them as it needs, and the
+#: tiles they come from are checked
+_INTERMEDIATE: Final = frozenset(
+    {"add", "subtract", "multiply", "divide", "maximum", "minimum", "exp", "square", "negative"}
+)
+
+
 def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
     if storage.buffer is not Buffer.SBUF:
+        return
+    if storage.kind == "result" and storage.name in _INTERMEDIATE:
         return
     size = kit.tile_bytes(storage)
     name = _name(storage)

@@ -322,7 +322,7 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
     value = op.value("value")
     number = kit.constant(value)
-    if dst is None or not op.operands["dst"].given:
+    if dst is None or not op.operands["dst"].given or not kit.is_settled(dst.dtype):
         return
     if isinstance(value, float) and at_least(op.api, "0.3"):
         yield check(

@@ -230,6 +230,11 @@ def broadcastable(source: Sequence[Expr], target: Sequence[Expr]) -> Bool:
     return E.and_(*(E.or_(E.eq(x, y), E.eq(x, 1)) for x, y in zip(source, tail, strict=True)))
 
 
+def is_settled(dtype: DType) -> bool:
+    """Whether a dtype is a name, or the free dtype of one input (which may then be inferred)."""
+    return dtype.name is not None or dtype.code.as_atom() in dtype.code.free()
+
+
 def dtype_words(dtype: DType) -> str:
     return dtype.name or "an input's dtype"
 
