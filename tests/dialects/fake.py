@@ -24,6 +24,7 @@ class Check:
     message: str
     facts: tuple[str, ...]
     help: tuple[str, ...]
+    severity: str | None
 
 
 @dataclass
@@ -114,7 +115,7 @@ class FakeMachine:
         reason: str = "",
     ) -> None:
         if predicate is not E.TRUE:
-            self.checks.append(Check(rule, predicate, message, facts, help))
+            self.checks.append(Check(rule, predicate, message, facts, help, severity))
 
     def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
         self.ledger.append(message)

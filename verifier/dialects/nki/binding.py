@@ -257,7 +257,16 @@ def _unknown_keyword(
         return
     device = signature.name.startswith(("isa.", "language."))
     if device and keyword == "dtype" and generation == "0.2":
-        # the 0.2 compilers of SDK 2.27 dropped unknown keywords (NKI-N02), and kernels rely on it
+        # the compiler of SDK 2.27 dropped unknown keywords (NKI-N02), and kernels rely on it
+        _report(
+            machine,
+            argument.span,
+            f"`{keyword}` is a parameter of {spoken(signature.name)}",
+            f"`{call.text}` ignores `dtype=`, and rejects it from NKI 0.3 on",
+            facts=("N03", "M003"),
+            help=("the result has the dtype of `dst`: drop the argument",),
+            severity="note",
+        )
         return
     if device and keyword in ("dtype", "mask") and generation != "beta1":
         isa = signature.name.startswith("isa.")
@@ -321,5 +330,8 @@ def _report(
     *,
     facts: tuple[str, ...],
     help: tuple[str, ...] = (),
+    severity: str | None = None,
 ) -> None:
-    machine.check(SIGNATURE_RULE, FALSE, span, text, message, facts=facts, help=help)
+    machine.check(
+        SIGNATURE_RULE, FALSE, span, text, message, facts=facts, help=help, severity=severity
+    )

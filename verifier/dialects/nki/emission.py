@@ -144,7 +144,10 @@ def _gather(
     if role in ("ins", "outs"):
         _gather_list(machine, name, role, operand, gathered)
         return
-    if role == "const" or (operand.value is None and (not operand.given or role != "in")):
+    if role == "const":
+        gathered.operands[name] = replace(operand, value=_plain(machine, operand.value, operand.span))
+        return
+    if operand.value is None and (not operand.given or role != "in"):
         gathered.operands[name] = operand
         return
     if role == "vec" and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
@@ -185,6 +188,14 @@ def _gather(
         gathered.writes.append((name, view))
     if role == "inout":
         gathered.kept.append(name)
+
+
+def _plain(machine: Machine, value: object, span: Span) -> object:
+    """A list of a constant argument as a tuple, nested ones too: rules read plain values."""
+    if not isinstance(value, (Ref, tuple)):
+        return value
+    items = machine.as_items(value, span)
+    return value if items is None else tuple(_plain(machine, item, span) for item in items)
 
 
 def _is_tensor(value: object) -> bool:
