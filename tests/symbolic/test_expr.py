@@ -253,6 +253,16 @@ def test_equal_values_are_the_same_object() -> None:
     assert E.or_(E.le(m, 3), E.gt(m, 3)) is E.TRUE
 
 
+def test_formulas_are_simplified_by_their_neighbours() -> None:
+    E.fresh_context()
+    p, q, r = (E.bool_symbol(name) for name in "pqr")
+    neither = E.or_(E.not_(p), E.not_(q))
+    assert E.and_(p, E.or_(E.not_(p), q)) is E.and_(p, q)
+    assert E.or_(p, E.and_(E.not_(p), q)) is E.or_(p, q)
+    assert E.and_(p, E.or_(p, q)) is p
+    assert E.or_(E.and_(p, q, r), E.and_(neither, p, q)) is E.and_(p, q, r)
+
+
 def test_remainder_is_bounded_without_a_solver() -> None:
     E.fresh_context()
     m = E.symbol("m", 1)

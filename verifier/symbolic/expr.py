@@ -814,11 +814,37 @@ def _junction(kind: str, unit: Bool, zero: Bool, args: tuple[Bool, ...]) -> Bool
     for item in seen.values():
         if item.kind in ("eq", "ne", "var", "not", "le") and id(not_(item)) in seen:
             return zero
+    simpler = _without_decided("or" if kind == "and" else "and", seen)
+    if simpler is not None:
+        return _junction(kind, unit, zero, simpler)
     if not seen:
         return unit
     if len(seen) == 1:
         return next(iter(seen.values()))
     return _bool(kind, args=tuple(seen.values()))
+
+
+def _without_decided(inner: str, items: Mapping[int, Bool]) -> tuple[Bool, ...] | None:
+    """The items with those of kind ``inner`` simplified by their neighbours, None if none changes.
+
+    ``p and (not p or q)`` is ``p and q``; ``p and (p or q)`` is ``p``; likewise with both swapped.
+    """
+    out: list[Bool] = []
+    changed = False
+    for item in items.values():
+        if item.kind != inner:
+            out.append(item)
+            continue
+        if any(id(arg) in items for arg in item.args):
+            changed = True
+            continue
+        kept = [a for a in item.args if a.kind in ("and", "or") or id(not_(a)) not in items]
+        if len(kept) < len(item.args):
+            changed = True
+            out.append(or_(*kept) if inner == "or" else and_(*kept))
+        else:
+            out.append(item)
+    return tuple(out) if changed else None
 
 
 def implies(a: Bool, b: Bool) -> Bool:
