@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Iterable
 
 import click
@@ -32,16 +31,3 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
 def version() -> str:
     """The version of this checkout or installed distribution."""
     return verifier.__version__
-
-
-def debugging() -> bool:
-    """Whether to show tracebacks of internal errors (``TILELINT_TRACEBACK=1``)."""
-    import os
-
-    return os.environ.get("TILELINT_TRACEBACK", "") not in ("", "0")
-
-
-def show_traceback() -> None:
-    import traceback
-
-    traceback.print_exc(file=sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from verifier.cli.output import debugging, did_you_mean, show_traceback
+from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute
 from verifier.report.model import (
     FileError,
@@ -147,22 +147,9 @@ def analyse(request: FileRequest) -> FileResult:
 
         return analyze_file(request)
     except Exception as error:
-        if debugging():
-            show_traceback()
+        from verifier.report.internal import describe
+
         return FileResult(request.path, errors=(FileError(request.path, 0, describe(error)),))
-
-
-def describe(error: Exception) -> str:
-    """An internal error in one line: what it was and where in this project it arose."""
-    place = ""
-    trace = error.__traceback__
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        if module.startswith(("verifier.", "rules.")) and module != __name__:
-            place = f" at {module}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    text = " ".join(str(error).split())[:200]
-    return f"internal error: {type(error).__name__}{f': {text}' if text else ''}{place}"
 
 
 def unknown_contracts(contracts: Sequence[str], kernels: Sequence[KernelReport]) -> list[FileError]:

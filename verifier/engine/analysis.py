@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import targets
 from verifier.hardware.targets import Target
 from verifier.report import model as report
+from verifier.report.internal import describe
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.source.discovery import (
@@ -34,6 +36,8 @@ from verifier.symbolic.trace import Assumption
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
+#: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
+_RECURSION_LIMIT = 6000
 
 
 @dataclass(slots=True)
@@ -59,6 +63,7 @@ def analyze_source(
 
 def analyze_file(request: report.FileRequest) -> report.FileResult:
     """The report of one file."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     path = Path(request.path)
     roots = tuple(Path(root) for root in request.roots) or (path.parent,)
     project = Project(roots)
@@ -137,11 +142,28 @@ def _kernel(
                 grid=effect.grid if effect is not None else None,
                 conditions=tuple(effect.conditions) if effect is not None else (),
             )
-            outcome = _analyze(project, job, entry, target, api, request)
+            try:
+                outcome = _analyze(project, job, entry, target, api, request)
+            except Exception as error:  # costs this kernel only
+                message = f"kernel `{entry.name}`: {describe(error)}"
+                errors.append(report.FileError(str(entry.path), entry.line, message))
+                outcome = _Outcome(_failed(entry, target, api))
             if contract is not None:
                 outcome.kernel = replace(outcome.kernel, contract=str(contract))
             out.append(outcome)
     return out
+
+
+def _failed(entry: KernelEntry, target: Target, api: str) -> report.KernelReport:
+    return report.KernelReport(
+        path=str(entry.path),
+        name=entry.name,
+        line=entry.line,
+        dialect=entry.dialect,
+        api_version=api,
+        target=target.name,
+        status="error",
+    )
 
 
 class _TextFacts:
