@@ -145,7 +145,9 @@ def _gather(
         _gather_list(machine, name, role, operand, gathered)
         return
     if role == "const":
-        gathered.operands[name] = replace(operand, value=_plain(machine, operand.value, operand.span))
+        gathered.operands[name] = replace(
+            operand, value=_plain(machine, operand.value, operand.span)
+        )
         return
     if operand.value is None and (not operand.given or role != "in"):
         gathered.operands[name] = operand
