@@ -24,6 +24,7 @@ from verifier.symbolic.values import (
     IndexMask,
     IndexTensor,
     Opaque,
+    Ref,
     Register,
 )
 
