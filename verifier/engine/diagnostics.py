@@ -49,7 +49,7 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
         message=check.message if not unknown else f"possible: {check.message}",
         span=span(check.span),
         kernel=run.trace.kernel,
-        facts=check.facts or rule.facts,
+        facts=tuple(fact.removeprefix("NKI-") for fact in check.facts or rule.facts),
         predicate=check.text,
         counterexample=counterexample(run, model) if verdict.model is not None else None,
         notes=tuple(notes),

@@ -16,12 +16,15 @@ from verifier.symbolic.values import (
     ApiRef,
     Builtin,
     Class,
+    DeviceLoop,
     Enumerator,
     ExternalRef,
     Function,
     Guarded,
     Opaque,
+    Range,
     Ref,
+    Register,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +122,33 @@ def _device_call(
 
             return arithmetic.lift1(vm, value, other)
     call = Call(args, keywords, span, text, vm.target_name)
-    return vm.dialect.call(vm, api, call)
+    result = vm.dialect.call(vm, api, call)
+    return _device_loop(vm, result) if isinstance(result, DeviceLoop) else result
+
+
+def _device_loop(vm: VM, loop: DeviceLoop) -> object:
+    """Run the body of a loop on the device once, for a fresh index (or register)."""
+    from verifier.symbolic.interpreter import loops
+
+    if not isinstance(loop.body, Function):
+        vm.approximate("unmodelled", "the body of a device loop is not followed", loop.span)
+        return None
+    function, body = loop.body, loop.body.definition
+    name = body.params[0].name if body.params else "i"
+    count = E.fresh("iterations", 0)
+    bounds = loop.bounds
+    rng = (
+        bounds if bounds is not None else Range(E.const(0), count, E.const(1), "dynamic", loop.span)
+    )
+    index: list[object] = []
+
+    def run() -> str:
+        given = index[-1] if bounds is not None else Register(name)
+        call_function(vm, function, (Arg(given, loop.span),), {}, loop.span)
+        return "normal"
+
+    loops.run(vm, rng, index.append, run, name=name, span=loop.span, exposed=frozenset())
+    return None
 
 
 def _builtin(

@@ -187,9 +187,10 @@ def _run_once(
         flow = statements.execute(vm, definition.body)
         for escape in frame.returns:
             with vm.guarded(escape.guard):
-                views, seen = _returned(vm, escape.value, definition.name_span)
+                place = escape.span or definition.name_span
+                views, seen = _returned(vm, escape.value, place)
                 opaque = opaque or not seen
-                trace.returns.append((vm.path, views, definition.name_span))
+                trace.returns.append((vm.path, views, place))
         rejoin(vm, frame.returns, flow == "normal")
     except AbortedRunError as stop:
         trace.dies = True

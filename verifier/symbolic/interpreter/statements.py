@@ -70,7 +70,7 @@ def _statement(vm: VM, stmt: ir.Stmt) -> str:
         return _if(vm, stmt)
     elif isinstance(stmt, ir.Return):
         value = vm.eval(stmt.value) if stmt.value is not None else None
-        _escape(vm, "return", value)
+        _escape(vm, "return", value, stmt.span)
         return "return"
     elif isinstance(stmt, ir.Assert):
         return _assert(vm, stmt)
@@ -122,13 +122,13 @@ def make_function(vm: VM, stmt: ir.FunctionDef) -> Function:
 # ------------------------------------------------------------------------ ways out
 
 
-def _escape(vm: VM, kind: str, value: object) -> None:
+def _escape(vm: VM, kind: str, value: object, span: Span | None = None) -> None:
     from verifier.symbolic.interpreter.vm import Escape
 
     frame = vm.frame
     if kind == "return":
         guard = vm.guard_since(frame.path_base)
-        frame.returns.append(Escape(guard, vm.heap.fork(), value))
+        frame.returns.append(Escape(guard, vm.heap.fork(), value, span))
     elif kind == "continue" and frame.continues:
         guard = vm.guard_since(frame.loop_bases[-1])
         frame.continues[-1].append(Escape(guard, vm.heap.fork(), None))

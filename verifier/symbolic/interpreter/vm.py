@@ -86,6 +86,7 @@ class Escape:
     guard: Bool
     heap: Heap
     value: object
+    span: Span | None = None
 
 
 @dataclass(slots=True)
