@@ -12,7 +12,13 @@ from pathlib import Path
 
 from verifier import rulebase
 from verifier.configuration.contracts import Contract, ContractError, parse
-from verifier.dialects.nki import NkiDialect, infer_generation, scan_features
+from verifier.dialects.nki import (
+    NkiDialect,
+    import_problem,
+    infer_generation,
+    jit_problem,
+    scan_features,
+)
 from verifier.engine import diagnostics, obligations
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.verdicts import Discharger, Verdict
@@ -22,6 +28,7 @@ from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.source import ir
 from verifier.source.discovery import (
     KernelEntry,
     contract_comments,
@@ -228,8 +235,9 @@ def _analyze(
     verdicts: list[tuple[Run, Verdict]] = []
     assumptions: dict[str, None] = {}
     reasons: list[report.Reason] = []
+    around = _around(job.module, entry, api, selected)
     for run in _admitted(runs, solver):
-        pending = obligations.of_run(run, target, selected, rules)
+        pending = [*around, *obligations.of_run(run, target, selected, rules)]
         closed = _closed_door(run, solver, selected)
         if closed is not None:
             verdicts.append((run, closed))
@@ -281,6 +289,35 @@ def _analyze(
         time_ms=round(1000 * (time.perf_counter() - started), 3),
     )
     return _Outcome(kernel, report.deduplicate(problems), statistics)
+
+
+def _around(
+    module: Module, entry: KernelEntry, api: str, selected: set[str]
+) -> list[obligations.Obligation]:
+    """What the generation rejects outside the kernel's body: an import, a keyword of the jit."""
+    found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
+    for binding in module.bindings.values():
+        if binding.kind not in ("import", "from"):
+            continue
+        dotted = binding.imported or f"{binding.module}.{binding.original}"
+        problem = import_problem(api, dotted)
+        if problem is not None:
+            text = module.lines[binding.line - 1]
+            column = len(text) - len(text.lstrip())
+            span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
+            found.append(("api-removed", span, *problem))
+    for keyword in entry.keywords:
+        problem = jit_problem(api, keyword)
+        if problem is not None:
+            found.append(("api-signature", entry.name_span, *problem))
+    out = []
+    for rule_id, span, message, facts in found:
+        rule = rulebase.find(rule_id)
+        if rule is not None and rule.id in selected:
+            text = f"NKI {api} has it"
+            check = rulebase.Check(E.FALSE, span, text, message, facts)
+            out.append(obligations.Obligation(rule, check, (), (), (), 0))
+    return out
 
 
 def _admitted(runs: list[Run], solver: Solver) -> list[Run]:
