@@ -21,6 +21,7 @@ def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
     pairs = kit.pattern_pairs(op.value("pattern"))
     dst = op.view("dst")
     if pairs is None:
+        yield from kit.not_followed(op, "pattern", "IOT02" if op.name == "isa.iota" else "AFS02")
         return
     facts = ("IOT02", "IOT03") if op.name == "isa.iota" else ("AFS02", "AFS02")
     yield check(

@@ -319,6 +319,27 @@ def check(
     )
 
 
+def not_followed(op: Operation, role: str, *facts: str) -> Iterator[Check]:
+    """A check that stays open: the argument is given, but its value is not known.
+
+    Without it a call whose mask or pattern could not be read would count as proved.
+    """
+    value = op.value(role)
+    if value is None or value == ():
+        return
+    yield check(
+        op,
+        role,
+        E.FALSE,
+        f"{role} is followed",
+        f"{role} is not followed",
+        *facts,
+        about=(),
+        exact=False,
+        reason=f"the value of {role} is not known before the kernel runs",
+    )
+
+
 def buffer_check(
     op: Operation,
     role: str,

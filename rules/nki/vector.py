@@ -46,6 +46,7 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         return
     axes = reduced_axes(op, view.rank)
     if axes is None:
+        yield from kit.not_followed(op, "axis", fact)
         return
     written = ", ".join(map(str, sorted(axes)))
     yield check(
@@ -61,6 +62,8 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
     old = not at_least(op.api, "0.3")
     if op.name == "isa.tensor_reduce" and old and axes == {1}:
         return  # before 0.3 axis 1 stood for the last axis (NKI-RED02)
+    if old and op.name.startswith("language."):
+        return  # the compiler of Beta 1 reorders free axes for functions of the language
     trailing = frozenset(range(view.rank - len(axes), view.rank))
     yield check(
         op,
@@ -362,7 +365,9 @@ def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
     dst, src = op.view("dst"), op.view("src")
     mask = kit.integers(op.value("shuffle_mask"))
     lanes = target.quadrant
-    if mask is not None:
+    if mask is None:
+        yield from kit.not_followed(op, "shuffle_mask", "SHF02")
+    else:
         yield check(
             op,
             "shuffle_mask",
@@ -440,7 +445,7 @@ register(
             {"x": ((32, 70), "float32")},
             ((32, 70), "float32"),
             """
-            mask = [(lane + 1) for lane in range(32)]
+            mask = list(range(1, 33))
             nisa.nc_stream_shuffle(dst=result, src=x_tile, shuffle_mask=mask)
             """,
         ),
@@ -449,7 +454,7 @@ register(
             {"x": ((32, 70), "float32")},
             ((32, 70), "float32"),
             """
-            mask = [(lane + 1) % 32 for lane in range(32)]
+            mask = list(range(1, 32)) + [0]
             nisa.nc_stream_shuffle(dst=result, src=x_tile, shuffle_mask=mask)
             """,
         ),
