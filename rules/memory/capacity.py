@@ -11,7 +11,7 @@ from rules.memory.lifetime import Lifetime, exclusive, lifetime
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Atom, Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Storage, Trace
 from verifier.symbolic.views.common import conjuncts
@@ -87,10 +87,14 @@ def _guess(term: Expr) -> int:
 def _flags(term: Expr) -> set[str]:
     """The truth-valued variables inside conditional sizes."""
     out: set[str] = set()
-    for atom in term.atoms():
-        if isinstance(atom, E.Ite):
-            out |= set(atom.test.variables())
-            out |= _flags(atom.then) | _flags(atom.other)
+    seen: set[Atom] = set()  # sizes share their parts: a walk of the tree could take for ever
+    stack = [term]
+    while stack:
+        for atom in stack.pop().atoms():
+            if isinstance(atom, E.Ite) and atom not in seen:
+                seen.add(atom)
+                out.update(atom.test.variables())
+                stack += (atom.then, atom.other)
     return out
 
 

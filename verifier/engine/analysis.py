@@ -19,7 +19,7 @@ from verifier.dialects.nki import (
     jit_problem,
     scan_features,
 )
-from verifier.engine import diagnostics, obligations
+from verifier.engine import diagnostics, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import targets
@@ -43,6 +43,8 @@ from verifier.symbolic.trace import Assumption
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
+#: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
+_HARD, _GRACE = 1.25, 1.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
 _RECURSION_LIMIT = 6000
 
@@ -150,18 +152,26 @@ def _kernel(
                 conditions=tuple(effect.conditions) if effect is not None else (),
             )
             try:
-                outcome = _analyze(project, job, entry, target, api, request)
+                with watchdog.limit(_HARD * (request.timeout or DEFAULT_TIMEOUT) + _GRACE):
+                    outcome = _analyze(project, job, entry, target, api, request)
+            except watchdog.OutOfTimeError:
+                late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
+                given_up = _empty(entry, target, api, "unknown")
+                outcome = _Outcome(replace(given_up, reasons=(late,)))
             except Exception as error:  # costs this kernel only
                 message = f"kernel `{entry.name}`: {describe(error)}"
                 errors.append(report.FileError(str(entry.path), entry.line, message))
-                outcome = _Outcome(_failed(entry, target, api))
+                outcome = _Outcome(_empty(entry, target, api, "error"))
             if contract is not None:
                 outcome.kernel = replace(outcome.kernel, contract=str(contract))
             out.append(outcome)
     return out
 
 
-def _failed(entry: KernelEntry, target: Target, api: str) -> report.KernelReport:
+def _empty(
+    entry: KernelEntry, target: Target, api: str, status: report.Status
+) -> report.KernelReport:
+    """The report of a kernel of which nothing is known."""
     return report.KernelReport(
         path=str(entry.path),
         name=entry.name,
@@ -169,7 +179,7 @@ def _failed(entry: KernelEntry, target: Target, api: str) -> report.KernelReport
         dialect=entry.dialect,
         api_version=api,
         target=target.name,
-        status="error",
+        status=status,
     )
 
 

@@ -52,6 +52,8 @@ _FLOAT_RESULT = Opaque("a float", harmless=True)
 MAX_BITS = 4096
 #: products of terms in one multiplication
 MAX_TERMS = 4096
+#: factors of one product
+MAX_DEGREE = 16
 #: elements of a string or sequence put together
 MAX_LENGTH = 65536
 
@@ -198,9 +200,13 @@ def _product(a: Expr, b: Expr) -> object:
     if a.is_const and b.is_const:
         if a.const.bit_length() + b.const.bit_length() > MAX_BITS:
             return Opaque("an integer that is too large")
-    elif len(a.terms) * len(b.terms) > MAX_TERMS:
+    elif len(a.terms) * len(b.terms) > MAX_TERMS or _degree(a) + _degree(b) > MAX_DEGREE:
         return Opaque("an expression that is too large")
     return a * b
+
+
+def _degree(a: Expr) -> int:
+    return max((len(factors) for factors, _ in a.terms), default=0)
 
 
 def _bits(op: str, a: Expr, b: Expr) -> object:

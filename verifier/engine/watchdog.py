@@ -1,0 +1,37 @@
+"""The hard limit on one kernel: for work that does not look at the clock itself."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+class OutOfTimeError(BaseException):
+    """The hard limit has passed. Not an Exception: nothing on the way may take it for its own."""
+
+
+@contextlib.contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise :class:`OutOfTimeError` inside the block after ``seconds``.
+
+    Where there are no timers, or outside the main thread, nothing is raised: the limits that the
+    interpreter and the solver look at themselves still hold.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
