@@ -394,9 +394,16 @@ def _reasons(run: Run) -> list[report.Reason]:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
+    verdicts = [v for v in verdicts if not _only_noted(v)]
     proved = sum(v.kind == "proved" for v in verdicts)
     unknown = sum(v.kind == "unknown" for v in verdicts)
     return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
+
+
+def _only_noted(verdict: Verdict) -> bool:
+    """A remark on what the generation tolerates: no violation."""
+    cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
+    return cap == "note" and verdict.kind in ("always", "sometimes")
 
 
 def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:

@@ -29,8 +29,8 @@ class Arg:
 class Call:
     """A call as written.
 
-    ``text`` is the callee's source, ``target_name`` the name that the result is about to be bound to
-    (for naming results in messages), if it is a plain name.
+    ``text`` is the callee's source, ``target_name`` the name that the result is about to be bound
+    to (for naming results in messages), if it is a plain name.
     """
 
     args: tuple[Arg, ...]
@@ -170,7 +170,7 @@ class Dialect(Protocol):
         ...
 
     def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
-        """``tensor.attr`` for data attributes (``shape``, ``dtype``, ``buffer``); None if unknown."""
+        """``tensor.attr`` for data attributes (``shape``, ``dtype`` ...); None if unknown."""
         ...
 
     def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:

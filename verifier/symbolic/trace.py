@@ -38,7 +38,7 @@ class Buffer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """An element type: ``code`` indexes :data:`verifier.hardware.dtypes.NAMES`; symbolic if free."""
+    """An element type: ``code`` indexes ``verifier.hardware.dtypes.NAMES``; symbolic if free."""
 
     code: Expr
 
@@ -99,10 +99,10 @@ class Loop:
 class Storage:
     """One allocation site or input tensor.
 
-    ``shape`` is as written; ``partition_axis`` is the position of the partition dimension in it (0
-    from NKI 0.2 on; the ``par_dim`` position in Beta 1, dimensions before it being blocks), None off
-    chip. ``loops`` are the loops around the allocation, outermost first: each iteration makes a new
-    tensor. ``address`` is ``(partition, byte)`` when placed by hand.
+    ``shape`` is as written; ``partition_axis`` is the position of the partition dimension in it
+    (0 from NKI 0.2 on; the ``par_dim`` position in Beta 1, dimensions before it being blocks), None
+    off chip. ``loops`` are the loops around the allocation, outermost first: each iteration makes a
+    new tensor. ``address`` is ``(partition, byte)`` when placed by hand.
     """
 
     id: int

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is not followed: an unresolved import's attribute, a float result, a torch tensor.
+    """A value that is not followed: an attribute of an unresolved import, a float, a torch tensor.
 
     ``harmless`` marks values that cannot influence shapes (floats, strings for messages), so that
     carrying them along is no approximation.
@@ -56,7 +56,7 @@ class BufferValue:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRef:
-    """An imported module: one of the project (``module``) or an external one (``module is None``)."""
+    """An imported module: one of the project, or an external one (``module is None``)."""
 
     path: str
     module: Module | None = None
@@ -94,7 +94,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
-    """A Python class of the project. ``kind``: ``enum``, ``object`` (NKIObject rules), ``plain``."""
+    """A Python class. ``kind``: ``enum``, ``object`` (NKIObject rules) or ``plain``."""
 
     definition: ir.ClassDef
     module: Module
@@ -190,14 +190,14 @@ class IndexMask:
 
 @dataclass(frozen=True, slots=True)
 class IndexGrid:
-    """What ``nl.mgrid[...]`` returns: one index tensor per axis; also ``.p``, ``.x``, ``.y``, ``.z``."""
+    """What ``nl.mgrid[...]`` returns: one index tensor per axis (``.p``, ``.x``, ``.y``, ``.z``)."""
 
     parts: tuple[IndexTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A true division of integers, kept exact until ``math.ceil``, ``math.floor`` or ``int`` ends it.
+    """A true division of integers, exact until ``math.ceil``, ``math.floor`` or ``int`` ends it.
 
     Real kernels write ``math.ceil(a / b)``; the float is never represented.
     """

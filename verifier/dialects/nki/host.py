@@ -342,8 +342,11 @@ def _num_programs(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 def _program_ndim(machine: Machine, bound: Bound, call: Call) -> object:
-    # launches take one integer since 0.2 (NKI-L61), or nothing: then there is no grid
-    return E.symbol("program_ndim()", 0, 3 if machine.api == "beta1" else 1, "input")
+    # Launches take one integer since 0.2 (NKI-L61), or nothing. A launch without a grid behaves as
+    # one on a grid of a single program, and that one is among the sizes checked.
+    if machine.api == "beta1":
+        return E.symbol("program_ndim()", 1, 3, "input")
+    return E.const(1)
 
 
 # --------------------------------------------------------------------------- registers and the rest

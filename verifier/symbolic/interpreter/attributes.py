@@ -19,7 +19,7 @@ from verifier.symbolic.interpreter.heap import (
     ObjectBox,
     Segment,
 )
-from verifier.symbolic.interpreter.inputs import LazyShape, Parameter
+from verifier.symbolic.interpreter.inputs import LazyShape, Parameter, RankConflictError
 from verifier.symbolic.interpreter.terms import Renaming, join
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.pretty import pretty
@@ -132,15 +132,8 @@ def _parameter_attribute(vm: VM, p: Parameter, attr: str, span: Span) -> object:
     if p.kind in (None, "tensor"):
         if attr == "shape":
             p.kind = "tensor"
-            try:
-                known = (
-                    p.rank is not None
-                    or p.name in vm.inputs.ranks
-                    or (p.pinned is not None and p.pinned.shape is not None)
-                )
-                return vm.inputs.shape(p) if known else LazyShape(p)
-            except KeyError:
-                return LazyShape(p)
+            pinned = p.pinned is not None and p.pinned.shape is not None
+            return vm.inputs.shape(p) if pinned else LazyShape(p)
         if attr == "dtype":
             p.kind = "tensor"
             return vm.inputs.dtype(p)
@@ -289,6 +282,9 @@ def _parameter_item(vm: VM, p: Parameter, index: object, span: Span) -> object:
 def _shape_item(vm: VM, shape: LazyShape, index: object, span: Span) -> object:
     p = shape.parameter
     if isinstance(index, Expr) and index.is_const and index.const >= 0:
+        assumed = p.rank if p.rank is not None else vm.inputs.ranks.get(p.name)
+        if assumed is not None and index.const >= assumed:
+            raise RankConflictError(p.name, index.const + 1)
         p.min_rank = max(p.min_rank, index.const + 1)
         return vm.inputs.extent(p, index.const)
     return _tuple_item(vm, vm.inputs.shape(p), index, span)

@@ -90,19 +90,18 @@ def run_all(
             run = _run_once(project, dialect, target, api, request, decide, ranks, deadline)
             done.append(run)
         except RankNeededError as need:
-            open_ranks.add(need.name)
             choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
-            if len(open_ranks) > 1:
-                # tensors whose ranks nothing settles go together: one choice for all of them
-                first = next(n for n in ranks if n in open_ranks)
-                choices = [max(ranks[first], need.at_least)]
-            pending.extend({**ranks, need.name: rank} for rank in choices)
+            # tensors whose ranks nothing settles mostly go together: the same rank first
+            others = [ranks[n] for n in ranks if n in open_ranks]
+            choices.sort(key=lambda rank: rank not in others[:1])
+            open_ranks[need.name] = None
+            pending[:0] = [{**ranks, need.name: rank} for rank in choices]
         except RankConflictError as conflict:
             if conflict.name in open_ranks:
                 continue  # that choice contradicts a later use: it is not admitted
             fixed = {**ranks, conflict.name: conflict.rank}
-            pending.append(fixed)
-    return done
+            pending.insert(0, fixed)
+    return done or refused[:1]
 
 
 def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
