@@ -370,6 +370,7 @@ def _assumption_texts(run: Run, inferred: Sequence[Assumption], several: bool) -
     texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
     texts += [a.text for a in run.trace.assumptions if a.kind == "grid"]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
+    texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
     texts += [f"{name} >= 0" for name in run.inputs.integers]
     if several:
         texts += [f"{name} has rank {rank}" for name, rank in run.ranks.items()]
@@ -380,6 +381,8 @@ def _reasons(run: Run) -> list[report.Reason]:
     """What of the ledger stands in the way of calling the kernel verified."""
     out = []
     for entry in run.trace.ledger:
+        if entry.kind == "runtime":
+            continue  # only the device knows: stated as an assumption
         if entry.symbols:
             continue  # over-approximated by a symbol: proofs hold for all its values
         out.append(report.Reason(entry.span.path, entry.span.line, entry.message))

@@ -334,7 +334,8 @@ class Assumption:
 class LedgerEntry:
     """An approximation: what was not followed exactly, where, and the symbols that stand for it."""
 
-    kind: str  # "havoc", "unmodelled", "guess", "cap", "opaque"
+    #: "havoc", "unmodelled", "assumption", "cap", "opaque", or "runtime" (only the device knows)
+    kind: str
     message: str
     span: Span
     symbols: tuple[str, ...] = ()

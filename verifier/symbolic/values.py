@@ -190,7 +190,7 @@ class IndexMask:
 
 @dataclass(frozen=True, slots=True)
 class IndexGrid:
-    """What ``nl.mgrid[...]`` returns: one index tensor per axis (``.p``, ``.x``, ``.y``, ``.z``)."""
+    """What ``nl.mgrid[...]`` returns: an index tensor per axis (``.p``, ``.x``, ``.y``, ``.z``)."""
 
     parts: tuple[IndexTensor, ...]
 

@@ -70,16 +70,18 @@ def run_all(
     decide: Decide,
     deadline: float | None = None,
 ) -> list[Run]:
-    """Every run that the kernel's open ranks ask for: usually one, at most three per open rank.
+    """The runs that the kernel's open ranks ask for: one, or up to three choices of ranks.
 
-    A run that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    A choice that contradicts the kernel's assertions is not admitted and left out. A run that goes
+    on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
     """
     pending: list[dict[str, int]] = [_hinted_ranks(request.definition)]
-    open_ranks: set[str] = set()
+    open_ranks: dict[str, None] = {}
     done: list[Run] = []
+    refused: list[Run] = []
     tried: set[tuple[tuple[str, int], ...]] = set()
     restarts = 0
-    while pending and restarts < MAX_RESTARTS:
+    while pending and restarts < MAX_RESTARTS and len(done) < len(FREE_RANKS):
         ranks = pending.pop(0)
         key = tuple(sorted(ranks.items()))
         if key in tried:
@@ -88,7 +90,8 @@ def run_all(
         restarts += 1
         try:
             run = _run_once(project, dialect, target, api, request, decide, ranks, deadline)
-            done.append(run)
+            impossible = any(a.condition is E.FALSE for a in run.trace.assumptions)
+            (refused if impossible and open_ranks else done).append(run)
         except RankNeededError as need:
             choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
             # tensors whose ranks nothing settles mostly go together: the same rank first
@@ -97,10 +100,7 @@ def run_all(
             open_ranks[need.name] = None
             pending[:0] = [{**ranks, need.name: rank} for rank in choices]
         except RankConflictError as conflict:
-            if conflict.name in open_ranks:
-                continue  # that choice contradicts a later use: it is not admitted
-            fixed = {**ranks, conflict.name: conflict.rank}
-            pending.insert(0, fixed)
+            pending.insert(0, {**ranks, conflict.name: conflict.rank})
     return done or refused[:1]
 
 

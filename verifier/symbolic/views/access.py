@@ -64,7 +64,7 @@ def ap(
     if runtime:
         reason = "the offset is known at run time only"
         machine.approximate(
-            "opaque", f"runtime offset into `{view.name}`: bounds not checked", span
+            "runtime", f"runtime offset into `{view.name}`: taken to stay inside", span
         )
     return View(
         storage=storage,

@@ -251,8 +251,8 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
         elif isinstance(item, View):
             runtime = True
             machine.approximate(
-                "opaque",
-                f"runtime offset into dimension {dim} of `{view.name}`: bounds not checked",
+                "runtime",
+                f"runtime offset into dimension {dim} of `{view.name}`: taken to stay inside",
                 span,
             )
             axes = tuple((k, machine.axis(axis.size)) for k, axis in enumerate(item.axes))

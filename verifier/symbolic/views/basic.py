@@ -11,7 +11,7 @@ from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Axis, View
-from verifier.symbolic.values import DynamicSlice, SliceValue
+from verifier.symbolic.values import DynamicSlice, Register, SliceValue
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
 
@@ -203,11 +203,12 @@ class _Basic:
             found = self.machine.as_int(value, self.span)
             if found is not None:
                 return found
-        self.machine.approximate(
-            "opaque",
-            f"runtime offset into dimension {dim} of `{self.view.name}`: bounds not checked",
-            self.span,
-        )
+        if isinstance(value, (View, Register)):
+            text = f"runtime offset into dimension {dim} of `{self.view.name}`"
+            self.machine.approximate("runtime", f"{text}: taken to stay inside", self.span)
+        else:
+            text = f"an offset into dimension {dim} of `{self.view.name}` is not followed"
+            self.machine.approximate("opaque", text, self.span)
         return None
 
     def from_end(self, index: Expr, size: Expr) -> Expr:

@@ -299,7 +299,7 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
         "NKI-X29",
         span,
     )
-    machine.approximate("opaque", f"runtime rows of `{view.name}`: bounds not checked", span)
+    machine.approximate("runtime", f"runtime rows of `{view.name}`: taken to stay inside", span)
     axes = (machine.axis(count), *view.axes[1:])
     return replace(
         inexact(view, axes, "the rows are known at run time only", indirect=True), span=span
