@@ -1,0 +1,7 @@
+"""NumPy semantics of device instructions, one function per canonical operation name."""
+
+from __future__ import annotations
+
+from verifier.executor.semantics.base import IO, SEMANTICS, Array, SemanticsMissing
+
+__all__ = ["IO", "SEMANTICS", "Array", "SemanticsMissing"]
