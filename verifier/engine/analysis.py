@@ -72,7 +72,15 @@ def analyze_source(
 
 def analyze_file(request: report.FileRequest) -> report.FileResult:
     """The report of one file."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
+    try:
+        return _file(request)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _file(request: report.FileRequest) -> report.FileResult:
     path = Path(request.path)
     roots = tuple(Path(root) for root in request.roots) or (path.parent,)
     project = Project(roots)
@@ -142,6 +150,8 @@ def _kernel(
                 except ContractMismatchError as mismatch:
                     message = f"contract of `{entry.name}`: {mismatch}"
                     errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
+                    failed = _empty(entry, target, api, "error")
+                    out.append(_Outcome(replace(failed, contract=str(contract))))
                     continue
             job = Request(
                 name=entry.name,

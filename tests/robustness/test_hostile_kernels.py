@@ -1,0 +1,101 @@
+"""Kernels made to exhaust the checker: they end at the limit, and soon where they can."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from .support import tilelint
+
+LIMIT = 2.0
+#: seconds beyond the limit on a loaded machine, starting up included
+SLACK = 25.0
+
+HEAD = """\
+import nki
+import nki.language as nl
+
+
+@nki.jit
+def kernel(a, n: int):
+    m = a.shape[0]
+    x = n
+"""
+
+TAIL = """
+    out = nl.ndarray((m, 8), dtype=a.dtype, buffer=nl.shared_hbm)
+    nl.store(out[0:m, 0:x], nl.load(a[0:m, 0:x]))
+    return out
+"""
+
+
+def lines(*items: str) -> str:
+    return "".join(f"    {item}\n" for item in items)
+
+
+BODIES = {
+    "endless loop": lines("while True:", "    x = x + 1"),
+    "endless recursion": lines("def f(k):", "    return f(k + 1)", "x = f(x)"),
+    "wide recursion": lines(
+        "def f0(z):",
+        "    return z + 1",
+        *(
+            line
+            for i in range(40)
+            for line in (f"def f{i + 1}(z):", f"    return f{i}(z) + f{i}(z + {i})")
+        ),
+        "x = f40(n)",
+    ),
+    "long loops": lines(
+        "for i in range(100000):", "    for j in range(100000):", "        x = x + i * j"
+    ),
+    "long list": lines("l = [0] * 10**10", "x = len(l)"),
+    "long string": lines("s = 'a' * 10**11", "x = len(s)"),
+    "doubling": lines(
+        "s, l, y = 'ab', [1], 3",
+        "for _ in range(64):",
+        "    s, l, y = s + s, l + l, y * y",
+        "    l.extend(l)",
+    ),
+    "large numbers": lines(
+        "y = 1 << 10**10",
+        "y = 10 ** 10 ** 9",
+        "y = 2 ** -5000",
+        "y = 1e308 * 10 ** 400",
+        "y = 10 ** 400 / 3",
+        "y = int(1e308 * 10)",
+        "y = int(float('nan'))",
+        "y = round(float('inf'))",
+        "y = 0 ** -1",
+    ),
+    "a list in itself": lines("l = []", "l.append(l)", "x = l == l", "return l"),
+    "polynomial": lines(*(f"x = x * (m + {i}) + n" for i in range(40))),
+    "minima": lines(*(f"x = max(min(x, m + {i}), n // (x + {i + 1}))" for i in range(200))),
+    "quotients": lines(*(f"x = (x + {i}) // {i % 5 + 2} + m % (x + 1)" for i in range(60))),
+    "branches": lines(
+        *(s for i in range(60) for s in (f"if a.shape[{i % 3}] > {i}:", f"    x = x + {i}"))
+    ),
+    "deep branches": "".join("    " * (i + 1) + f"if n > {i}:\n" for i in range(90))
+    + "    " * 91
+    + "x = 3\n",
+    "deep loops": "".join(
+        "    " * (i + 1) + f"for i{i} in nl.affine_range(n):\n" for i in range(18)
+    )
+    + "    " * 19
+    + "x = i0 + i17\n",
+    "many statements": lines(*(f"t = nl.load(a[0:m, {i}:{i + 1}])" for i in range(500))),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_ends(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "hostile.py"
+    path.write_text(HEAD + BODIES[body] + TAIL, encoding="utf-8")
+    started = time.monotonic()
+    outcome = tilelint("check", path, "--timeout", LIMIT, "--format", "json")
+    elapsed = time.monotonic() - started
+    assert outcome.internal == []
+    assert [k["name"] for k in outcome.report["kernels"]] == ["kernel"]
+    assert elapsed < 1.25 * LIMIT + SLACK
