@@ -78,11 +78,18 @@ def _details(diagnostic: Diagnostic, margin: str, options: Options) -> list[Line
     for text in diagnostic.help:
         add("help", words(one_line(text), "help"), "help-key")
     if diagnostic.name not in ("", diagnostic.rule):
-        about = [one_line(diagnostic.name), ", ".join(diagnostic.facts)]
+        about = [phrase(diagnostic.name), ", ".join(diagnostic.facts)]
         add("rule", words(f" {options.glyphs.dot} ".join(filter(None, about)), "dim"))
     elif diagnostic.facts:
         add("facts", words(", ".join(diagnostic.facts), "dim"))
     return lines
+
+
+def phrase(title: str) -> str:
+    """A rule's title as it stands in the middle of a line."""
+    text = one_line(title).rstrip(".")
+    first, _, rest = text.partition(" ")
+    return f"{first.lower()} {rest}" if first.isalpha() and first.istitle() and rest else text
 
 
 _REPLAY: Mapping[str, Piece] = {

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TextIO, TypeAlias
 
 #: Style names that renderers use, and what they look like on a terminal.
@@ -174,8 +175,8 @@ def write(lines: Sequence[Line], stream: TextIO, options: Options) -> None:
     styles = {name: Style.parse(text) if text else Style() for name, text in STYLES.items()}
     for line in lines:
         text = Text(no_wrap=True, end="")
-        for piece, style in line:
-            text.append(piece, styles[style])
+        for style, pieces in groupby(line, key=lambda piece: piece[1]):
+            text.append("".join(piece for piece, _ in pieces), styles[style])
         text.rstrip()
         console.print(text, soft_wrap=True)
     stream.writelines(printed.getvalue().splitlines(keepends=True))
