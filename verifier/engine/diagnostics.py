@@ -153,7 +153,7 @@ def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool
         except E.EvaluationError:
             continue
         text = pretty(value)
-        out.append(f"{name} is {number}" if text == name else f"{name} = {text} is {number}")
+        out.append(f"{name} is {number}" if text == name else f"{name} is {text} = {number}")
     return out
 
 
