@@ -60,11 +60,13 @@ class IO(Protocol):
         """As :meth:`read`, always in the storage's own dtype."""
         ...
 
-    def write(self, role: str, array: Array) -> None:
+    def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
         """Store an array of the view's shape (or that broadcasts to it).
 
         Converted to the storage's dtype by :func:`verifier.executor.semantics.casts.cast`; an
-        array already of that dtype is stored bit for bit. Masked-out elements keep their value.
+        array already of that dtype is stored bit for bit. Masked-out elements keep their value,
+        and so do those that ``where`` (of the view's shape) leaves out: they do not become
+        initialised.
         """
         ...
 
@@ -102,7 +104,7 @@ class IO(Protocol):
         ...
 
 
-class SemanticsMissing(Exception):
+class SemanticsMissing(Exception):  # noqa: N818 - named for what it says
     """The numbers of an instruction (or of one of its forms) are not modelled."""
 
     def __init__(self, name: str, detail: str = "") -> None:
@@ -114,6 +116,9 @@ class SemanticsMissing(Exception):
 
 Function: TypeAlias = Callable[[Operation, IO], None]
 
+# the engines make infinities and NaN without a word
+_quiet = np.errstate(all="ignore")
+
 #: every instruction with a numeric meaning, by canonical name
 SEMANTICS: dict[str, Function] = {}
 
@@ -124,7 +129,7 @@ def semantics(*names: str) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         for name in names:
             assert name not in SEMANTICS, name
-            SEMANTICS[name] = function
+            SEMANTICS[name] = _quiet(function)
         return function
 
     return register
