@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from verifier.executor.semantics import copies, elementwise, matmul, reductions
+from verifier.executor.semantics import (
+    collectives,
+    copies,
+    draws,
+    elementwise,
+    gather,
+    matmul,
+    reductions,
+)
 from verifier.executor.semantics.base import IO, SEMANTICS, Array, SemanticsMissing
 
 __all__ = [
@@ -10,8 +18,11 @@ __all__ = [
     "SEMANTICS",
     "Array",
     "SemanticsMissing",
+    "collectives",
     "copies",
+    "draws",
     "elementwise",
+    "gather",
     "matmul",
     "reductions",
 ]

@@ -171,7 +171,7 @@ def _unary(op: Operation, io: IO) -> None:
 for _described in instructions.all_instructions().values():
     if _described.result == "like:x+y":
         semantics(_described.name)(_binary)
-    elif _described.name == f"language.{_described.short}" and (
+    elif _described.result == "like:x" and (
         _described.short in alu.UNARY or _described.short == "invert"
     ):
         semantics(_described.name)(_unary)

@@ -20,6 +20,9 @@ from verifier.executor.semantics.operands import (
     reading,
 )
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import Enumerator
+
+ADD, MULTIPLY = Enumerator("op", "add"), Enumerator("op", "multiply")
 
 _BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor"})
 
@@ -132,18 +135,20 @@ def rms_norm(op: Operation, io: IO) -> None:
 
 @semantics("language.loop_reduce")
 def loop_reduce(op: Operation, io: IO) -> None:
-    """The fold over the iterations of affine loops: each iteration adds its tile.
+    """The fold over the iterations of the loops that ``loop_indices`` names.
 
-    The result is one tile for all iterations; what earlier ones left is kept by the machine under
-    ``accumulates``.
+    An iteration that was seen before starts a new fold: the loops around have moved on.
     """
     name = needed(io, "op", op)
-    values = reading(io, "x")
+    values = reading(io, "x").copy()
+    iteration = option(io, "loop_indices", ())
     key = ("loop_reduce", op.span)
+    seen: set[object] = {iteration}
     held = io.state.get(key)
-    if isinstance(held, np.ndarray) and held.shape == values.shape:
-        values = np.asarray(alu.binary(name, op.name)(held, values), np.float32)
-    io.state[key] = values
+    if isinstance(held, tuple) and iteration not in held[0] and held[1].shape == values.shape:
+        values = np.asarray(alu.binary(name, op.name)(held[1], values), np.float32)
+        seen |= held[0]
+    io.state[key] = (seen, values)
     put(io, "dst", values)
 
 
@@ -161,12 +166,17 @@ def language_all_reduce(op: Operation, io: IO) -> None:
 
 @semantics("isa.tensor_tensor_scan")
 def tensor_tensor_scan(op: Operation, io: IO) -> None:
-    """``r[i] = op1(op0(data0[i], r[i - 1]), data1[i])`` along the free elements; all lanes at once."""
+    """``r[i] = op1(op0(data0[i], r[i - 1]), data1[i])`` along the free elements, on all lanes."""
     left, right = fold(reading(io, "data0")), fold(reading(io, "data1"))
     state = np.broadcast_to(lanes(io, op, "initial", 2), (left.shape[0], 1))[:, 0]
     first = alu.binary(needed(io, "op0", op), op.name)
     second = alu.binary(needed(io, "op1", op), op.name)
     back0, back1 = flag(io, "reverse0"), flag(io, "reverse1")
+    if op.value("op0") == MULTIPLY and op.value("op1") == ADD and (left == 1).all():
+        # a running sum: the same additions in the same order, in one call
+        terms = np.concatenate([state[:, None], right], axis=1)
+        put(io, "dst", np.add.accumulate(terms, axis=1)[:, 1:])
+        return
     # column-major copies: one step of the recurrence reads contiguous memory
     columns0, columns1 = np.ascontiguousarray(left.T), np.ascontiguousarray(right.T)
     result = np.empty_like(columns0)
@@ -188,7 +198,7 @@ _RUNNING = {
 
 @semantics("isa.tensor_scalar_cumulative")
 def tensor_scalar_cumulative(op: Operation, io: IO) -> None:
-    """``reg = op1(op0(src[i], imm0), reg)``; each value of the register is an element of ``dst``."""
+    """``reg = op1(op0(src[i], imm0), reg)``; ``dst`` holds each value of the register."""
     source = fold(reading(io, "src"))
     name = needed(io, "op1", op)
     terms = step(io, op, needed(io, "op0", op), source, "imm0", False)
@@ -225,12 +235,12 @@ def tensor_scalar_reduce(op: Operation, io: IO) -> None:
     put(io, "dst", result)
 
 
-# --------------------------------------------------------------------------- selections with a maximum
+# --------------------------------------------------------------------------- selections
 
 
 @semantics("isa.range_select")
 def range_select(op: Operation, io: IO) -> None:
-    """Elements whose position lies between the bounds of their lane; the smallest float elsewhere."""
+    """Elements whose position is within their lane's bounds; the smallest float elsewhere."""
     data = reading(io, "on_true_tile")
     rows = fold(data)
     position = np.arange(rows.shape[1], dtype=np.float32) + np.float32(option(io, "range_start", 0))
