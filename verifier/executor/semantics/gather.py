@@ -238,14 +238,8 @@ def sequence_bounds(op: Operation, io: IO) -> None:
     starts = np.concatenate([[0], change])
     ends = np.concatenate([change, [count]])
     run = np.repeat(np.arange(starts.size), ends - starts)
-    # a segment that comes in several runs spans from its first to its last
-    segment, where = np.unique(ids, return_inverse=True)
-    first = np.full(segment.size, count)
-    last = np.zeros(segment.size, np.int64)
-    np.minimum.at(first, where, starts[run])
-    np.maximum.at(last, where, ends[run])
     padding = ids == 0
-    bounds = np.stack([np.where(padding, count, first[where]), np.where(padding, -1, last[where])])
+    bounds = np.stack([np.where(padding, count, starts[run]), np.where(padding, -1, ends[run])])
     put(io, "dst", bounds.astype(np.int32).reshape(1, 2, count))
 
 
