@@ -28,7 +28,8 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
 
     A value that is read at the top of a loop body before the body writes it lives through the whole
     loop; so does one that the loop fills and something after it reads. A site inside a loop whose
-    tensors are used beyond their own iteration counts once per iteration.
+    tensors are used beyond their own iteration counts once per iteration; if only the last few are
+    used, as in a pipeline that loads ahead, once for each of these.
     """
     storage = uses.storage
     accesses = uses.all
@@ -47,9 +48,14 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
             start = min(start, first)
     copies = E.const(1)
     for position, loop in enumerate(storage.loops):
-        if any(_escapes(access, position, loop) for access in accesses):
+        if loop.kind == "grid":
+            continue  # a program instance sees its own tensors only
+        ages = [_age(access, position, loop) for access in accesses]
+        oldest = max((age for age in ages if age is not None), default=0)
+        if None in ages or oldest or any(loop not in a.operation.loops for a in accesses):
             first, last = table.extent[id(loop)]
-            copies = copies * loop.trips
+            kept = loop.trips if None in ages else E.minimum(loop.trips, oldest + 1)
+            copies = copies * kept
             start, end = min(start, first), max(end, last)
     return Lifetime(storage, start, end, copies)
 
@@ -64,13 +70,17 @@ def _loops(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
     return list(found.values())
 
 
-def _escapes(access: Access, position: int, loop: Loop) -> bool:
-    if loop.kind == "grid":
-        return False
-    if loop not in access.operation.loops:
-        return True
+def _age(access: Access, position: int, loop: Loop) -> int | None:
+    """How many iterations before the access its tensor was made; None if that is not constant.
+
+    After the loop, the tensor of the last iteration has the age 0.
+    """
     instance = access.view.instance
-    return position < len(instance) and instance[position] is not loop.index
+    inside = loop in access.operation.loops
+    now = loop.index if inside else loop.trips - 1
+    made = instance[position] if position < len(instance) else now if inside else None
+    age = None if made is None else now - made
+    return age.const if age is not None and age.is_const and age.const >= 0 else None
 
 
 def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:

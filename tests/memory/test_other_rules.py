@@ -324,6 +324,52 @@ def test_a_list_of_tiles_takes_all_of_them() -> None:
     assert "refuted" in verdicts(psum_banks, kernel.trace, E.le(n, 9))
 
 
+def pipeline(window: int, width: Expr, after: int | None = None) -> Kernel:
+    """A tile per iteration, used ``window`` iterations later as well."""
+    n = size("n")
+    kernel = Kernel()
+    with kernel.loop("i", n) as i:
+        tile = kernel.storage("tile", (128, width))
+        kernel.write(kernel.view(tile))
+        with kernel.when(E.ge(i, window)):
+            kernel.read(kernel.view(tile, instance=(i - window,)))
+    if after is not None:
+        kernel.read(kernel.view(tile, instance=(n - 1 - after,)))
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("window", "after", "copies"),
+    [(0, None, 1), (1, None, 2), (3, None, 4), (0, 0, 1), (1, 0, 2), (0, 2, 3), (2, 1, 3)],
+)
+def test_a_pipeline_keeps_the_last_few_tiles(window: int, after: int | None, copies: int) -> None:
+    width = size("width")
+    trace = pipeline(window, width, after).trace
+    limit = TARGETS["trn2"].sbuf_usable_bytes
+    fits = E.le(width * (4 * copies), limit)
+    over = E.ge(width * (4 * copies), limit + 1)
+    assert not verdicts(sbuf_capacity, trace, fits)
+    assert "refuted" in verdicts(sbuf_capacity, trace, over)
+
+
+def test_a_pipeline_of_few_iterations_keeps_no_more_than_these() -> None:
+    width = size("width")
+    trace = pipeline(3, width).trace
+    limit = TARGETS["trn2"].sbuf_usable_bytes
+    assert not verdicts(sbuf_capacity, trace, E.eq(size("n"), 2), E.le(width * 8, limit))
+
+
+def test_a_tile_of_an_iteration_that_is_not_constant_keeps_all() -> None:
+    n = size("n")
+    kernel = Kernel()
+    with kernel.loop("i", n) as i:
+        tile = kernel.storage("tile", (128, 512), Buffer.PSUM)
+        kernel.write(kernel.view(tile))
+        kernel.read(kernel.view(tile, instance=(i // 2,)))
+    assert not verdicts(psum_banks, kernel.trace, E.le(n, 8))
+    assert "refuted" in verdicts(psum_banks, kernel.trace, E.le(n, 9))
+
+
 def test_blocks_take_a_bank_each() -> None:
     n = size("n")
     kernel = Kernel()
