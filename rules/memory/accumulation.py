@@ -211,7 +211,7 @@ register(
         id="psum-accumulation",
         code="MEM305",
         family="memory",
-        summary="A sum in PSUM starts from what should not be in it.",
+        summary="a sum in PSUM starts from nothing but what belongs to it",
         reason=(
             "The Tensor Engine keeps one flag per PSUM location: the first matmul overwrites, "
             "later ones add. A tile that is reused without accumulate=False goes on with the old "

@@ -277,7 +277,7 @@ register(
         gather=True,
         code="MEM306",
         family="memory",
-        summary="The tiles that are live at once do not fit into SBUF.",
+        summary="the tiles that are live at once fit into SBUF",
         reason=(
             "When the live tiles exceed a partition's bytes, the compiler spills them to device "
             "memory and back, or gives up."
@@ -297,7 +297,7 @@ register(
         gather=True,
         code="MEM307",
         family="memory",
-        summary="More PSUM banks are live at once than there are.",
+        summary="no more PSUM banks are live at once than there are",
         reason=(
             "A partition has few PSUM banks, and a matmul's result occupies a whole one. Unlike "
             "SBUF, PSUM is not spilled."
@@ -315,7 +315,7 @@ register(
         id="address-overlap",
         code="MEM310",
         family="memory",
-        summary="Two tiles placed by hand share memory while both are in use.",
+        summary="tiles placed by hand share no memory while they are in use",
         reason="The compiler does not move tiles with an address: one overwrites the other.",
         facts=("NKI-B14",),
         on="trace",

@@ -199,7 +199,7 @@ register(
         id="loop-carried-dependence",
         code="MEM304",
         family="memory",
-        summary="Iterations that may run in any order depend on each other.",
+        summary="iterations that may run in any order do not depend on each other",
         reason=(
             "`nl.affine_range` lets the Beta 1 compiler run iterations in any order and side by "
             "side; only sums into one tile may be carried. Program instances of a grid have no "

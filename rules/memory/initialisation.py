@@ -267,7 +267,7 @@ register(
         id="uninitialised-read",
         code="MEM301",
         family="memory",
-        summary="An operation reads elements that nothing has written.",
+        summary="every element that an operation reads was written before",
         reason=(
             "An allocation does not initialise memory: on the device the elements hold whatever "
             "was there before, so results differ from run to run. The usual cause is a loop with "
@@ -286,7 +286,7 @@ register(
         id="output-not-written",
         code="MEM302",
         family="memory",
-        summary="A returned tensor has elements that no store reaches.",
+        summary="every element of a returned tensor is stored",
         reason=(
             "What the kernel does not store stays uninitialised in the caller's tensor. A trip "
             "count that rounds down drops the last, partial tile without a sound."

@@ -71,7 +71,7 @@ register(
         id="output-buffer",
         code="MEM308",
         family="memory",
-        summary="A returned tensor is not in shared_hbm.",
+        summary="a returned tensor is in shared_hbm",
         reason=(
             "The caller sees device memory only, and of that only what is allocated as shared: "
             "returning a tile or a private tensor does not compile."
@@ -89,7 +89,7 @@ register(
         id="no-output",
         code="MEM311",
         family="memory",
-        summary="A kernel returns no tensor and writes none of its parameters.",
+        summary="a kernel returns a tensor or writes one of its parameters",
         reason="Nothing of what it computes can be seen; the compiler rejects it.",
         facts=("NKI-E30",),
         on="trace",

@@ -266,7 +266,7 @@ register(
         id="input-tail-dropped",
         code="MEM303",
         family="memory",
-        summary="A loop over `n // tile` tiles leaves the rest of an input unread.",
+        summary="a loop over `n // tile` tiles leaves no rest of an input unread",
         reason=(
             "When the tile size does not divide the dimension, the last partial tile is skipped. "
             "Along a dimension that is summed over, such as the contraction of a matrix "
@@ -285,7 +285,7 @@ register(
         id="oversized-tile",
         code="MEM309",
         family="memory",
-        summary="The end of a tile is never used, whatever the inputs.",
+        summary="a tile is used to its end, for some input at least",
         reason=(
             "On-chip memory is scarce; a tile that is wider than every use of it was most likely "
             "allocated with another tile's size."
