@@ -27,7 +27,7 @@ MAX_DEPTH = 400
 _RECURSION_LIMIT = MAX_DEPTH * 12 + 2000
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)  # some 50 kB each
 def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     """The statements of ``text``, whole lines that start at line ``first_line`` of ``path``.
 
