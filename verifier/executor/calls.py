@@ -1,0 +1,215 @@
+"""Calls of API functions: through the dialect the first time, by a plan after that.
+
+A plan belongs to a call site, the layouts of its tensors and its other arguments. When it is made,
+binding and every rule have passed; what is left for each call is what depends on data and on
+offsets: whether what is read was written, and the protocol of sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import FrameType, NoneType
+from typing import TYPE_CHECKING, Any
+
+from verifier.executor.memory import Memory, Template
+from verifier.executor.operands import Bound, perform
+from verifier.executor.proxies import (
+    BufferProxy,
+    DTypeProxy,
+    EnumProxy,
+    Tensor,
+    call_of,
+    outward,
+    tensor_of,
+)
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.trace import Operation, View
+from verifier.symbolic.values import ApiRef
+
+if TYPE_CHECKING:
+    from verifier.executor.machine import ConcreteMachine
+
+_PLAIN = frozenset({int, float, str, bool, NoneType})
+
+
+@dataclass(slots=True)
+class Plan:
+    """How to repeat a call. ``operation`` None: it only makes a tensor."""
+
+    operation: Operation | None
+    #: role and where its tensor is among the arguments; -1: the tensor that the call makes
+    roles: tuple[tuple[str, int], ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    template: Template | None
+    name: str
+    span: Span
+    filled: bool
+    returns: bool
+    outcome: Any
+
+
+def call(
+    machine: ConcreteMachine,
+    ref: ApiRef,
+    frame: FrameType,
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> Any:
+    """Perform a call of an API function and give its result."""
+    tensors: list[Tensor] = []
+    parts: list[Any] = [ref.name, id(frame.f_code), frame.f_lasti]
+    plannable = _describe(args, parts, tensors)
+    if plannable and keywords:
+        parts.extend(keywords)
+        plannable = _describe(tuple(keywords.values()), parts, tensors)
+    key: tuple[Any, ...] | None = None
+    if plannable:
+        _aliases(tensors, parts)
+        key = tuple(parts)
+        plan = machine.plans.get(key)
+        if plan is not None:
+            return _run(machine, plan, tensors)
+    machine.clean = True
+    before = machine.emitted
+    made = machine.made
+    result = machine.dialect.call(machine, ref, call_of(machine, _short(ref), args, keywords))
+    count = machine.emitted - before
+    out = outward(machine, result)
+    if key is not None and machine.clean and count <= 1:
+        operation = machine.last if count == 1 else None
+        plan = _plan(machine, ref, operation, tensors, result, out, machine.made - made)
+        if plan is not None:
+            machine.plans[key] = plan
+            machine.kept.append(frame.f_code)
+    return out
+
+
+def _short(ref: ApiRef) -> str:
+    return ref.name.rpartition(".")[2]
+
+
+def _describe(values: tuple[Any, ...], parts: list[Any], tensors: list[Tensor]) -> bool:
+    """Append what identifies the arguments; False if a call with them cannot be planned."""
+    for value in values:
+        kind = type(value)
+        if kind is Tensor:
+            place = value.place
+            if place is None:
+                return False
+            template = value.memory.template
+            parts.append(template.key)
+            parts.append(place.shape)
+            parts.append(place.strides)
+            parts.append(place.dtype)
+            parts.append(place.offset if value.part is not None else None)
+            tensors.append(value)
+        elif kind in _PLAIN:
+            parts.append(kind)
+            parts.append(value)
+        elif kind is DTypeProxy:
+            parts.append(value.name)
+        elif kind is EnumProxy or hasattr(value, "tilelint_api"):
+            parts.append(value)
+        elif kind is BufferProxy:
+            if value.inner.placement:
+                return False
+            parts.append(value.inner.buffer)
+        elif kind is tuple or kind is list:
+            parts.append(kind)
+            parts.append(len(value))
+            inner: list[Tensor] = []
+            if not _describe(tuple(value), parts, inner) or inner:
+                return False
+        else:
+            return False
+    return True
+
+
+def _aliases(tensors: list[Tensor], parts: list[Any]) -> None:
+    """Which operands share memory, and where in it."""
+    if len(tensors) > 1:
+        memories = [id(tensor.memory) for tensor in tensors]
+        if len(set(memories)) < len(memories):
+            first = {memory: k for k, memory in reversed(list(enumerate(memories)))}
+            parts.append(tuple(first[memory] for memory in memories))
+            parts.append(tuple(tensor.place.offset for tensor in tensors if tensor.place))
+
+
+def _plan(
+    machine: ConcreteMachine,
+    ref: ApiRef,
+    operation: Operation | None,
+    tensors: list[Tensor],
+    result: object,
+    out: Any,
+    made: int,
+) -> Plan | None:
+    new: Memory | None = None
+    if made:
+        if made > 1 or not isinstance(out, Tensor) or out.place is not out.memory.template.whole:
+            if made > 1 or not isinstance(out, Tensor) or out.place != out.memory.template.whole:
+                return None
+        new = out.memory
+    if operation is None:
+        if new is None or ref.name not in ("language.ndarray", "language.empty_like"):
+            return None
+        return Plan(
+            None, (), (), (), new.template, new.name, new.span, False, True, None
+        )
+    if isinstance(operation.accumulates, Bool):
+        return None
+    own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}
+    roles: list[tuple[str, int]] = []
+    for role, operand in operation.operands.items():
+        value = operand.value
+        if isinstance(value, View):
+            at = own.get(id(value))
+            if at is None:
+                if new is None or getattr(value.storage, "memory", None) is not new:
+                    return None
+                at = -1
+            roles.append((role, at))
+        elif isinstance(value, tuple) and any(isinstance(item, View) for item in value):
+            return None
+    names = {role for role, _ in roles}
+    return Plan(
+        operation,
+        tuple(roles),
+        tuple(role for role, _ in operation.reads if role in names),
+        tuple(role for role, _ in operation.writes if role in names),
+        new.template if new is not None else None,
+        new.name if new is not None else "",
+        new.span if new is not None else operation.span,
+        new is not None and new.template.prototype.initialised,
+        isinstance(result, View),
+        None if isinstance(result, View) else out,
+    )
+
+
+def _run(machine: ConcreteMachine, plan: Plan, tensors: list[Tensor]) -> Any:
+    memory: Memory | None = None
+    made: Tensor | None = None
+    template = plan.template
+    if template is not None:
+        memory = machine.make(template, plan.name, plan.span, None)
+        part = template.partition_axis if template.buffer.on_chip else None
+        made = Tensor(machine, memory, template.whole, None, part)
+        if plan.filled:
+            machine.clear(memory)
+    operation = plan.operation
+    if operation is None:
+        return made
+    bounds: dict[str, Bound] = {}
+    for role, at in plan.roles:
+        tensor = tensors[at] if at >= 0 else made
+        assert tensor is not None and tensor.place is not None
+        bounds[role] = Bound(tensor.memory, tensor.place)
+    perform(machine, operation, bounds, plan.reads, plan.writes)
+    if not plan.returns:
+        return plan.outcome
+    if made is not None:
+        return made
+    view = operation.operands["dst"].value
+    return tensor_of(machine, view) if isinstance(view, View) else plan.outcome

@@ -1,0 +1,210 @@
+"""Loading a user's file under CPython, with the shims in place and our own packages out of sight."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from verifier.dialects.nki import infer_generation, scan_features
+from verifier.executor import places
+from verifier.executor.findings import MisuseError
+from verifier.executor.objects import dataclass as nki_dataclass
+from verifier.executor.session import Kernel, LoadingError
+from verifier.executor.shims import Absent, Finder
+from verifier.source.ir import Span
+
+_PACKAGES = ("verifier", "rules")
+_HOME = Path(__file__).resolve().parent.parent.parent
+_SHIMS = ("nki", "neuronxcc")
+
+
+def _ours(name: str) -> bool:
+    return name.partition(".")[0] in _PACKAGES
+
+
+def _is_our_file(path: str | None) -> bool:
+    if not path:
+        return False
+    return any(path.startswith(f"{_HOME / package}/") for package in _PACKAGES)
+
+
+@contextmanager
+def isolated(*, forever: bool = False) -> Iterator[None]:
+    """Let users' modules be named ``rules`` or ``verifier``; put the shims in place.
+
+    Our own modules leave ``sys.modules``; imports in our own files still find them. Everything is
+    put back at the end unless ``forever``.
+    """
+    stash = {
+        name: module
+        for name, module in sys.modules.items()
+        if _ours(name) and _is_our_file(getattr(module, "__file__", None))
+    }
+    shadowed = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in _SHIMS}
+    for name in (*stash, *shadowed):
+        del sys.modules[name]
+    known = set(sys.modules)
+    real = builtins.__import__
+
+    def guarded(
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        if globals and (level or _ours(name)) and _is_our_file(globals.get("__file__")):
+            users = {n: sys.modules.pop(n) for n in list(sys.modules) if _ours(n)}
+            sys.modules.update(stash)
+            place = str(_HOME)
+            added = place not in sys.path
+            if added:
+                sys.path.append(place)
+            try:
+                return real(name, globals, locals, fromlist, level)
+            finally:
+                if added:
+                    sys.path.remove(place)
+                for module in [n for n in sys.modules if _ours(n)]:
+                    stash[module] = sys.modules.pop(module)
+                sys.modules.update(users)
+        return real(name, globals, locals, fromlist, level)
+
+    first, last = Finder(last=False), Finder(last=True)
+    plain = dataclasses.dataclass
+    builtins.__import__ = guarded
+    sys.meta_path.insert(0, first)
+    sys.meta_path.append(last)
+    dataclasses.dataclass = nki_dataclass(plain)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if not forever:
+            builtins.__import__ = real
+            sys.meta_path.remove(first)
+            sys.meta_path.remove(last)
+            dataclasses.dataclass = plain
+            for name in [n for n in sys.modules if _ours(n) or n.partition(".")[0] in _SHIMS]:
+                del sys.modules[name]
+            for name in set(sys.modules) - known:
+                if isinstance(sys.modules[name], Absent):
+                    del sys.modules[name]
+            sys.modules.update(stash)
+            sys.modules.update(shadowed)
+
+
+@dataclasses.dataclass
+class Loaded:
+    """A file that was run. ``problems`` are top-level statements that raised, with their errors."""
+
+    module: ModuleType
+    problems: list[tuple[Span, BaseException]]
+
+
+def generation_of(path: Path) -> str:
+    """The API generation that a file is written for, as ``check`` infers it.
+
+    Raises:
+        MisuseError: it cannot be read or does not parse.
+    """
+    return infer_generation(scan_features(_parse(path)))
+
+
+def _parse(path: Path) -> ast.Module:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise MisuseError(f"cannot read {path}: {reason}") from None
+    try:
+        return ast.parse(text, str(path))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", 1) or 1
+        raise MisuseError(
+            f"{path} does not parse: {getattr(error, 'msg', error)}", Span(str(path), line, 0, line, 1)
+        ) from None
+
+
+def load(path: Path) -> Loaded:
+    """Run a file statement by statement; what raises is noted and passed over.
+
+    A file in a package is loaded as part of it, so that its relative imports work.
+    """
+    tree = _parse(path)
+    name, root = _dotted(path)
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    if str(path.parent) not in sys.path:
+        sys.path.insert(1, str(path.parent))
+    parent = name.rpartition(".")[0]
+    problems: list[tuple[Span, BaseException]] = []
+    if parent:
+        try:
+            importlib.import_module(parent)
+        except Exception as error:  # a package that needs what is not there
+            problems.append((Span(str(path), 1, 0, 1, 1), error))
+    if name in sys.modules and getattr(sys.modules[name], "__file__", None) == str(path):
+        return Loaded(sys.modules[name], problems)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    file = places.source(str(path))
+    for statement in tree.body:
+        code = compile(ast.Module([statement], []), str(path), "exec", dont_inherit=True)
+        try:
+            exec(code, module.__dict__)
+        except LoadingError:
+            continue
+        except MisuseError as error:
+            problems.append((file.span(statement), error))
+        except Exception as error:  # of the user's top level: named if the kernel needs it
+            problems.append((file.span(statement), error))
+    return Loaded(module, problems)
+
+
+def _dotted(path: Path) -> tuple[str, Path]:
+    """The dotted name of a file in its package, and the folder that holds the package."""
+    parts = [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts), folder
+
+
+def kernel(loaded: Loaded, name: str, path: Path) -> Kernel:
+    """The kernel of that name.
+
+    Raises:
+        MisuseError: there is none, or it is no function.
+    """
+    found: Any = loaded.module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            break
+    if found is None:
+        where: Span | None = None
+        reason = ""
+        for span, error in loaded.problems:
+            where = span
+            reason = f" (line {span.line}: {type(error).__name__}: {error})"
+            break
+        have = [n for n, v in vars(loaded.module).items() if isinstance(v, Kernel)]
+        listed = f"; it has {', '.join(have)}" if have else ""
+        raise MisuseError(f"{path} has no kernel `{name}`{listed}{reason}", where)
+    if isinstance(found, Kernel):
+        return found
+    if callable(found) and not isinstance(found, type):
+        return Kernel(found)
+    raise MisuseError(f"`{name}` in {path} is no function")

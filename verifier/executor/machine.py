@@ -1,0 +1,431 @@
+"""The machine that dialects drive with plain numbers: it allocates, checks each operation, runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier import rulebase
+from verifier.dialects.nki import NkiDialect
+from verifier.executor import findings, places
+from verifier.executor.access import NotConcreteError, integer
+from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
+from verifier.executor.memory import Life, Memory, Template
+from verifier.hardware import dtypes as dt
+from verifier.hardware.targets import Target
+from verifier.report import model as report
+from verifier.rulebase import Check, Note, Rule
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.values import IndexGrid, IndexTensor, Opaque, ParDim
+
+if TYPE_CHECKING:
+    from verifier.executor.calls import Plan
+
+
+@dataclass(slots=True)
+class Options:
+    """How kernels are run.
+
+    ``loop_order``: ``forward``, ``reversed`` or ``shuffled`` iterations of ``affine_range``.
+    ``shapes_only``: nothing is computed and no tensor has bytes. ``keep_going``: violations are
+    collected instead of ending the run.
+    """
+
+    shapes_only: bool = False
+    keep_going: bool = False
+    loop_order: str = "forward"
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules of a run by what they look at."""
+
+    by_id: dict[str, Rule]
+    storage: list[Rule]
+    access: list[Rule]
+    operation: dict[str, list[Rule]]
+
+    @staticmethod
+    def load() -> Rules:
+        found = Rules({}, [], [], {})
+        for rule in rulebase.all_rules():
+            if rule.dialect != "nki":
+                continue
+            found.by_id[rule.id] = rule
+            if rule.on == "storage":
+                found.storage.append(rule)
+            elif rule.on == "access":
+                found.access.append(rule)
+            elif rule.on == "operation":
+                for name in rule.operations or ("",):
+                    found.operation.setdefault(name, []).append(rule)
+        return found
+
+
+#: what happens when an operation is emitted: numbers are computed
+Execute = Callable[["ConcreteMachine", Operation], None]
+
+
+@dataclass(slots=True)
+class Program:
+    """One instance of an SPMD launch: its indices, the grid, and the tensors all share."""
+
+    index: tuple[int, ...] = ()
+    grid: tuple[int, ...] = ()
+    #: tensors in shared memory, by how many were made before
+    shared: list[Memory] = field(default_factory=list)
+    made: int = 0
+
+
+class ConcreteMachine:
+    """:class:`verifier.symbolic.machine.Machine` on plain numbers."""
+
+    def __init__(self, target: Target, api: str, options: Options, execute: Execute) -> None:
+        self._target = target
+        self._api = api
+        self.options = options
+        self.dialect = NkiDialect()
+        self.kernel = ""
+        self.rules = Rules.load()
+        self.found: list[report.Diagnostic] = []
+        self._seen: set[tuple[str, Span]] = set()
+        #: whether the operation at hand broke a rule (it is not planned then)
+        self.clean = True
+        #: checks are dropped: views that were checked before are made again
+        self.silent = False
+        self._execute = execute
+        self._order = 0
+        self._axes = 0
+        self._templates: dict[tuple[object, ...], Template] = {}
+        self.lives: list[Life] = []
+        self.program = Program()
+        self.rng = np.random.default_rng(options.seed)
+        self.state: dict[object, object] = {}
+        #: run-time offsets of indirect views, by the symbols of their axes
+        self.indirect: dict[tuple[int, ...], object] = {}
+        #: the operation that was emitted last, and how many were; tensors that were made
+        self.last: Operation | None = None
+        self.emitted = 0
+        self.made = 0
+        #: calls that can be repeated, and the code whose addresses they name
+        self.plans: dict[tuple[Any, ...], Plan] = {}
+        self.kept: list[CodeType] = []
+
+    # -- what dialects see -------------------------------------------------------------
+
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @property
+    def api(self) -> str:
+        return self._api
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return ()
+
+    @property
+    def path(self) -> tuple[Bool, ...]:
+        return ()
+
+    def next_order(self) -> int:
+        self._order += 1
+        return self._order
+
+    def axis(self, size: Expr) -> Axis:
+        self._axes += 1
+        atom = E.symbol(f"@{self._axes}", 0, origin="axis").as_atom()
+        assert isinstance(atom, E.Sym)
+        return Axis(atom, size)
+
+    def allocate(
+        self,
+        name: str,
+        shape: Sequence[Expr],
+        dtype: DType,
+        buffer: Buffer,
+        span: Span,
+        *,
+        kind: str = "alloc",
+        partition_axis: int | None = 0,
+        address: tuple[Expr, Expr] | None = None,
+        placement: Mapping[str, object] | None = None,
+        initialised: bool = False,
+        argument_spans: Mapping[str, Span] | None = None,
+    ) -> View:
+        storage = Storage(
+            id=self.next_order(),
+            name=name,
+            buffer=buffer,
+            dtype=dtype,
+            shape=tuple(shape),
+            partition_axis=partition_axis if buffer.on_chip else None,
+            span=span,
+            kind=kind,
+            address=address,
+            order=self._order,
+            initialised=initialised,
+            placement=dict(placement or {}),
+            argument_spans=dict(argument_spans or {}),
+        )
+        for rule in self.rules.storage:
+            for check in rulebase.run(rule, self._target, storage):
+                self.judge(rule, check)
+        for size in shape:
+            if size.is_const and size.const < 0:
+                raise UnsupportedError(f"`{name}` has a negative extent", span)
+        memory = self.make(self.template(storage), name, span, storage)
+        if initialised:
+            self.clear(memory)
+        return self.whole(memory, span)
+
+    def clear(self, memory: Memory) -> None:
+        """Zeros everywhere."""
+        memory.full = True
+        if not self.options.shapes_only:
+            memory.materialise(poison=False).fill(0)
+
+    def template(self, storage: Storage) -> Template:
+        try:
+            key = (
+                tuple(integer(size) for size in storage.shape),
+                storage.dtype.name,
+                storage.buffer,
+                storage.partition_axis,
+                storage.kind,
+                storage.address,
+                storage.initialised,
+                repr(storage.placement) if storage.placement else "",
+            )
+        except NotConcreteError as error:
+            raise UnsupportedError(
+                f"the shape of `{storage.name}` is not known: {error}", storage.span
+            ) from None
+        found = self._templates.get(key)
+        if found is None:
+            found = Template(storage, len(self._templates))
+            self._templates[key] = found
+        return found
+
+    def make(self, template: Template, name: str, span: Span, storage: Storage | None) -> Memory:
+        """A new tensor; in shared memory, instances of a launch get the same one."""
+        self.made += 1
+        shared = template.kind == "alloc" and (
+            template.buffer is Buffer.SHARED_HBM
+            or (self._api == "beta1" and template.buffer is Buffer.HBM)
+        )
+        program = self.program
+        if shared and program.grid:
+            number = program.made
+            program.made += 1
+            if number < len(program.shared) and program.shared[number].template is template:
+                return program.shared[number]
+            memory = Memory(template, name, span, storage)
+            program.shared.insert(number, memory)
+            return memory
+        return Memory(template, name, span, None)
+
+    def whole(self, memory: Memory, span: Span) -> View:
+        storage = memory.storage
+        axes = tuple(self.axis(extent) for extent in storage.shape)
+        return View(
+            storage=storage,
+            instance=(),
+            frame=storage.shape,
+            frame_partition=storage.partition_axis,
+            axes=axes,
+            coords=tuple(axis.index for axis in axes),
+            dtype=storage.dtype,
+            span=span,
+        )
+
+    def emit(self, operation: Operation) -> None:
+        self.last = operation
+        self.emitted += 1
+        self.judge_operation(operation)
+        self._execute(self, operation)
+
+    def judge_operation(self, operation: Operation) -> None:
+        table = self.rules.operation
+        for rule in (*table.get(operation.name, ()), *table.get("", ())):
+            for check in rulebase.run(rule, self._target, operation):
+                self.judge(rule, check)
+        for rule in self.rules.access:
+            for _, view in (*operation.reads, *operation.writes):
+                for check in rulebase.run(rule, self._target, view):
+                    self.judge(rule, check)
+
+    def check(
+        self,
+        rule: str,
+        predicate: Bool,
+        span: Span,
+        text: str,
+        message: str,
+        *,
+        given: tuple[Bool, ...] = (),
+        values: tuple[tuple[str, Expr], ...] = (),
+        facts: tuple[str, ...] = (),
+        notes: tuple[tuple[Span, str], ...] = (),
+        help: tuple[str, ...] = (),
+        severity: str | None = None,
+        exact: bool = True,
+        reason: str = "",
+    ) -> None:
+        if self.silent or predicate is E.TRUE:
+            return
+        found = self.rules.by_id.get(rule)
+        if found is None:
+            return
+        self.judge(
+            found,
+            Check(
+                predicate,
+                span,
+                text,
+                message,
+                facts,
+                given,
+                values,
+                tuple(Note(place, said) for place, said in notes),
+                help,
+                severity,
+                exact,
+                reason,
+            ),
+        )
+
+    def judge(self, rule: Rule, check: Check) -> None:
+        """Record a check that does not hold; the first one ends the run unless it goes on."""
+        if check.predicate is E.TRUE or not check.exact:
+            return
+        if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
+            return
+        self.report(findings.diagnose(rule, check, self.kernel, self._target.name))
+
+    def report(self, diagnostic: report.Diagnostic) -> None:
+        self.clean = False
+        place = diagnostic.span
+        key = (
+            diagnostic.rule,
+            Span(place.path, place.line, place.column, place.end_line, place.end_column),
+        )
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self.found.append(diagnostic)
+        if diagnostic.severity == "error" and not self.options.keep_going:
+            raise ViolationError(diagnostic)
+
+    def violate(
+        self,
+        rule: str,
+        span: Span,
+        text: str,
+        message: str,
+        notes: tuple[tuple[Span, str], ...] = (),
+        help: tuple[str, ...] = (),
+        facts: tuple[str, ...] = (),
+    ) -> None:
+        """A violation that the machine itself sees."""
+        self.check(rule, E.FALSE, span, text, message, notes=notes, help=help, facts=facts)
+
+    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+        """Nothing: what is not known ahead is known here, or shows as a symbol that is left."""
+
+    def unmodelled(self, name: str, span: Span) -> None:
+        raise UnsupportedError(f"`{name}` is not modelled", span)
+
+    def grid(self, axis: int) -> tuple[Expr, Expr]:
+        program = self.program
+        if axis < 0 or axis >= max(len(program.grid), 3):
+            raise MisuseError(f"the launch grid has no axis {axis}", places.here().span)
+        if axis >= len(program.grid):
+            return E.const(0), E.const(1)
+        return E.const(program.index[axis]), E.const(program.grid[axis])
+
+    def decide(self, condition: Bool) -> bool | None:
+        if condition is E.TRUE:
+            return True
+        return False if condition is E.FALSE else None
+
+    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+        if condition is E.FALSE:
+            raise MisuseError(f"the kernel demands: {text}", span)
+
+    # -- coercions ---------------------------------------------------------------------
+
+    def as_view(self, value: object, span: Span) -> View | None:
+        return value if isinstance(value, View) else None
+
+    def as_int(self, value: object, span: Span) -> Expr | None:
+        if isinstance(value, Expr):
+            return value
+        if isinstance(value, bool):
+            return E.const(int(value))
+        if isinstance(value, Bool):
+            return E.ite(value, 1, 0)
+        if isinstance(value, float) and value.is_integer():
+            return E.const(int(value))
+        if isinstance(value, ParDim):
+            return value.size
+        if isinstance(value, IndexTensor) and not value.axes:
+            return value.expr
+        return None
+
+    def as_bool(self, value: object, span: Span) -> Bool | None:
+        if isinstance(value, Bool):
+            return value
+        if isinstance(value, Expr):
+            return E.ne(value, 0)
+        if isinstance(value, Opaque):
+            return None
+        return E.truth(bool(value)) if isinstance(value, (bool, float, str, tuple)) else E.truth(
+            value is not None
+        )
+
+    def as_dtype(self, value: object, span: Span) -> DType | None:
+        if isinstance(value, DType):
+            return value
+        if isinstance(value, str):
+            name = dt.canonical(value)
+            return DType.named(name) if name is not None else None
+        return None
+
+    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, IndexGrid):
+            return value.parts
+        return tuple(value) if isinstance(value, str) else None
+
+    # -- time on the chip --------------------------------------------------------------
+
+    def touch(self, memory: Memory) -> None:
+        """A use of an on-chip tensor, for the capacity of its memory."""
+        life = memory.life
+        self._order += 1
+        if life is None:
+            template = memory.template
+            if template.buffer.on_chip:
+                life = Life(template, memory.name, memory.span, self._order, self._order)
+                memory.life = life
+                self.lives.append(life)
+        else:
+            life.last = self._order
+
+
+def sizes(values: Sequence[Expr]) -> tuple[int, ...]:
+    return tuple(integer(value) for value in values)
+
+
+Values = Mapping[str, Any]

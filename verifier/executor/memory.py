@@ -1,0 +1,431 @@
+"""Memory of the machine: the bytes of each tensor, and which of its elements were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Buffer, DType, Storage
+
+Array = NDArray[Any]
+
+#: how elements lie in memory; packed dtypes are words of bits
+NUMPY: Final[dict[str, np.dtype[Any]]] = {
+    "float32": np.dtype(np.float32),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float16": np.dtype(np.float16),
+    "tfloat32": np.dtype(np.float32),
+    "float8_e4m3": np.dtype(ml_dtypes.float8_e4m3),
+    "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "float8_e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "int32": np.dtype(np.int32),
+    "uint32": np.dtype(np.uint32),
+    "int16": np.dtype(np.int16),
+    "uint16": np.dtype(np.uint16),
+    "int8": np.dtype(np.int8),
+    "uint8": np.dtype(np.uint8),
+    "bool_": np.dtype(np.bool_),
+    "float8_e5m2_x4": np.dtype(np.uint32),
+    "float8_e4m3fn_x4": np.dtype(np.uint32),
+    "float4_e2m1fn_x4": np.dtype(np.uint16),
+    "int64": np.dtype(np.int64),
+    "uint64": np.dtype(np.uint64),
+    "float64": np.dtype(np.float64),
+}
+
+#: every byte of memory that nothing wrote: NaN in each float dtype, -1 or the maximum in integers
+POISON: Final = 0xFF
+
+#: tensors with more elements keep no record of single elements when only shapes are run
+TRACKED: Final = 1 << 26
+
+
+def numpy_name(dtype: np.dtype[Any]) -> str | None:
+    """The name of a NumPy dtype as kernels know it, or None."""
+    return dt.canonical("bool_" if dtype.name == "bool" else dtype.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Where the elements of a view lie: ``offset + sum(index * stride)``, in its own elements.
+
+    ``dtype`` is the view's. Positions count from the start of the tensor, row-major.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+
+class Template:
+    """What tensors of one kind have in common; ``key`` tells templates apart."""
+
+    __slots__ = (
+        "address",
+        "buffer",
+        "dtype",
+        "elements",
+        "itemsize",
+        "key",
+        "kind",
+        "partition_axis",
+        "placed",
+        "prototype",
+        "shape",
+        "strides",
+        "whole",
+    )
+
+    def __init__(self, prototype: Storage, key: int) -> None:
+        self.key = key
+        self.prototype = prototype
+        self.shape = tuple(size.const for size in prototype.shape)
+        name = prototype.dtype.name
+        assert name is not None
+        self.dtype: str = name
+        self.itemsize = NUMPY[name].itemsize
+        self.buffer = prototype.buffer
+        self.partition_axis = prototype.partition_axis
+        self.kind = prototype.kind
+        self.address = (
+            None if prototype.address is None else tuple(part.const for part in prototype.address)
+        )
+        self.placed = prototype.address is not None or bool(prototype.placement)
+        self.elements = prod(self.shape)
+        self.strides = row_major(self.shape)
+        self.whole = Geometry(0, self.shape, self.strides, self.dtype)
+
+    @property
+    def bytes_per_partition(self) -> int:
+        rows = self.shape[self.partition_axis] if self.partition_axis is not None else 1
+        return self.elements // max(rows, 1) * self.itemsize
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements."""
+    strides = [1] * len(shape)
+    for k in range(len(shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * shape[k + 1]
+    return tuple(strides)
+
+
+@dataclass(slots=True)
+class Life:
+    """From the first to the last use of an on-chip tensor, in operations."""
+
+    template: Template
+    name: str
+    span: Span
+    first: int
+    last: int
+
+
+class Memory:
+    """One tensor.
+
+    ``data`` holds its bytes, made when first touched (never when only shapes are run). ``full``
+    says that every element was written; otherwise ``bits`` marks the written elements, and
+    ``regions`` remembers geometries that were written as a whole.
+    """
+
+    __slots__ = (
+        "_storage",
+        "bits",
+        "consumed",
+        "data",
+        "full",
+        "life",
+        "name",
+        "regions",
+        "span",
+        "started",
+        "template",
+        "untracked",
+        "writer",
+        "written",
+    )
+
+    def __init__(self, template: Template, name: str, span: Span, storage: Storage | None) -> None:
+        self.template = template
+        self.name = name
+        self.span = span
+        self._storage = storage
+        self.data: NDArray[np.uint8] | None = None
+        self.full = False
+        self.bits: NDArray[np.bool_] | None = None
+        self.regions: set[Geometry] = set()
+        #: PSUM: elements that a matmul wrote last, and those of them read since
+        self.started = Flags(self)
+        self.consumed = Flags(self)
+        self.life: Life | None = None
+        self.written = False
+        #: whether anything but a matmul wrote to it (PSUM)
+        self.writer = ""
+        self.untracked = False
+
+    # -- identity --------------------------------------------------------------------
+
+    @property
+    def storage(self) -> ConcreteStorage:
+        """The tensor as rules see it."""
+        if not isinstance(self._storage, ConcreteStorage):
+            base = self.template.prototype
+            self._storage = ConcreteStorage(
+                id=id(self),
+                name=self.name,
+                buffer=base.buffer,
+                dtype=base.dtype,
+                shape=base.shape,
+                partition_axis=base.partition_axis,
+                span=self.span,
+                kind=base.kind,
+                address=base.address,
+                order=base.order,
+                initialised=base.initialised,
+                placement=base.placement,
+                argument_spans=base.argument_spans,
+            )
+            self._storage.memory = self
+        return self._storage
+
+    # -- bytes -----------------------------------------------------------------------
+
+    def materialise(self, poison: bool = True) -> NDArray[np.uint8]:
+        """The bytes, poisoned where nothing was written."""
+        if self.data is None:
+            size = max(1, self.template.elements * self.template.itemsize)
+            self.data = np.empty(size, np.uint8)
+            if poison:
+                self.data.fill(POISON)
+        return self.data
+
+    def array(self, place: Geometry) -> Array:
+        """The elements of an affine view: a window on the bytes."""
+        data = self.data if self.data is not None else self.materialise()
+        dtype = NUMPY[place.dtype]
+        size = dtype.itemsize
+        return np.ndarray(
+            place.shape,
+            dtype,
+            data,
+            place.offset * size,
+            tuple(stride * size for stride in place.strides),
+        )
+
+    def flat(self, dtype: str) -> Array:
+        """All elements in row-major order, as ``dtype``."""
+        return self.materialise().view(NUMPY[dtype])
+
+    def copy_in(self, array: Array) -> None:
+        """Fill the tensor with an array of its dtype and number of elements."""
+        data = np.ascontiguousarray(array, NUMPY[self.template.dtype]).reshape(-1)
+        self.data = data.view(np.uint8).copy() if data.size else np.zeros(1, np.uint8)
+        self.full = True
+
+    # -- what was written ------------------------------------------------------------
+
+    def _bits(self) -> NDArray[np.bool_] | None:
+        if self.bits is None:
+            if self.data is None and self.template.elements > TRACKED:
+                self.untracked = True
+                return None
+            self.bits = np.zeros(max(1, self.template.elements), np.bool_)
+        return self.bits
+
+    def flags(self, bits: NDArray[np.bool_], place: Geometry) -> NDArray[np.bool_]:
+        """The part of an element map that a view covers (elements of other sizes: their cover)."""
+        own, other = self.template.itemsize, NUMPY[place.dtype].itemsize
+        if own == other:
+            return np.ndarray(place.shape, np.bool_, bits.data, place.offset, place.strides)
+        if other > own and other % own == 0:
+            ratio = other // own
+            return np.ndarray(
+                (*place.shape, ratio),
+                np.bool_,
+                bits.data,
+                place.offset * ratio,
+                (*(stride * ratio for stride in place.strides), 1),
+            )
+        positions = positions_of(place) * other // own
+        return bits[positions]
+
+    def mark(self, place: Geometry) -> None:
+        """The elements of a view are written."""
+        self.written = True
+        if self.full:
+            return
+        template = self.template
+        if place is template.whole or (place == template.whole):
+            self.full = True
+            self.bits = None
+            self.regions.clear()
+            return
+        if place in self.regions:
+            return
+        bits = self._bits()
+        if bits is None:
+            return
+        if NUMPY[place.dtype].itemsize < template.itemsize:
+            size = NUMPY[place.dtype].itemsize
+            bits[(positions_of(place) * size // template.itemsize).reshape(-1)] = True
+        else:
+            self.flags(bits, place)[...] = True
+        if len(self.regions) < 4096:
+            self.regions.add(place)
+
+    def mark_positions(self, positions: NDArray[np.int64], dtype: str) -> None:
+        """Single elements, by position counted in elements of ``dtype``, are written."""
+        self.written = True
+        if self.full:
+            return
+        bits = self._bits()
+        if bits is None:
+            return
+        for shifted in self._own_positions(positions, dtype):
+            bits[shifted] = True
+
+    def _own_positions(
+        self, positions: NDArray[np.int64], dtype: str
+    ) -> Iterable[NDArray[np.int64]]:
+        own, other = self.template.itemsize, NUMPY[dtype].itemsize
+        if own >= other:
+            yield positions * other // own
+        else:
+            ratio = other // own
+            for k in range(ratio):
+                yield positions * ratio + k
+
+    def initialised(self, place: Geometry) -> bool:
+        """Whether every element of a view was written (or cannot be told)."""
+        if self.full or self.untracked or place in self.regions:
+            return True
+        if self.bits is None:
+            return prod(place.shape) == 0
+        if not bool(self.flags(self.bits, place).all()):
+            return False
+        if place == self.template.whole:
+            self.full = True
+        elif len(self.regions) < 4096:
+            self.regions.add(place)
+        return True
+
+    def initialised_positions(self, positions: NDArray[np.int64], dtype: str) -> bool:
+        if self.full or self.untracked:
+            return True
+        if self.bits is None:
+            return positions.size == 0
+        return all(bool(self.bits[p].all()) for p in self._own_positions(positions, dtype))
+
+    def complete(self) -> bool:
+        """Whether the whole tensor was written."""
+        if self.full or self.untracked or self.template.elements == 0:
+            return True
+        return self.bits is not None and bool(self.bits.all())
+
+    def settle(self) -> None:
+        """Zero what nothing wrote: the target of a sum that its first term overwrites."""
+        if self.full:
+            return
+        data = self.materialise()
+        if self.bits is None:
+            data.fill(0)
+        else:
+            data.reshape(self.template.elements, -1)[~self.bits] = 0
+
+
+class Flags:
+    """A truth value per element of a tensor; cheap while it is the same for all of them."""
+
+    __slots__ = ("bits", "every", "memory")
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.every: bool | None = False
+        self.bits: NDArray[np.bool_] | None = None
+
+    def set(self, place: Geometry, flag: bool) -> None:
+        template = self.memory.template
+        if self.every is flag:
+            return
+        if place is template.whole or place == template.whole:
+            self.every = flag
+            self.bits = None
+            return
+        self._part(place)[...] = flag
+
+    def _part(self, place: Geometry) -> NDArray[np.bool_]:
+        if self.bits is None:
+            self.bits = np.full(max(1, self.memory.template.elements), bool(self.every))
+            self.every = None
+        return self.memory.flags(self.bits, place)
+
+    def set_positions(self, positions: NDArray[np.int64], flag: bool) -> None:
+        if self.every is not flag:
+            self._part(self.memory.template.whole)
+            assert self.bits is not None
+            self.bits[positions.reshape(-1) % self.bits.size] = flag
+
+    def at(self, place: Geometry) -> bool | NDArray[np.bool_]:
+        """The value of a view's elements; one truth value where it is the same for all."""
+        if self.bits is None:
+            return bool(self.every)
+        part = self.memory.flags(self.bits, place)
+        if part.all():
+            return True
+        return part if part.any() else False
+
+    def any(self, place: Geometry) -> bool:
+        return self.at(place) is not False
+
+    def all(self, place: Geometry) -> bool:
+        return self.at(place) is True
+
+
+@dataclass(eq=False, slots=True)
+class ConcreteStorage(Storage):
+    """A storage that knows its memory."""
+
+    memory: Memory | None = None
+
+
+def positions_of(place: Geometry) -> NDArray[np.int64]:
+    """The position of every element of an affine view."""
+    total = np.full(place.shape, place.offset, np.int64)
+    for k, (size, stride) in enumerate(zip(place.shape, place.strides, strict=True)):
+        shape = [1] * len(place.shape)
+        shape[k] = size
+        total += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
+    return total
+
+
+def dtype_of(name: str) -> DType:
+    return DType.named(name)
+
+
+def storage_of(
+    name: str, shape: tuple[int, ...], dtype: str, buffer: Buffer, span: Span, kind: str, order: int
+) -> ConcreteStorage:
+    """A tensor that the host made."""
+    return ConcreteStorage(
+        id=order,
+        name=name,
+        buffer=buffer,
+        dtype=DType.named(dtype),
+        shape=tuple(E.const(size) for size in shape),
+        partition_axis=None,
+        span=span,
+        kind=kind,
+        order=order,
+        initialised=True,
+    )

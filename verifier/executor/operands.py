@@ -1,0 +1,393 @@
+"""Running one operation: its operands as arrays, and what reading and writing them means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor import places
+from verifier.executor.access import Gather, NotConcreteError, locate, truth
+from verifier.executor.findings import UnsupportedError
+from verifier.executor.memory import NUMPY, ConcreteStorage, Flags, Geometry, Memory
+from verifier.hardware import dtypes as dt
+from verifier.hardware.targets import Target
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Buffer, Operation, View
+
+if TYPE_CHECKING:
+    from verifier.executor.machine import ConcreteMachine
+
+Array = NDArray[Any]
+
+_NARROW = frozenset(
+    name for name, (size, kind) in dt.DTYPES.items() if kind in ("float", "scale") and size < 4
+)
+
+
+class Indirect(Protocol):
+    """Offsets of a view that only the running machine knows."""
+
+    def positions(self) -> Gather: ...
+
+
+@dataclass(slots=True)
+class Bound:
+    """A tensor operand: its memory and where in it the elements lie."""
+
+    memory: Memory
+    place: Geometry | Gather
+    view: View | None = None
+
+
+def bound_of(machine: ConcreteMachine, view: View) -> Bound:
+    """A view with its memory.
+
+    Raises:
+        UnsupportedError: its elements cannot be found.
+    """
+    storage = view.storage
+    assert isinstance(storage, ConcreteStorage) and storage.memory is not None
+    if not view.exact:
+        found = machine.indirect.get(tuple(axis.symbol.id for axis in view.axes))
+        if found is None:
+            why = view.reason or "its addresses are not known"
+            raise UnsupportedError(f"a view of `{view.name}` cannot be run: {why}")
+        gather: Gather = found.positions()  # type: ignore[attr-defined]
+        return Bound(storage.memory, gather, view)
+    try:
+        return Bound(storage.memory, locate(view), view)
+    except NotConcreteError as error:
+        raise UnsupportedError(f"a view of `{view.name}` depends on {error}") from None
+
+
+class Operands:
+    """:class:`verifier.executor.semantics.base.IO` over the memory of the machine."""
+
+    __slots__ = ("bounds", "machine", "operation")
+
+    def __init__(
+        self, machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]
+    ) -> None:
+        self.machine = machine
+        self.operation = operation
+        self.bounds = bounds
+
+    @property
+    def target(self) -> Target:
+        return self.machine.target
+
+    @property
+    def api(self) -> str:
+        return self.machine.api
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return self.machine.rng
+
+    @property
+    def state(self) -> dict[object, object]:
+        return self.machine.state
+
+    def has(self, role: str) -> bool:
+        if role in self.bounds:
+            return True
+        operand = self.operation.operands.get(role)
+        return operand is not None and operand.value is not None
+
+    def _bound(self, role: str) -> Bound:
+        found = self.bounds.get(role)
+        if found is None:
+            raise KeyError(role)
+        return found
+
+    def read_raw(self, role: str) -> Array:
+        found = self._bound(role)
+        place = found.place
+        if isinstance(place, Geometry):
+            return found.memory.array(place)
+        flat = found.memory.flat(place.dtype)
+        out: Array = flat[place.positions]
+        return out
+
+    def read(self, role: str) -> Array:
+        array = self.read_raw(role)
+        if self.dtype(role) in _NARROW:
+            return array.astype(np.float32)
+        return array
+
+    def write(self, role: str, array: Array) -> None:
+        found = self._bound(role)
+        place = found.place
+        memory = found.memory
+        own = NUMPY[place.dtype]
+        array = np.asarray(array)
+        if array.dtype != own:
+            from verifier.executor.semantics.casts import cast
+
+            array = cast(array, place.dtype)
+            if array.dtype != own:
+                array = array.view(own) if array.dtype.itemsize == own.itemsize else array
+        if isinstance(place, Geometry):
+            if memory.data is None and place == memory.template.whole:
+                memory.materialise(poison=False)
+            target = memory.array(place)
+            target[...] = array if array.shape == target.shape else np.broadcast_to(
+                array, target.shape
+            )
+            memory.mark(place)
+            return
+        flat = memory.flat(place.dtype)
+        if place.mask is None:
+            flat[place.positions] = array
+            memory.mark_positions(place.positions.reshape(-1), place.dtype)
+        else:
+            chosen = place.positions[place.mask]
+            flat[chosen] = np.broadcast_to(array, place.shape)[place.mask]
+            if self.machine.api == "beta1" and memory.template.kind == "result":
+                memory.mark(memory.template.whole)
+            else:
+                memory.mark_positions(chosen, place.dtype)
+
+    def scalar(self, role: str) -> Any:
+        if role in self.bounds:
+            return self.read(role)
+        return self.value(role)
+
+    def value(self, role: str) -> Any:
+        operand = self.operation.operands.get(role)
+        return None if operand is None else plain(operand.value)
+
+    def view(self, role: str) -> View:
+        found = self._bound(role)
+        if found.view is None:
+            operand = self.operation.operands.get(role)
+            if operand is None or not isinstance(operand.value, View):
+                raise KeyError(role)
+            return operand.value
+        return found.view
+
+    def shape(self, role: str) -> tuple[int, ...]:
+        return self._bound(role).place.shape
+
+    def dtype(self, role: str) -> str:
+        return self._bound(role).place.dtype
+
+    def mask(self, role: str) -> NDArray[np.bool_] | None:
+        place = self._bound(role).place
+        return place.mask if isinstance(place, Gather) else None
+
+    def accumulates(self, role: str) -> bool | NDArray[np.bool_]:
+        how = self.operation.accumulates
+        if isinstance(how, Bool):
+            return bool(truth(how, {}))
+        if how in ("always", "no"):
+            return how == "always"
+        found = self._bound(role)
+        started = found.memory.started
+        if isinstance(found.place, Geometry):
+            return started.at(found.place)
+        if started.bits is None:
+            return bool(started.every)
+        flags: NDArray[np.bool_] = started.bits[found.place.positions]
+        return flags
+
+
+def plain(value: object) -> Any:
+    """A value of the dialect as Python has it."""
+    if isinstance(value, Expr):
+        return value.const if value.is_const else value
+    if isinstance(value, Bool):
+        return value is E.TRUE if value.kind == "const" else value
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    return value
+
+
+# ------------------------------------------------------------------------ one operation
+
+
+def execute(machine: ConcreteMachine, operation: Operation) -> None:
+    """Check what an operation reads, compute it, and note what it wrote."""
+    bounds: dict[str, Bound] = {}
+    for role, operand in operation.operands.items():
+        if isinstance(operand.value, View):
+            bounds[role] = bound_of(machine, operand.value)
+        elif isinstance(operand.value, tuple):
+            for k, item in enumerate(operand.value):
+                if isinstance(item, View):
+                    bounds[f"{role}[{k}]"] = bound_of(machine, item)
+    reads = tuple(role for role, _ in operation.reads if role in bounds)
+    writes = tuple(role for role, _ in operation.writes if role in bounds)
+    perform(machine, operation, bounds, reads, writes)
+
+
+#: operations of the Tensor Engine that follow the accumulation protocol
+MATMULS = frozenset({"isa.nc_matmul", "isa.nc_matmul_mx", "language.matmul"})
+
+
+def perform(
+    machine: ConcreteMachine,
+    operation: Operation,
+    bounds: dict[str, Bound],
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+) -> None:
+    """Run an operation whose operands are found."""
+    for role in reads:
+        _check_read(machine, operation, role, bounds[role])
+    own_sum = False
+    if operation.accumulates == "always" and writes:
+        target = bounds[writes[0]]
+        own_sum = machine.api == "beta1" and target.memory.template.buffer is Buffer.PSUM
+        if own_sum and not machine.options.shapes_only:
+            target.memory.settle()
+            target.memory.mark(target.memory.template.whole)
+    matmul = operation.name in MATMULS
+    for role in writes:
+        found = bounds[role]
+        if found.memory.template.buffer is Buffer.PSUM and matmul and machine.api != "beta1":
+            _check_sum(machine, operation, role, found)
+        machine.touch(found.memory)
+    for role in reads:
+        machine.touch(bounds[role].memory)
+        _consume(bounds[role])
+    if machine.options.shapes_only:
+        for role in writes:
+            _mark(machine, bounds[role])
+    else:
+        from verifier.executor.semantics import SEMANTICS, SemanticsMissing
+
+        function = SEMANTICS.get(operation.name)
+        if function is None:
+            raise SemanticsMissing(f"nki.{operation.name}")
+        function(operation, Operands(machine, operation, bounds))
+    for role in writes:
+        found = bounds[role]
+        if found.memory.template.buffer is Buffer.PSUM:
+            tensor = matmul or operation.engine == "tensor"
+            resets = not tensor or operation.accumulates in ("no", E.FALSE)
+            _started(found, tensor, resets, operation.name.rpartition(".")[2])
+
+
+def _mark(machine: ConcreteMachine, found: Bound) -> None:
+    memory, place = found.memory, found.place
+    if isinstance(place, Geometry):
+        memory.mark(place)
+    elif machine.api == "beta1" and memory.template.kind == "result":
+        memory.mark(memory.template.whole)
+    else:
+        chosen = place.positions if place.mask is None else place.positions[place.mask]
+        memory.mark_positions(chosen.reshape(-1), place.dtype)
+
+
+def _written(found: Bound) -> bool:
+    memory, place = found.memory, found.place
+    if memory.full:
+        return True
+    if memory.template.kind in ("input", "constant"):
+        return True
+    if isinstance(place, Geometry):
+        return memory.initialised(place)
+    chosen = place.positions if place.mask is None else place.positions[place.mask]
+    return memory.initialised_positions(chosen.reshape(-1), place.dtype)
+
+
+def _check_read(
+    machine: ConcreteMachine, operation: Operation, role: str, found: Bound
+) -> None:
+    if _written(found):
+        return
+    if operation.accumulates == "always" and role == "dst" and machine.api == "beta1":
+        if found.memory.template.buffer is Buffer.PSUM:
+            return
+    memory = found.memory
+    partly = memory.bits is not None and bool(memory.bits.any())
+    how = "only partly written" if partly else "never written"
+    place = places.here(operation.name.rpartition(".")[2])
+    machine.violate(
+        "uninitialised-read",
+        place.keyword(role) if place.keywords else place.span,
+        f"`{memory.name}` is written before it is read",
+        f"`{memory.name}` is read here, but what is read was {how}",
+        notes=((memory.span, f"`{memory.name}` is allocated here"),),
+    )
+
+
+def _check_sum(
+    machine: ConcreteMachine, operation: Operation, role: str, found: Bound
+) -> None:
+    """The accumulation protocol of PSUM (NKI-MMU25 to NKI-MMU27)."""
+    memory = found.memory
+    how = operation.accumulates
+    if isinstance(how, Bool):
+        how = "always" if how is E.TRUE else "no"
+    if how == "no":
+        return
+    place = found.place if isinstance(found.place, Geometry) else memory.template.whole
+    begun = memory.started.any(place)
+    every = memory.started.all(place)
+    if every and how != "first-overwrites":
+        return
+    if how == "first-overwrites" and not memory.writer and not (
+        begun and memory.consumed.any(place)
+    ):
+        return
+    where = places.here(operation.name.rpartition(".")[2])
+    note = ((memory.span, f"`{memory.name}` is allocated here"),)
+    if memory.writer and not every and machine.target.generation < 4:
+        if memory.initialised(place):
+            machine.violate(
+                "psum-accumulation",
+                where.span,
+                f"`{memory.name}` was last written by a matmul when a matmul adds to it",
+                f"a matmul adds to `{memory.name}`, which `{memory.writer}` wrote",
+                notes=note,
+                facts=("NKI-MMU26",),
+            )
+            return
+    if how == "always" and not every:
+        machine.violate(
+            "psum-accumulation",
+            where.keyword("accumulate"),
+            f"a matmul that overwrites `{memory.name}` comes before one that adds to it",
+            f"the first matmul into `{memory.name}` adds to what was there before",
+            notes=note,
+            facts=("NKI-MMU25",),
+        )
+        return
+    if how == "first-overwrites" and begun and memory.consumed.any(place):
+        machine.violate(
+            "psum-accumulation",
+            where.span,
+            f"nothing is added to a sum in `{memory.name}` that was used",
+            f"this matmul adds to the sum before: nothing resets `{memory.name}`",
+            notes=note,
+            facts=("NKI-MMU27",),
+        )
+
+
+def _consume(found: Bound) -> None:
+    memory = found.memory
+    if memory.template.buffer is Buffer.PSUM:
+        _set(memory.consumed, found.place, True)
+
+
+def _started(found: Bound, by_matmul: bool, resets: bool, name: str) -> None:
+    memory = found.memory
+    if not by_matmul:
+        memory.writer = memory.writer or name
+    _set(memory.started, found.place, by_matmul)
+    if resets:
+        _set(memory.consumed, found.place, False)
+
+
+def _set(flags: Flags, place: Geometry | Gather, flag: bool) -> None:
+    if isinstance(place, Geometry):
+        flags.set(place, flag)
+    else:
+        chosen = place.positions if place.mask is None else place.positions[place.mask]
+        flags.set_positions(chosen, flag)

@@ -1,0 +1,232 @@
+"""Which text of the user's file is being run: from frames to spans, by the file's syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+
+from verifier.source.ir import Span
+
+_OURS = str(Path(__file__).resolve().parent.parent) + "/"
+
+NOWHERE = Span("<unknown>", 1, 0, 1, 0)
+
+
+@dataclass(slots=True)
+class SourceText:
+    """A parsed file. ``nodes`` maps ``(line, column, end line, end column)`` in bytes to nodes."""
+
+    path: str
+    lines: list[str] = field(default_factory=list)
+    tree: ast.Module | None = None
+    nodes: dict[tuple[int, int, int, int], list[ast.AST]] = field(default_factory=dict)
+    parents: dict[int, ast.AST] = field(default_factory=dict)
+
+    def span(self, node: ast.AST) -> Span:
+        line: int = getattr(node, "lineno", 1)
+        end: int = getattr(node, "end_lineno", line) or line
+        return Span(
+            self.path,
+            line,
+            self._points(line, getattr(node, "col_offset", 0)),
+            end,
+            self._points(end, getattr(node, "end_col_offset", 0) or 0),
+        )
+
+    def _points(self, line: int, column: int) -> int:
+        """Bytes to code points."""
+        if not 1 <= line <= len(self.lines):
+            return column
+        text = self.lines[line - 1]
+        if text.isascii():
+            return column
+        return len(text.encode("utf-8")[:column].decode("utf-8", "replace"))
+
+    def text(self, node: ast.AST) -> str:
+        return ast.unparse(node) if isinstance(node, ast.expr) else ""
+
+
+_texts: dict[str, SourceText] = {}
+
+
+def source(path: str) -> SourceText:
+    """The file, read once; empty if it cannot be read or parsed."""
+    known = _texts.get(path)
+    if known is not None:
+        return known
+    found = SourceText(path)
+    _texts[path] = found
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        found.tree = ast.parse(text)
+    except (OSError, SyntaxError, ValueError):
+        return found
+    found.lines = text.splitlines()
+    for node in ast.walk(found.tree):
+        for child in ast.iter_child_nodes(node):
+            found.parents[id(child)] = node
+        if isinstance(node, (ast.expr, ast.stmt)):
+            key = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+            found.nodes.setdefault(key, []).append(node)
+    return found
+
+
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """The innermost frame that is not of this package."""
+    current = frame if frame is not None else sys._getframe(1)
+    while current is not None:
+        if not current.f_code.co_filename.startswith(_OURS):
+            return current
+        current = current.f_back  # type: ignore[assignment]
+    return None
+
+
+def _position(code: CodeType, last: int) -> tuple[int, int, int, int] | None:
+    """Where in the source an instruction stands (known from Python 3.11 on)."""
+    positions = getattr(code, "co_positions", None)
+    if positions is None or last < 0:
+        return None
+    for number, found in enumerate(positions()):
+        if number == last // 2:
+            line, end, column, end_column = found
+            if None in found:
+                return None
+            return line, column, end, end_column
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The expression that runs. ``arguments`` are spans by position, ``keywords`` by name."""
+
+    span: Span
+    text: str
+    arguments: tuple[Span, ...] = ()
+    keywords: tuple[tuple[str, Span], ...] = ()
+    target_name: str | None = None
+    #: of an assignment or an augmented one: the target and the value
+    sides: tuple[Span, Span] | None = None
+
+    def argument(self, position: int) -> Span:
+        return self.arguments[position] if position < len(self.arguments) else self.span
+
+    def keyword(self, name: str) -> Span:
+        for keyword, span in self.keywords:
+            if keyword == name:
+                return span
+        return self.span
+
+
+_places: dict[tuple[CodeType, int, str], Place] = {}
+
+
+def here(name: str = "") -> Place:
+    """The place in the user's file; ``name``: the last part of the function being called."""
+    frame = user_frame(sys._getframe(1))
+    if frame is None:
+        return Place(NOWHERE, name)
+    key = (frame.f_code, frame.f_lasti, name)
+    found = _places.get(key)
+    if found is None:
+        found = _place(frame, name)
+        _places[key] = found
+    return found
+
+
+def _place(frame: FrameType, name: str) -> Place:
+    file = source(frame.f_code.co_filename)
+    node = _node(file, frame, name)
+    if node is None:
+        line = frame.f_lineno or 1
+        text = file.lines[line - 1] if line <= len(file.lines) else ""
+        start = len(text) - len(text.lstrip())
+        return Place(Span(file.path, line, start, line, max(len(text.rstrip()), start + 1)), name)
+    span = file.span(node)
+    if isinstance(node, ast.Call):
+        plain = not any(isinstance(a, ast.Starred) for a in node.args)
+        return Place(
+            span,
+            file.text(node.func),
+            tuple(file.span(a) for a in node.args) if plain else (),
+            tuple((k.arg, file.span(k.value)) for k in node.keywords if k.arg is not None),
+            _target(file, node),
+        )
+    if isinstance(node, ast.Assign):
+        return Place(span, "", sides=(file.span(node.targets[0]), file.span(node.value)))
+    if isinstance(node, ast.AugAssign):
+        return Place(span, "", sides=(file.span(node.target), file.span(node.value)))
+    text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+    return Place(span, text, target_name=_target(file, node))
+
+
+def _target(file: SourceText, node: ast.AST) -> str | None:
+    parent = file.parents.get(id(node))
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+        return target.id if isinstance(target, ast.Name) else None
+    return None
+
+
+def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:
+    position = _position(frame.f_code, frame.f_lasti)
+    if position is not None:
+        nodes = file.nodes.get(position, [])
+        if nodes:
+            calls = [n for n in nodes if isinstance(n, ast.Call)]
+            chosen: ast.AST = calls[0] if name and calls else nodes[0]
+            if isinstance(chosen, ast.Subscript) and isinstance(chosen.ctx, ast.Store):
+                parent = file.parents.get(id(chosen))
+                if isinstance(parent, (ast.Assign, ast.AugAssign)):
+                    return parent
+            return chosen
+        return None
+    line = frame.f_lineno
+    candidates = [
+        node
+        for nodes in file.nodes.values()
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and name
+        and ast.unparse(node.func).rpartition(".")[2] == name
+    ]
+    return max(candidates, key=lambda n: n.lineno, default=None)
+
+
+def line_of(frame: FrameType | None) -> Span:
+    """The whole line that a frame stands at."""
+    if frame is None:
+        return NOWHERE
+    file = source(frame.f_code.co_filename)
+    line = frame.f_lineno or 1
+    text = file.lines[line - 1] if line <= len(file.lines) else ""
+    start = len(text) - len(text.lstrip())
+    return Span(file.path, line, start, line, max(len(text.rstrip()), start + 1))
+
+
+def is_user(path: str) -> bool:
+    """Whether a file is neither ours nor of the Python library."""
+    return not path.startswith((_OURS, "<", sys.prefix, sys.base_prefix))
+
+
+def line_at(path: str, line: int) -> Span:
+    """A whole line of a file."""
+    file = source(path)
+    text = file.lines[line - 1] if 0 < line <= len(file.lines) else ""
+    start = len(text) - len(text.lstrip())
+    return Span(path, line, start, line, max(len(text.rstrip()), start + 1))
+
+
+def definition(path: str, line: int, name: str) -> Span:
+    """The name in a function's definition; ``line`` may be that of its first decorator."""
+    file = source(path)
+    for number in range(line, min(line + 40, len(file.lines)) + 1):
+        text = file.lines[number - 1]
+        stripped = text.lstrip()
+        if stripped.startswith((f"def {name}", f"async def {name}")):
+            column = text.index(name, text.index("def ") + 4)
+            return Span(path, number, column, number, column + len(name))
+    return line_at(path, line)

@@ -1,0 +1,301 @@
+"""One run of a kernel, from its arguments to its results, with what can be judged at the end only."""
+
+from __future__ import annotations
+
+import heapq
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from verifier import rulebase
+from verifier.executor import places
+from verifier.executor.findings import (
+    MisuseError,
+    UnsupportedError,
+    ViolationError,
+)
+from verifier.executor.machine import ConcreteMachine
+from verifier.executor.memory import Life, Memory
+from verifier.executor.proxies import Tensor
+from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
+from verifier.report import model as report
+from verifier.source.ir import Span
+from verifier.symbolic.trace import Buffer, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A tensor argument without its numbers: they are drawn, or there are none."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
+
+    Kinds: ``violation``, ``unsupported``, ``raised``, ``misuse``, ``memory``, ``time``.
+    """
+
+    outputs: list[Any] = field(default_factory=list)
+    diagnostics: list[report.Diagnostic] = field(default_factory=list)
+    ended: tuple[str, str, Span | None] | None = None
+    operations: int = 0
+
+    @property
+    def violations(self) -> list[report.Diagnostic]:
+        return [d for d in self.diagnostics if d.severity == "error"]
+
+
+class TimeIsUpError(BaseException):
+    """Raised in the kernel when its time is used up. Not for kernels to catch."""
+
+
+def run(
+    session: Session,
+    kernel: Kernel,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, ...] = (),
+    name: str = "",
+) -> Outcome:
+    """Run a kernel with arguments by name: arrays, :class:`Shaped` tensors, or plain values."""
+    session.machine = None
+    machine = session.current()
+    function = kernel.function
+    machine.kernel = name or getattr(function, "__qualname__", "kernel")
+    span = definition_of(function)
+    outcome = Outcome()
+    inputs: list[Tensor] = []
+    session.running = True
+    try:
+        given = {key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()}
+        result = _invoke(function, grid, given)
+        returned = _tensors(result)
+        _finish(machine, returned, inputs, span)
+        if not machine.options.shapes_only:
+            outcome.outputs = [array_of(tensor) for tensor in returned]
+        else:
+            outcome.outputs = [Shaped(t.dtype.name, t.shape) for t in returned]
+    except ViolationError as error:
+        outcome.ended = ("violation", error.diagnostic.message, None)
+    except (UnsupportedError, MisuseError) as error:
+        kind = "unsupported" if isinstance(error, UnsupportedError) else "misuse"
+        outcome.ended = (kind, str(error), error.span or _line(error))
+    except MemoryError as error:
+        outcome.ended = ("memory", "the kernel needs more memory than it may use", _line(error))
+    except TimeIsUpError as error:
+        outcome.ended = ("time", str(error), _line(error))
+    except Exception as error:  # whatever the user's code raises
+        if type(error).__name__ == "SemanticsMissing":
+            outcome.ended = ("unsupported", str(error), _line(error))
+        else:
+            text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            outcome.ended = ("raised", text, _line(error))
+    finally:
+        session.running = False
+    outcome.diagnostics = machine.found
+    outcome.operations = machine.emitted
+    return outcome
+
+
+def _line(error: BaseException) -> Span | None:
+    """The innermost line of the user's own code in a traceback."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if places.is_user(code.co_filename):
+            found = (trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return None if found is None else places.line_at(found[0].f_code.co_filename, found[1])
+
+
+def definition_of(function: Callable[..., Any]) -> Span:
+    """The name in the function's definition."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return places.NOWHERE
+    return places.definition(code.co_filename, code.co_firstlineno, function.__name__)
+
+
+def _argument(
+    machine: ConcreteMachine, name: str, value: Any, span: Span, inputs: list[Tensor]
+) -> Any:
+    if isinstance(value, (list, tuple)):
+        items = [
+            _argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)
+        ]
+        return type(value)(items) if type(value) in (list, tuple) else items
+    if isinstance(value, Shaped):
+        tensor = input_tensor(machine, name, value.shape, value.dtype, None, span)
+    elif isinstance(value, np.ndarray):
+        tensor = input_tensor(machine, name, value.shape, known_dtype(value), value, span)
+    else:
+        return value
+    inputs.append(tensor)
+    return tensor
+
+
+def _invoke(function: Callable[..., Any], grid: tuple[int, ...], given: dict[str, Any]) -> Any:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return launch(function, grid, (), given)
+    positional: list[Any] = []
+    named = dict(given)
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL and parameter.name in named:
+            positional.extend(named.pop(parameter.name))
+        elif parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in named:
+            positional.append(named.pop(parameter.name))
+        elif parameter.kind is parameter.VAR_KEYWORD and parameter.name in named:
+            named.update(named.pop(parameter.name))
+    return launch(function, grid, tuple(positional), named)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors(item)]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in _tensors(item)]
+    return []
+
+
+# ------------------------------------------------------------------------ at the end
+
+
+def _finish(
+    machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
+) -> None:
+    trace = Trace(machine.kernel, span.path, span, machine.api, "nki")
+    trace.returns.append(((), tuple(tensor.view for tensor in returned), span))
+    rule = machine.rules.by_id.get("output-buffer")
+    if rule is not None:
+        for check in rulebase.run(rule, machine.target, trace):
+            machine.judge(rule, check)
+    if not returned and not any(tensor.memory.written for tensor in inputs):
+        machine.violate(
+            "no-output",
+            span,
+            f"`{machine.kernel}` returns a tensor",
+            f"`{machine.kernel}` returns nothing: its work is lost",
+        )
+    seen: set[int] = set()
+    for tensor in returned:
+        memory = tensor.memory
+        if id(memory) not in seen and memory.template.kind == "alloc":
+            seen.add(id(memory))
+            _written(machine, memory)
+    _capacity(machine)
+
+
+def _written(machine: ConcreteMachine, memory: Memory) -> None:
+    if not memory.complete():
+        missing = memory.template.elements
+        if memory.bits is not None:
+            missing -= int(memory.bits.sum())
+        machine.violate(
+            "output-not-written",
+            memory.span,
+            f"every element of `{memory.name}` is written",
+            f"`{memory.name}` is returned, but {missing} of its "
+            f"{memory.template.elements} elements are never written",
+        )
+
+
+def _capacity(machine: ConcreteMachine) -> None:
+    target = machine.target
+    _peak(
+        machine,
+        Buffer.SBUF,
+        lambda life: life.template.bytes_per_partition,
+        target.sbuf_usable_bytes,
+        ("sbuf-capacity", "bytes per partition", "SBUF"),
+    )
+    if machine.api != "beta1":
+
+        def banks(life: Life) -> int:
+            shape, axis = life.template.shape, life.template.partition_axis or 0
+            blocks, size = 1, life.template.itemsize
+            for extent in shape[:axis]:
+                blocks *= extent
+            for extent in shape[axis + 1 :]:
+                size *= extent
+            return blocks * -(-size // target.psum_bank_bytes)
+
+        _peak(machine, Buffer.PSUM, banks, target.psum_banks, ("psum-banks", "banks", "PSUM"))
+    _overlaps(machine)
+
+
+def _peak(
+    machine: ConcreteMachine,
+    buffer: Buffer,
+    size: Callable[[Life], int],
+    most: int,
+    words: tuple[str, str, str],
+) -> None:
+    """Sweep over the lives of what the compiler places: the sum never exceeds ``most``."""
+    lives = [
+        life for life in machine.lives if life.template.buffer is buffer and not life.template.placed
+    ]
+    ends: list[tuple[int, int, Life]] = []
+    total = 0
+    rule, unit, place = words
+    for number, life in enumerate(sorted(lives, key=lambda item: item.first)):
+        while ends and ends[0][0] < life.first:
+            total -= size(heapq.heappop(ends)[2])
+        heapq.heappush(ends, (life.last, number, life))
+        total += size(life)
+        if total > most:
+            live = sorted((entry[2] for entry in ends), key=size, reverse=True)
+            largest = ", ".join(f"`{item.name}` {size(item)}" for item in live[:3])
+            more = f" and {len(live) - 3} more" if len(live) > 3 else ""
+            machine.violate(
+                rule,
+                life.span,
+                f"live {unit} <= {most}",
+                f"the tiles live at once take {total} {unit} of the {most} of {place}: "
+                f"{largest}{more}",
+            )
+            return
+
+
+def _overlaps(machine: ConcreteMachine) -> None:
+    """Tiles placed by hand that are live at the same time lie apart."""
+    placed = sorted(
+        (life for life in machine.lives if life.template.address is not None),
+        key=lambda item: item.first,
+    )
+    live: list[Life] = []
+    for life in placed:
+        live = [other for other in live if other.last >= life.first]
+        for other in live:
+            if other.template.buffer is life.template.buffer and _touch(life, other):
+                machine.violate(
+                    "address-overlap",
+                    life.span,
+                    f"`{other.name}` and `{life.name}` occupy different places",
+                    f"`{life.name}` overlaps `{other.name}`, which is still in use",
+                    notes=((other.span, f"`{other.name}` is placed here"),),
+                )
+                return
+        live.append(life)
+
+
+def _touch(a: Life, b: Life) -> bool:
+    def rectangle(life: Life) -> tuple[int, int, int, int]:
+        template = life.template
+        assert template.address is not None
+        row, byte = template.address
+        rows = template.shape[template.partition_axis or 0] if template.shape else 1
+        return row, row + rows, byte, byte + template.bytes_per_partition
+
+    p0, p1, b0, b1 = rectangle(a)
+    q0, q1, c0, c1 = rectangle(b)
+    return p0 < q1 and q0 < p1 and b0 < c1 and c0 < b1

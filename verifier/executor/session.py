@@ -1,0 +1,185 @@
+"""The machine in force, and launching kernels on it: from the host, and from other kernels."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from verifier.executor.findings import MisuseError
+from verifier.executor.machine import ConcreteMachine, Options, Program
+from verifier.executor.memory import Memory, Template, numpy_name
+from verifier.executor.operands import execute
+from verifier.executor.places import NOWHERE
+from verifier.executor.proxies import Tensor
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Buffer, DType, Storage
+
+
+@dataclass(slots=True)
+class Session:
+    """What files are loaded and kernels are run for."""
+
+    target: Target
+    api: str
+    options: Options = field(default_factory=Options)
+    machine: ConcreteMachine | None = None
+    #: a kernel is running; False while a file is loaded
+    running: bool = False
+
+    def current(self) -> ConcreteMachine:
+        """The machine that API calls go to."""
+        if self.machine is None:
+            self.machine = ConcreteMachine(self.target, self.api, self.options, execute)
+        return self.machine
+
+
+_sessions: list[Session] = []
+
+
+def active() -> Session:
+    """The session in force.
+
+    Raises:
+        MisuseError: there is none: a function of the API is called outside of a run.
+    """
+    if not _sessions:
+        raise MisuseError("functions of the kernel API are called outside of a kernel")
+    return _sessions[-1]
+
+
+@contextmanager
+def using(session: Session) -> Iterator[Session]:
+    """Make a session the one in force."""
+    _sessions.append(session)
+    try:
+        yield session
+    finally:
+        _sessions.pop()
+
+
+class LoadingError(Exception):
+    """A kernel is launched by the top level of a file that is being loaded."""
+
+
+class Kernel:
+    """A function that runs on the device; ``kernel[grid](...)`` launches it on a grid."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return launch(self.function, (), args, keywords)
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return functools.partial(_launch_on, self.function, grid)
+
+
+def _launch_on(function: Callable[..., Any], grid: Any, *args: Any, **keywords: Any) -> Any:
+    return launch(function, sizes_of(grid), args, keywords)
+
+
+def sizes_of(grid: Any) -> tuple[int, ...]:
+    """A launch grid as its sizes.
+
+    Raises:
+        MisuseError: a size is not a positive integer.
+    """
+    items = grid if isinstance(grid, (tuple, list)) else (grid,)
+    try:
+        sizes = tuple(int(item) for item in items)
+    except (TypeError, ValueError):
+        raise MisuseError(f"a launch grid has positive sizes, not {grid!r}") from None
+    if any(size < 1 for size in sizes):
+        raise MisuseError(f"a launch grid has positive sizes, not {grid!r}")
+    return sizes
+
+
+def launch(
+    function: Callable[..., Any],
+    grid: tuple[int, ...],
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> Any:
+    """Run every instance of a kernel, one after the other; the result of the first one."""
+    session = active()
+    if not session.running:
+        raise LoadingError("a kernel is launched while its file is loaded")
+    machine = session.current()
+    outer = machine.program
+    if not grid:
+        return function(*args, **keywords)
+    results: list[Any] = []
+    shared: list[Memory] = []
+    try:
+        for index in itertools.product(*(range(size) for size in grid)):
+            machine.program = Program(index, grid, shared)
+            results.append(function(*args, **keywords))
+    finally:
+        machine.program = outer
+    return results[0]
+
+
+# ------------------------------------------------------------------------ tensors of the host
+
+
+def input_tensor(
+    machine: ConcreteMachine,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    array: Any | None,
+    span: Span = NOWHERE,
+) -> Tensor:
+    """A parameter in HBM; its bytes are those of ``array`` (shared if contiguous)."""
+    storage = Storage(
+        id=machine.next_order(),
+        name=name,
+        buffer=Buffer.HBM,
+        dtype=DType.named(dtype),
+        shape=tuple(E.const(size) for size in shape),
+        partition_axis=None,
+        span=span,
+        kind="input",
+        initialised=True,
+    )
+    template: Template = machine.template(storage)
+    memory = Memory(template, name, span, None)
+    memory.full = True
+    if array is not None and not machine.options.shapes_only:
+        if array.flags.c_contiguous and array.flags.writeable and array.size:
+            memory.data = array.reshape(-1).view(np.uint8)
+        else:
+            memory.copy_in(array)
+    return Tensor(machine, memory, template.whole, None, None)
+
+
+def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The elements of a tensor, copied."""
+    found = tensor.bound()
+    from verifier.executor.memory import Geometry
+
+    if isinstance(found.place, Geometry):
+        return found.memory.array(found.place).copy()
+    out: np.ndarray[Any, Any] = found.memory.flat(found.place.dtype)[found.place.positions]
+    return out
+
+
+def known_dtype(array: Any) -> str:
+    """The dtype of an array of the host.
+
+    Raises:
+        MisuseError: tensors of that dtype do not exist.
+    """
+    name = numpy_name(np.asarray(array).dtype)
+    if name is None:
+        raise MisuseError(f"there are no tensors of dtype {np.asarray(array).dtype}")
+    return name

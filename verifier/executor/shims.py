@@ -1,0 +1,413 @@
+"""The modules that kernels import: ``nki``, ``nki.language``, ``neuronxcc.nki`` and the like.
+
+They have no knowledge of their own: every name is looked up in the dialect, every call goes
+through it. What is not a matter of the dialect (launching, registers, loops of the device) is here.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from verifier.dialects.nki import names
+from verifier.dialects.nki.signatures import GENERATIONS, table
+from verifier.executor import calls, places, proxies
+from verifier.executor.access import integer
+from verifier.executor.findings import MisuseError, UnsupportedError
+from verifier.executor.memory import NUMPY, Geometry
+from verifier.executor.objects import NKIObject
+from verifier.executor.proxies import (
+    Harmless,
+    RegisterProxy,
+    Tensor,
+    constant,
+    inward,
+    outward,
+)
+from verifier.executor.session import Kernel, active
+from verifier.hardware import dtypes as dt
+from verifier.symbolic.values import ApiRef, DeviceLoop
+
+_ROOTS: Final = ("nki", "neuronxcc", "torch_neuronx", "jax_neuronx")
+
+#: libraries that kernel files import for their tests; empty modules stand in where they are absent
+_OPTIONAL: Final = frozenset(
+    {"torch", "torch_xla", "torch_neuronx", "jax", "jax_neuronx", "neuronxcc", "libneuronxla"}
+    | {"transformers", "neuron_dtypes", "neuronx_distributed", "nkilib_standalone", "pytest"}
+    | {"scipy", "matplotlib", "pandas"}
+)
+
+_JIT: Final = frozenset(
+    {"jit", "trace", "simulate", "baremetal", "benchmark", "profile", "cpu_simulate"}
+)
+
+
+class Api:
+    """A name of the API: a function, a class or a namespace."""
+
+    def __init__(self, ref: ApiRef) -> None:
+        self.tilelint_api = ref
+        self.__name__ = ref.name.rpartition(".")[2]
+        self._special = SPECIAL.get(ref.name)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        frame = sys._getframe(1)
+        machine = active().current()
+        if self._special is not None:
+            return self._special(self.tilelint_api, args, keywords)
+        return calls.call(machine, self.tilelint_api, frame, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return look_up(self.tilelint_api, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        machine = active().current()
+        span = places.here().span
+        value = machine.dialect.api_subscript(
+            machine, self.tilelint_api, inward(machine, index), span
+        )
+        return outward(machine, value)
+
+    def __or__(self, other: Any) -> Any:
+        return self
+
+    __ror__ = __or__
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+    def __repr__(self) -> str:
+        return f"<nki.{self.tilelint_api.name}>"
+
+
+class ValidationError(Exception):
+    """What kernels may name as the error of wrong calls."""
+
+
+_apis: dict[ApiRef, Api] = {}
+
+
+def look_up(owner: ApiRef, name: str) -> Any:
+    """``owner.name`` as kernels see it.
+
+    Raises:
+        AttributeError: there is no such name in any generation.
+    """
+    if name == "NKIObject":
+        return NKIObject
+    if name == "NkiValidationError":
+        return ValidationError
+    machine = active().current()
+    value = machine.dialect.attribute(machine, owner, name, places.here().span)
+    if value is None:
+        raise AttributeError(f"nki.{owner.name} has no `{name}`")
+    if isinstance(value, ApiRef):
+        found = _apis.get(value)
+        if found is None:
+            found = _apis[value] = Api(value)
+        return found
+    key = (owner, name, machine.target.name)
+    if key not in _values:
+        _values[key] = outward(machine, value)
+    return _values[key]
+
+
+_values: dict[tuple[ApiRef, str, str], Any] = {}
+
+
+# ------------------------------------------------------------------------ what is no instruction
+
+Special = Callable[[ApiRef, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _jit(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """``@nki.jit``, with arguments or without, ``nki.jit(f)``, ``nki.benchmark(...)(f)``."""
+    function = next(
+        (keywords[name] for name in ("func", "fn", "kernel") if keywords.get(name)), None
+    )
+    if args and callable(args[0]):
+        function = args[0]
+    if function is None:
+        return lambda later: later if isinstance(later, Kernel) else Kernel(later)
+    return function if isinstance(function, Kernel) else Kernel(function)
+
+
+def _simulate_kernel(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return args[0](*args[1:], **keywords)
+
+
+def _nc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return int(args[0]) if args else int(next(iter(keywords.values())))
+
+
+def _spmd_dim(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    total = 1
+    for value in (*args, *keywords.values()):
+        total *= int(value)
+    return total
+
+
+class Limits:
+    """``nl.finfo(dtype)``."""
+
+    def __init__(self, dtype: str) -> None:
+        import ml_dtypes
+
+        kind = NUMPY[dtype]
+        info: Any = ml_dtypes.iinfo(kind) if kind.kind in "iu" else ml_dtypes.finfo(kind)
+        self.min = float(info.min) if kind.kind not in "iu" else int(info.min)
+        self.max = float(info.max) if kind.kind not in "iu" else int(info.max)
+        self.eps = float(getattr(info, "eps", 0))
+        self.tiny = float(getattr(info, "tiny", 0))
+        self.bits = int(info.bits)
+
+
+def _finfo(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    value = args[0] if args else next(iter(keywords.values()))
+    name = proxies.dtype_name(value)
+    if name is None:
+        raise MisuseError(f"`{value}` is no dtype", places.here("finfo").span)
+    return Limits(name)
+
+
+def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """An array of the host as a tensor."""
+    machine = active().current()
+    array = args[0] if args else keywords.get("constant")
+    wanted = keywords.get("dtype", args[1] if len(args) > 1 else None)
+    name = proxies.dtype_name(wanted) if wanted is not None else None
+    array = np.asarray(array)
+    if name is not None:
+        array = array.astype(NUMPY[name])
+    elif array.dtype == np.float64:
+        array = array.astype(np.float32)
+    elif array.dtype == np.int64:
+        array = array.astype(np.int32)
+    return constant(machine, array, places.here("shared_constant").target_name or "constant")
+
+
+def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    value = args[0] if args else keywords.get("x")
+    return RegisterProxy(_number(value) if value is not None else 0)
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, Tensor):
+        found = value.bound()
+        if value.machine.options.shapes_only:
+            raise UnsupportedError("a number in memory decides, and there are no numbers here")
+        if isinstance(found.place, Geometry):
+            return int(found.memory.array(found.place).reshape(-1)[0])
+        return int(found.memory.flat(found.place.dtype)[found.place.positions].reshape(-1)[0])
+    return int(value)
+
+
+def _operands(
+    args: tuple[Any, ...], keywords: dict[str, Any], *wanted: str
+) -> tuple[Any, ...]:
+    given = dict(zip(wanted, args, strict=False)) | keywords
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise MisuseError(f"`{missing[0]}` is missing", places.here().span)
+    return tuple(given[name] for name in wanted)
+
+
+def _register_move(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    names_ = ("dst", "src") if "src" in keywords else ("dst", "imm")
+    dst, value = _operands(args, keywords, *names_)
+    dst.number = _number(value)
+    return Harmless("register_move")
+
+
+def _register_load(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    dst, src = _operands(args, keywords, "dst", "src")
+    dst.number = _number(src)
+    return Harmless("register_load")
+
+
+def _register_store(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    dst, src = _operands(args, keywords, "dst", "src")
+    dst._store(dst, int(src), None)
+    return Harmless("register_store")
+
+
+def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Loops with bounds in registers: the numbers are known here."""
+    machine = active().current()
+    plain = tuple(_bound(value) for value in args)
+    named = {name: _bound(value) for name, value in keywords.items()}
+    call = proxies.call_of(machine, ref.name.rpartition(".")[2], plain, named)
+    result = machine.dialect.call(machine, ref, call)
+    if not isinstance(result, DeviceLoop):
+        return outward(machine, result)
+    body: Any = result.body
+    if result.kind == "fori" and result.bounds is not None:
+        bounds = result.bounds
+        for i in range(integer(bounds.start), integer(bounds.stop), integer(bounds.step) or 1):
+            body(i)
+        return None
+    start = named.get("init", plain[0] if plain else None)
+    register = start if isinstance(start, RegisterProxy) else RegisterProxy(int(start or 0))
+    condition: Any = register
+    while int(condition):
+        following = body(register)
+        condition = register if following is None else following
+        if isinstance(condition, RegisterProxy):
+            register = condition
+    return None
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, RegisterProxy):
+        return value.number
+    return _number(value) if isinstance(value, Tensor) else value
+
+
+def _program_ndim(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return len(active().current().program.grid)
+
+
+def _device_print(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return None
+
+
+def _mean_nothing(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return Harmless(ref.name)
+
+
+SPECIAL: Final[dict[str, Special]] = {
+    **dict.fromkeys(_JIT, _jit),
+    "simulate_kernel": _simulate_kernel,
+    "language.nc": _nc,
+    "language.spmd_dim": _spmd_dim,
+    "language.finfo": _finfo,
+    "language.iinfo": _finfo,
+    "language.shared_constant": _shared_constant,
+    "isa.register_alloc": _register_alloc,
+    "isa.register_move": _register_move,
+    "isa.register_load": _register_load,
+    "isa.register_store": _register_store,
+    "language.affine_range": _loop,
+    "language.sequential_range": _loop,
+    "language.static_range": _loop,
+    "language.dynamic_range": _loop,
+    "language.fori_loop": _loop,
+    "language.while_loop": _loop,
+    "language.program_ndim": _program_ndim,
+    "language.device_print": _device_print,
+    "collectives.ReplicaGroup": _mean_nothing,
+}
+
+
+# ------------------------------------------------------------------------ modules
+
+
+class ApiModule(ModuleType):
+    """A module of the API; names are looked up when they are used."""
+
+    def __init__(self, name: str, ref: ApiRef) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self.tilelint_api = ref
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return exported(self.tilelint_api)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return look_up(self.tilelint_api, name)
+
+
+class Absent(ModuleType):
+    """Stands for a library that is not installed, and for anything in it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if self.__name__ in ("torch_neuronx", "jax_neuronx") and name in ("nki_jit", "nki_call"):
+            return Api(ApiRef("jit", "beta1"))
+        return Absent(f"{self.__name__}.{name}")
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if len(args) == 1 and not keywords and callable(args[0]):
+            return args[0]
+        return Absent(f"{self.__name__}()")
+
+    def __getitem__(self, index: Any) -> Any:
+        return Absent(f"{self.__name__}[]")
+
+    def __or__(self, other: Any) -> Any:
+        return self
+
+    __ror__ = __or__
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+    def __enter__(self) -> Absent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def exported(ref: ApiRef) -> list[str]:
+    """What ``from module import *`` binds."""
+    prefix = f"{ref.name}."
+    found = {
+        name.removeprefix(prefix)
+        for generation in GENERATIONS
+        for name in table(generation)
+        if name.startswith(prefix)
+    }
+    if ref.name == "language":
+        found |= {*names.BUFFERS, *names.OPERATORS, "NKIObject", "mgrid", "tile_size"}
+        found |= {name for name, (_, kind) in dt.DTYPES.items() if kind != "host"}
+    elif ref.name == "isa":
+        found |= {*names.ENUMS, *names.ENGINE_ALIASES, "nc_version"}
+    elif ref.name == "nki":
+        found |= {"jit", "language", "isa"}
+    return sorted(name for name in found if "." not in name)
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of the API; as ``last``, stand-ins for absent libraries."""
+
+    def __init__(self, *, last: bool) -> None:
+        self.last = last
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        root = fullname.partition(".")[0]
+        if self.last:
+            wanted = root in _OPTIONAL
+        else:
+            wanted = root in ("nki", "neuronxcc") and names.root(fullname) is not None
+            wanted = wanted or fullname == "neuronxcc"
+        if not wanted:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if self.last:
+            return Absent(spec.name)
+        value = names.root(spec.name)
+        if isinstance(value, ApiRef):
+            return ApiModule(spec.name, value)
+        return Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        return None
