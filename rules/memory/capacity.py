@@ -12,7 +12,6 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
-from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Storage, Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -150,21 +149,21 @@ def _peak_check(
     sizes = {id(life): fixed.expr(limit.size(life.storage) * life.copies) for life in live}
     parts = sorted(live, key=lambda life: -_guess(sizes[id(life)]))
     shown = parts[:_LARGEST]
-    names = ", ".join(f"`{life.storage.name}` {pretty(sizes[id(life)])}" for life in shown)
-    if len(parts) > len(shown):
-        names += f" and {len(parts) - len(shown)} more"
+    one = len(parts) == 1
+    who = f"`{parts[0].storage.name}` takes" if one else f"the {len(parts)} tiles live at once take"
+    unit = limit.unit.split()[0]
+    values = [(f"live {limit.unit}", total)]
+    if not one:
+        values += [(f"{unit} of {life.storage.name}", sizes[id(life)]) for life in shown]
     last = max(live, key=lambda life: life.start)
     return Check(
         predicate=predicate,
         span=last.storage.span,
         text=f"live {limit.unit} <= {limit.most}",
-        message=(
-            f"the tiles live at once take more than the {limit.most} {limit.unit} of "
-            f"{limit.place}: {names}"
-        ),
+        message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}",
         facts=(limit.fact,),
         given=given,
-        values=((f"live {limit.unit}", total),),
+        values=tuple(dict(values).items()),
         notes=tuple(
             Note(life.storage.span, f"`{life.storage.name}` is live here too")
             for life in shown

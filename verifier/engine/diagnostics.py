@@ -142,6 +142,9 @@ def _number(extent: Expr, model: Mapping[str, int | bool]) -> int:
         return 1
 
 
+_LONGEST_FORMULA = 160
+
+
 def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool]) -> list[str]:
     out = []
     for name, value in values:
@@ -153,7 +156,9 @@ def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool
         except E.EvaluationError:
             continue
         text = pretty(value)
-        out.append(f"{name} is {number}" if text == name else f"{name} is {text} = {number}")
+        # A formula of several lines (a dtype that is promoted, say) tells less than its value.
+        plain = text == name or len(text) > _LONGEST_FORMULA
+        out.append(f"{name} is {number}" if plain else f"{name} is {text} = {number}")
     return out
 
 
