@@ -57,7 +57,7 @@ class Fake:
 
     def read(self, role: str) -> Array:
         array = self.tensors[role].array
-        return array.astype(np.float32) if array.dtype.kind in "Vf" else array
+        return array.astype(np.float32, copy=False) if array.dtype.kind in "Vf" else array
 
     def read_raw(self, role: str) -> Array:
         return self.tensors[role].array

@@ -61,7 +61,7 @@ class IO(Protocol):
         ...
 
     def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
-        """Store an array of the view's shape (or that broadcasts to it).
+        """Store a copy of an array of the view's shape (or that broadcasts to it).
 
         Converted to the storage's dtype by :func:`verifier.executor.semantics.casts.cast`; an
         array already of that dtype is stored bit for bit. Masked-out elements keep their value,

@@ -34,8 +34,19 @@ def _accumulated(io: IO, result: Array) -> None:
         if adds.any():
             result = np.where(adds, reading(io, "dst") + result, result)
     elif adds:
-        result = reading(io, "dst") + result
+        # the product is an array of our own
+        np.add(reading(io, "dst"), result, out=result)
     io.write("dst", result)
+
+
+def _product(io: IO, stationary: F, moving: F) -> F:
+    """``stationary.T @ moving``, in an array that is used again for products of that shape."""
+    key = ("product", stationary.shape[1], moving.shape[1])
+    space = io.state.get(key)
+    if not isinstance(space, np.ndarray):
+        space = np.empty(key[1:], np.float32)
+        io.state[key] = space
+    return np.matmul(stationary.T, moving, out=space)
 
 
 def _permuted(stationary: F, moving: F) -> F | None:
@@ -60,7 +71,7 @@ def nc_matmul(op: Operation, io: IO) -> None:
     result: Array | None = None
     if flag(io, "is_transpose") and io.target.generation >= 3:
         result = _permuted(stationary, moving)
-    _accumulated(io, stationary.T @ moving if result is None else result)
+    _accumulated(io, _product(io, stationary, moving) if result is None else result)
 
 
 def _scales(io: IO, role: str, partitions: int) -> F:
