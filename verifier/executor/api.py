@@ -30,9 +30,7 @@ class KernelViolation(Exception):  # noqa: N818 - named for what it says
     def __init__(self, diagnostics: list[report.Diagnostic]) -> None:
         self.diagnostics = diagnostics
         first = diagnostics[0]
-        super().__init__(
-            f"{first.span.path}:{first.span.line}: {first.rule}: {first.message}"
-        )
+        super().__init__(f"{first.span.path}:{first.span.line}: {first.rule}: {first.message}")
 
 
 class KernelError(Exception):
@@ -54,9 +52,7 @@ class Simulation:
     grid: tuple[int, ...] = ()
 
     def __getitem__(self, grid: Any) -> Simulation:
-        return Simulation(
-            self.kernel, self.target, self.api_version, self.options, sizes_of(grid)
-        )
+        return Simulation(self.kernel, self.target, self.api_version, self.options, sizes_of(grid))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the kernel.

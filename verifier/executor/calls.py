@@ -155,9 +155,7 @@ def _plan(
     if operation is None:
         if new is None or ref.name not in ("language.ndarray", "language.empty_like"):
             return None
-        return Plan(
-            None, (), (), (), new.template, new.name, new.span, False, True, None
-        )
+        return Plan(None, (), (), (), new.template, new.name, new.span, False, True, None)
     if isinstance(operation.accumulates, Bool):
         return None
     own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}

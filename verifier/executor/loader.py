@@ -37,6 +37,15 @@ def _is_our_file(path: str | None) -> bool:
     return any(path.startswith(f"{_HOME / package}/") for package in _PACKAGES)
 
 
+def _complete() -> None:
+    """Import what is imported by computed names now: later it would be looked for in vain."""
+    from verifier import rulebase
+    from verifier.executor import semantics
+
+    assert semantics.SEMANTICS
+    rulebase.all_rules()
+
+
 @contextmanager
 def isolated(*, forever: bool = False) -> Iterator[None]:
     """Let users' modules be named ``rules`` or ``verifier``; put the shims in place.
@@ -44,6 +53,7 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
     Our own modules leave ``sys.modules``; imports in our own files still find them. Everything is
     put back at the end unless ``forever``.
     """
+    _complete()
     stash = {
         name: module
         for name, module in sys.modules.items()
@@ -130,7 +140,8 @@ def _parse(path: Path) -> ast.Module:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 1) or 1
         raise MisuseError(
-            f"{path} does not parse: {getattr(error, 'msg', error)}", Span(str(path), line, 0, line, 1)
+            f"{path} does not parse: {getattr(error, 'msg', error)}",
+            Span(str(path), line, 0, line, 1),
         ) from None
 
 

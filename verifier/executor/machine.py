@@ -389,8 +389,10 @@ class ConcreteMachine:
             return E.ne(value, 0)
         if isinstance(value, Opaque):
             return None
-        return E.truth(bool(value)) if isinstance(value, (bool, float, str, tuple)) else E.truth(
-            value is not None
+        return (
+            E.truth(bool(value))
+            if isinstance(value, (bool, float, str, tuple))
+            else E.truth(value is not None)
         )
 
     def as_dtype(self, value: object, span: Span) -> DType | None:

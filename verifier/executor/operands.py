@@ -135,8 +135,8 @@ class Operands:
             if memory.data is None and place == memory.template.whole:
                 memory.materialise(poison=False)
             target = memory.array(place)
-            target[...] = array if array.shape == target.shape else np.broadcast_to(
-                array, target.shape
+            target[...] = (
+                array if array.shape == target.shape else np.broadcast_to(array, target.shape)
             )
             memory.mark(place)
             return
@@ -296,9 +296,7 @@ def _written(found: Bound) -> bool:
     return memory.initialised_positions(chosen.reshape(-1), place.dtype)
 
 
-def _check_read(
-    machine: ConcreteMachine, operation: Operation, role: str, found: Bound
-) -> None:
+def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found: Bound) -> None:
     if _written(found):
         return
     if operation.accumulates == "always" and role == "dst" and machine.api == "beta1":
@@ -317,9 +315,7 @@ def _check_read(
     )
 
 
-def _check_sum(
-    machine: ConcreteMachine, operation: Operation, role: str, found: Bound
-) -> None:
+def _check_sum(machine: ConcreteMachine, operation: Operation, role: str, found: Bound) -> None:
     """The accumulation protocol of PSUM (NKI-MMU25 to NKI-MMU27)."""
     memory = found.memory
     how = operation.accumulates
@@ -332,8 +328,10 @@ def _check_sum(
     every = memory.started.all(place)
     if every and how != "first-overwrites":
         return
-    if how == "first-overwrites" and not memory.writer and not (
-        begun and memory.consumed.any(place)
+    if (
+        how == "first-overwrites"
+        and not memory.writer
+        and not (begun and memory.consumed.any(place))
     ):
         return
     where = places.here(operation.name.rpartition(".")[2])

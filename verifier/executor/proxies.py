@@ -99,9 +99,7 @@ class EnumProxy:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, EnumProxy) and (self.kind, self.name) == (other.kind, other.name)
-        )
+        return isinstance(other, EnumProxy) and (self.kind, self.name) == (other.kind, other.name)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.name))
@@ -643,9 +641,7 @@ def remember_method(
         machine.indirect[_key(view)] = Offsets(lambda: _subscript(tensor, tuple(items), view))
 
 
-def remember_subscript(
-    machine: ConcreteMachine, tensor: Tensor, index: Any, view: View
-) -> None:
+def remember_subscript(machine: ConcreteMachine, tensor: Tensor, index: Any, view: View) -> None:
     machine.indirect[_key(view)] = Offsets(
         lambda: _subscript(tensor, index if isinstance(index, tuple) else (index,), view)
     )

@@ -72,7 +72,9 @@ def run(
     inputs: list[Tensor] = []
     session.running = True
     try:
-        given = {key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()}
+        given = {
+            key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
+        }
         result = _invoke(function, grid, given)
         returned = _tensors(result)
         _finish(machine, returned, inputs, span)
@@ -126,9 +128,7 @@ def _argument(
     machine: ConcreteMachine, name: str, value: Any, span: Span, inputs: list[Tensor]
 ) -> Any:
     if isinstance(value, (list, tuple)):
-        items = [
-            _argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)
-        ]
+        items = [_argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
     if isinstance(value, Shaped):
         tensor = input_tensor(machine, name, value.shape, value.dtype, None, span)
@@ -242,7 +242,9 @@ def _peak(
 ) -> None:
     """Sweep over the lives of what the compiler places: the sum never exceeds ``most``."""
     lives = [
-        life for life in machine.lives if life.template.buffer is buffer and not life.template.placed
+        life
+        for life in machine.lives
+        if life.template.buffer is buffer and not life.template.placed
     ]
     ends: list[tuple[int, int, Life]] = []
     total = 0

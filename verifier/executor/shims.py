@@ -210,9 +210,7 @@ def _number(value: Any) -> int:
     return int(value)
 
 
-def _operands(
-    args: tuple[Any, ...], keywords: dict[str, Any], *wanted: str
-) -> tuple[Any, ...]:
+def _operands(args: tuple[Any, ...], keywords: dict[str, Any], *wanted: str) -> tuple[Any, ...]:
     given = dict(zip(wanted, args, strict=False)) | keywords
     missing = [name for name in wanted if name not in given]
     if missing:

@@ -1,0 +1,187 @@
+"""``tilelint run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verifier.cli import selection
+from verifier.cli.output import Refusal, complain, version
+
+if TYPE_CHECKING:
+    from verifier.executor.arguments import Argument
+    from verifier.executor.protocol import Reply
+
+_PASSED = 0
+_VIOLATED = 1
+_MISUSED = 2
+
+
+@click.command("run")
+@click.argument("kernel", metavar="FILE::KERNEL")
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter: bf16[256,128] (random), @file.npy, 4, 0.5, true, (2, 3), text (repeatable).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of random tensors.")
+@click.option("--target", metavar="NAME", help="Hardware: trn1, trn2 (default), trn3.")
+@click.option(
+    "--api-version",
+    metavar="VERSION",
+    help="NKI generation: beta1, 0.2 .. 0.6 (default: inferred from the file).",
+)
+@click.option("--shapes-only", is_flag=True, help="Check everything, compute nothing.")
+@click.option("--keep-going", is_flag=True, help="Go on after a violation.")
+@click.option(
+    "--loop-order",
+    type=click.Choice(["forward", "reversed", "shuffled"]),
+    default="forward",
+    show_default=True,
+    help="Run affine_range loops in this order, too, and compare the results.",
+)
+@click.option("--grid", metavar="N,N", help="Launch on a grid: kernel[N, N](...).")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time limit of the kernel.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    default=4096,
+    show_default=True,
+    metavar="MB",
+    help="Memory limit of the kernel.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write inputs (by name) and results (out0, out1, ...) to a .npz file.",
+)
+def command(
+    kernel: str,
+    arguments: tuple[str, ...],
+    seed: int,
+    target: str | None,
+    api_version: str | None,
+    shapes_only: bool,
+    keep_going: bool,
+    loop_order: str,
+    grid: str | None,
+    timeout: float,
+    memory: int,
+    save: str | None,
+) -> None:
+    """Run one kernel on NumPy and check every operation it performs.
+
+    The kernel's file is executed, in a process of its own.
+
+    Exit status: 0 the run is clean, 1 it breaks a rule, 2 bad usage or a kernel that cannot be run.
+    """
+    from verifier.executor.protocol import Request
+    from verifier.executor.runner import run
+
+    path, name = _kernel(kernel)
+    chosen = selection.targets((target,) if target else ())
+    if len(chosen) > 1:
+        raise Refusal("one target is run at a time")
+    if save is not None and not Path(save).absolute().parent.is_dir():
+        raise Refusal(f"cannot write {save}: no such directory")
+    request = Request(
+        path=str(path),
+        name=name,
+        arguments=_arguments(arguments),
+        target=chosen[0] if chosen else "trn2",
+        api_version=selection.api_version(api_version),
+        grid=_grid(grid),
+        seed=seed,
+        shapes_only=shapes_only,
+        keep_going=keep_going,
+        loop_order=loop_order,
+        timeout=timeout,
+        memory=memory,
+    )
+    sys.stdout.flush()
+    reply = run(request, Path(save) if save is not None else None)
+    click.get_current_context().exit(_tell(reply, name, request.path))
+
+
+def _kernel(text: str) -> tuple[Path, str]:
+    file, separator, name = text.rpartition("::")
+    if not separator or not file or not name:
+        raise Refusal(f"a kernel is FILE::KERNEL, not '{text}'")
+    path = Path(file)
+    if not path.is_file():
+        raise Refusal(f"{file}: {'is a directory' if path.is_dir() else 'no such file'}")
+    return path.absolute(), name
+
+
+def _arguments(texts: tuple[str, ...]) -> dict[str, Argument]:
+    from verifier.executor.arguments import ArgumentError, parse
+
+    found: dict[str, Argument] = {}
+    for text in texts:
+        try:
+            name, value = parse(text)
+        except ArgumentError as error:
+            raise Refusal(str(error)) from None
+        if name in found:
+            raise Refusal(f"argument '{name}' is given twice")
+        if value.kind == "file":
+            file = str(value.value).partition(":")[0]
+            if not Path(file).is_file():
+                raise Refusal(f"argument '{name}': {file}: no such file")
+        found[name] = value
+    return found
+
+
+def _grid(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) >= 1 for part in parts) or len(parts) > 3:
+        raise Refusal(f"a grid is one to three positive sizes, not '{text}'")
+    return tuple(int(part) for part in parts)
+
+
+def _tell(reply: Reply, name: str, path: str) -> int:
+    """Print what the run came to; the exit status."""
+    from verifier.report.full import diagnostic_lines
+    from verifier.report.sources import Sources
+    from verifier.report.text import Options, write
+
+    options = Options.for_stream(sys.stdout, version=version())
+    sources = Sources()
+    shown = [d for d in reply.diagnostics if d.severity != "note"]
+    for diagnostic in shown:
+        write([*diagnostic_lines(diagnostic, sources, options), []], sys.stdout, options)
+    errors = sum(d.severity == "error" for d in shown)
+    if reply.ended is not None and reply.ended[0] != "violation":
+        kind, message, file, line = reply.ended
+        what = f"`{name}` raises {message}" if kind == "raised" else message
+        place = f"{file}:{line}: " if line else f"{file}: " if file else ""
+        sys.stdout.flush()
+        complain(f"{place}{what}")
+        return _VIOLATED if errors else _MISUSED
+    count = f"{reply.operations} operation{'' if reply.operations == 1 else 's'}"
+    if errors:
+        plural = "" if errors == 1 else "s"
+        click.echo(f"{options.glyphs.bad} {name}: {errors} violation{plural} ({count})")
+        return _VIOLATED
+    click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, NKI {reply.api_version})")
+    for number, (dtype, shape) in enumerate(reply.outputs):
+        click.echo(f"  out{number}: {dtype}[{', '.join(map(str, shape))}]")
+    return _PASSED
+
+
+__all__ = ["command"]

@@ -1,0 +1,60 @@
+"""Running a kernel in a process of its own, from the outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from verifier.executor import protocol
+from verifier.executor.protocol import Reply, Request
+
+#: seconds that starting Python and loading may take on top of the kernel's own time
+_GRACE = 15.0
+
+
+def run(request: Request, save: Path | None = None) -> Reply:
+    """Run a kernel in a subprocess; ``save``: where inputs and results go, as ``.npz``."""
+    with tempfile.TemporaryDirectory(prefix="tilelint-") as name:
+        folder = Path(name)
+        request.write(folder / protocol.REQUEST)
+        script = Path(__file__).with_name("child.py")
+        environment = {**os.environ, "PYTHONSAFEPATH": ""}
+        process = subprocess.Popen(
+            [sys.executable, str(script), name], env=environment, start_new_session=True
+        )
+        try:
+            status = process.wait(timeout=request.timeout + _GRACE)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            text = f"the kernel still runs after {request.timeout:g} seconds"
+            return Reply(ended=("time", text, request.path, 0))
+        except BaseException:
+            _kill(process)
+            raise
+        found = folder / protocol.REPLY
+        if not found.is_file():
+            return Reply(ended=("died", _death(status), request.path, 0))
+        reply = Reply.read(found)
+        arrays = folder / protocol.ARRAYS
+        if save is not None and arrays.is_file():
+            shutil.copyfile(arrays, save)
+        return reply
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _death(status: int) -> str:
+    if status < 0:
+        with suppress(ValueError):
+            return f"the process of the kernel was ended by {signal.Signals(-status).name}"
+    return f"the process of the kernel ended with status {status}"

@@ -1,0 +1,227 @@
+"""Inside the process that runs a kernel: limits, loading, running, handing back."""
+
+from __future__ import annotations
+
+import inspect
+import resource
+import signal
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from verifier.executor import protocol
+from verifier.executor.arguments import Argument
+from verifier.executor.findings import MisuseError
+from verifier.executor.loader import generation_of, isolated, kernel, load
+from verifier.executor.machine import Options
+from verifier.executor.memory import NUMPY
+from verifier.executor.protocol import Reply, Request
+from verifier.executor.proxies import DTypeProxy
+from verifier.executor.running import Outcome, Shaped, TimeIsUpError, definition_of, run
+from verifier.executor.session import Kernel, Session, using
+from verifier.hardware import targets
+from verifier.report import model as report
+
+
+def serve(folder: Path) -> None:
+    """Carry out the request in ``folder``."""
+    request = Request.read(folder / protocol.REQUEST)
+    reply = Reply()
+    try:
+        _limit(request)
+        arrays = _carry_out(request, reply)
+        if arrays:
+            np.savez(folder / protocol.ARRAYS, **arrays)
+    except MisuseError as error:
+        span = error.span
+        reply.ended = (
+            "misuse", str(error), span.path if span else "", span.line if span else 0
+        )
+    except TimeIsUpError as error:
+        reply.ended = ("time", str(error), request.path, 0)
+    except MemoryError:
+        reply.ended = ("memory", "the kernel needs more memory than it may use", request.path, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    reply.write(folder / protocol.REPLY)
+
+
+def _limit(request: Request) -> None:
+    used = 0
+    status = Path("/proc/self/statm")
+    if status.is_file():
+        used = int(status.read_text().split()[0]) * resource.getpagesize()
+    most = used + request.memory * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+    def ring(_: int, frame: FrameType | None) -> None:
+        raise TimeIsUpError(f"the kernel still runs after {request.timeout:g} seconds")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, request.timeout)
+
+
+def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
+    target = targets.find(request.target)
+    assert target is not None
+    path = Path(request.path)
+    api = request.api_version or generation_of(path)
+    reply.api_version = api
+    options = Options(
+        shapes_only=request.shapes_only,
+        keep_going=request.keep_going,
+        seed=request.seed,
+    )
+    session = Session(target, api, options)
+    with using(session), isolated(forever=True):
+        found = kernel(load(path), request.name, path)
+        arguments = _arguments(request, found)
+        outcome = run(session, found, _copied(arguments), request.grid, request.name)
+        if request.loop_order != "forward" and outcome.ended is None and not request.shapes_only:
+            session.options = replace(options, loop_order=request.loop_order)
+            again = run(session, found, _copied(arguments), request.grid, request.name)
+            _compare(request, found, outcome, again)
+    reply.diagnostics = outcome.diagnostics
+    reply.operations = outcome.operations
+    if outcome.ended is not None:
+        kind, message, span = outcome.ended
+        reply.ended = (kind, message, span.path if span else "", span.line if span else 0)
+    arrays: dict[str, Any] = {}
+    if request.shapes_only:
+        reply.outputs = [(out.dtype, out.shape) for out in outcome.outputs]
+        return arrays
+    for name, value in arguments.items():
+        if isinstance(value, np.ndarray):
+            arrays[name] = portable(value)
+    for number, out in enumerate(outcome.outputs):
+        reply.outputs.append((_name(out), out.shape))
+        arrays[f"out{number}"] = portable(out)
+    return arrays
+
+
+def _name(array: Any) -> str:
+    return str(array.dtype.name)
+
+
+def portable(array: Any) -> Any:
+    """An array that NumPy alone can read: narrow floats become float32, exactly."""
+    if array.dtype.kind in "biufc" and array.dtype.num < 24:
+        return array
+    return array.astype(np.float32)
+
+
+def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in arguments.items()
+    }
+
+
+def _arguments(request: Request, found: Kernel) -> dict[str, Any]:
+    """Arguments by parameter, checked against the kernel's signature.
+
+    Raises:
+        MisuseError: a name is unknown, or a parameter has no value.
+    """
+    function = found.function
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        parameters = {}  # type: ignore[assignment]
+    span = definition_of(function)
+    for name in request.arguments:
+        if name not in parameters:
+            listed = ", ".join(parameters)
+            raise MisuseError(f"`{request.name}` has no parameter `{name}`; it has {listed}", span)
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty and name not in request.arguments:
+            raise MisuseError(
+                f"`{request.name}` needs `{name}`: give it with --arg {name}=...", span
+            )
+    rng = np.random.default_rng(request.seed)
+    return {name: _made(request, name, a, rng) for name, a in request.arguments.items()}
+
+
+def _made(request: Request, name: str, argument: Argument, rng: np.random.Generator) -> Any:
+    if argument.kind == "tensor":
+        if request.shapes_only:
+            return Shaped(argument.dtype, argument.shape)
+        return drawn(rng, argument.dtype, argument.shape)
+    if argument.kind == "file":
+        array = _read(name, argument.value)
+        if request.shapes_only:
+            return Shaped(str(array.dtype.name), array.shape)
+        return array
+    if argument.kind == "dtype":
+        return DTypeProxy(str(argument.value))
+    if isinstance(argument.value, list):
+        return [
+            _made(request, name, item, rng) if isinstance(item, Argument) else item
+            for item in argument.value
+        ]
+    return argument.value
+
+
+def drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
+    """A random tensor: normal floats, small natural numbers."""
+    kind = NUMPY[dtype]
+    if dtype == "bool_":
+        return rng.integers(0, 2, shape).astype(kind)
+    if kind.kind in "iu":
+        return rng.integers(0, 8, shape).astype(kind)
+    values = rng.standard_normal(shape, np.float32)
+    return np.abs(values).astype(kind) if dtype == "float8_e8m0fnu" else values.astype(kind)
+
+
+def _read(name: str, path: str) -> Any:
+    file, _, member = path.partition(":")
+    try:
+        found = np.load(file, allow_pickle=False)
+        if isinstance(found, np.lib.npyio.NpzFile):
+            if (member or name) not in found:
+                raise MisuseError(f"argument '{name}': {file} has no array '{member or name}'")
+            found = found[member or name]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no array of NumPy"
+        raise MisuseError(f"argument '{name}': cannot read {file}: {reason}") from None
+    return found
+
+
+def _compare(request: Request, found: Kernel, first: Outcome, again: Outcome) -> None:
+    """Independent iterations give the same numbers in any order (up to rounding of sums)."""
+    first.diagnostics += [d for d in again.diagnostics if d not in first.diagnostics]
+    if again.ended is not None:
+        first.ended = again.ended
+        return
+    for number, (a, b) in enumerate(zip(first.outputs, again.outputs, strict=True)):
+        x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        scale = float(np.max(np.abs(x), initial=0.0))
+        if not np.allclose(x, y, rtol=1e-2, atol=1e-2 * scale, equal_nan=True):
+            from verifier import rulebase
+
+            rule = rulebase.find("loop-carried-dependence")
+            assert rule is not None
+            place = definition_of(found.function)
+            first.diagnostics.append(
+                report.Diagnostic(
+                    rule=rule.id,
+                    name=rule.summary,
+                    severity="error",
+                    verdict="always",
+                    message=f"result {number} depends on the order of `affine_range` iterations",
+                    span=report.Span(
+                        place.path, place.line, place.column, place.end_line, place.end_column
+                    ),
+                    kernel=request.name,
+                    facts=rule.facts,
+                    predicate=f"the same result in {request.loop_order} order",
+                    targets=(request.target,),
+                )
+            )
+            return
+
