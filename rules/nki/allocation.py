@@ -254,17 +254,8 @@ def half_columns(x):
 # ----------------------------------------------------------------------------- sizes
 
 
-#: names of values inside an expression: the compiler fuses or splits them as it needs, and the
-#: tiles they come from are checked
-_INTERMEDIATE: Final = frozenset(
-    {"add", "subtract", "multiply", "divide", "maximum", "minimum", "exp", "square", "negative"}
-)
-
-
 def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
-    if storage.buffer is not Buffer.SBUF:
-        return
-    if storage.kind == "result" and storage.name in _INTERMEDIATE:
+    if storage.buffer is not Buffer.SBUF or kit.is_temporary(storage):
         return
     size = kit.tile_bytes(storage)
     name = _name(storage)
@@ -541,7 +532,7 @@ def _psum_placement(storage: Storage, target: Target) -> Iterator[Check]:
         return
     name = _name(storage)
     placement = storage.placement
-    if placement:
+    if kit.is_placed(storage):
         for key in ("base_addr", "base_partition"):
             value = _number(placement, key)
             if value is not None:
@@ -667,7 +658,7 @@ def _sbuf_placement(storage: Storage, target: Target) -> Iterator[Check]:
     size = kit.tile_bytes(storage)
     base: Expr | None = None
     where = "address"
-    if storage.placement:
+    if kit.is_placed(storage):
         partition = _number(storage.placement, "base_partition")
         if partition is not None:
             yield storage_check(

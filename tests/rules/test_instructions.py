@@ -202,3 +202,12 @@ def test_arguments_that_are_not_followed_are_not_judged() -> None:
     assert not checks("index-pattern", operation("isa.iota", dst=tile(4, 4), pattern=None))
     assert not checks("operator-kind", operation("isa.activation", op=None))
     assert not checks("reduce-axes", operation("isa.tensor_reduce", data=tile(4, 4), axis=None))
+
+
+def test_values_in_passing_are_tiled_by_the_compiler() -> None:
+    for mark in ("intermediate", "forwarded"):
+        passing = storage(64, 70000, kind="result", placement={mark: True})
+        assert holds("sbuf-tile-size", passing)
+        in_psum = storage(64, 700, buffer="psum", kind="result", placement={mark: True})
+        assert holds("psum-placement", in_psum)
+    assert not holds("sbuf-tile-size", storage(64, 70000, kind="result"))

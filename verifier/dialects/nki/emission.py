@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from verifier.dialects.nki import names
@@ -68,7 +68,8 @@ def perform(
 ) -> object:
     """Emit the operation; the result's view if the function returns one, else a handle.
 
-    A value-returning call is one whose arguments have no ``dst``.
+    A value-returning call is one whose arguments have no ``dst``. A result that only feeds the
+    expression around it is marked with ``placement["intermediate"]``.
     """
     mask = _mask(machine, arguments.get("mask"))
     gathered = _Gathered({}, [], [], [])
@@ -79,6 +80,8 @@ def perform(
         machine.approximate("opaque", f"an operand of `{text}` is not followed", span)
         machine.unmodelled(spoken(instruction.name), span)
         return Opaque(f"the result of {text} with operands that are not followed")
+    if instruction.name.startswith("language."):
+        _mark_intermediates(gathered.reads, span)
     result: View | None = None
     if instruction.result != "-" and "dst" not in arguments:
         described = result_of(machine, instruction, gathered.operands, span)
@@ -114,6 +117,29 @@ def perform(
     )
     machine.emit(operation)
     return result if result is not None else HANDLE
+
+
+def _mark_intermediates(reads: Sequence[tuple[str, View]], span: Span) -> None:
+    """Mark what the text of the expression makes itself.
+
+    The compiler chooses how to tile such a value, or fuses it away. Instructions of ``nki.isa``
+    take tiles as they are.
+    """
+    for _, view in reads:
+        storage = view.storage
+        made = storage.kind == "result" and storage.buffer is Buffer.SBUF
+        if made and _inside(storage.span, span):
+            storage.placement = {**storage.placement, "intermediate": True}
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    """Whether one region of a file is a proper part of another."""
+    return (
+        inner != outer
+        and inner.path == outer.path
+        and (outer.line, outer.column) <= (inner.line, inner.column)
+        and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+    )
 
 
 def _mask(machine: Machine, operand: Operand | None) -> IndexMask | Bool | None:
