@@ -58,7 +58,7 @@ def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
     yield Check(
         predicate=predicate,
         span=loop.span,
-        text=f"{upto} == {size}",
+        text=_whole(extent, covered[1] if covered is not None else None, size, upto),
         message=f"the tail of `{name}` along dimension {dimension} is never read",
         facts=("NKI-X11",),
         given=tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop),
@@ -78,6 +78,20 @@ def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
         path=read.path,
         order=read.order,
     )
+
+
+def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
+    """``end == extent`` in words: that a tile size divides the extent, where it says so."""
+    if end is not None:
+        for atom in end.atoms():
+            if isinstance(atom, Div) and atom.num is extent and end is extent - (extent % atom.den):
+                return f"{size} % {_factor(atom.den)} == 0"
+    return f"{upto} == {size}"
+
+
+def _factor(term: Expr) -> str:
+    text = pretty(term)
+    return text if term.is_const or term.as_atom() is not None else f"({text})"
 
 
 def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:

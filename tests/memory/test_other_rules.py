@@ -58,6 +58,18 @@ def test_the_tail_of_a_contraction() -> None:
     assert not verdicts(dropped_tails, contraction(k).trace, E.eq(k % 128, 0))
 
 
+def test_the_tail_is_spoken_of_as_a_remainder() -> None:
+    k, width = size("k"), size("width")
+    (check,) = dropped_tails(contraction(k).trace, TARGETS["trn2"])
+    assert check.text == "left.shape[0] % 128 == 0"
+    kernel = Kernel()
+    left = kernel.input("left", (k, 64))
+    with kernel.loop("s", k // (width * 2)) as s:
+        kernel.read(kernel.view(left, (s * width * 2, width * 2), (0, 64)))
+    (check,) = dropped_tails(kernel.trace, TARGETS["trn2"])
+    assert check.text == "left.shape[0] % (2*width) == 0"
+
+
 def test_the_tail_is_handled_elsewhere() -> None:
     k = size("k")
     assert not verdicts(dropped_tails, contraction(k, tail=True).trace)
