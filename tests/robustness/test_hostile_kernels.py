@@ -99,3 +99,42 @@ def test_ends(tmp_path: Path, body: str) -> None:
     assert outcome.internal == []
     assert [k["name"] for k in outcome.report["kernels"]] == ["kernel"]
     assert elapsed < 1.25 * LIMIT + SLACK
+
+
+CLASS_ATTRIBUTE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+class Plan:
+    SIZES = {"small": 64, "large": 96}
+
+    def __init__(self, kind):
+        self.rows = self.SIZES[kind]
+
+
+@nki.jit
+def kernel(source, wide: bool):
+    if wide:
+        total = Plan("large").rows
+    else:
+        total = Plan("small").rows
+    for _ in range(3):
+        total = total + Plan("small").rows - 64
+    assert source.shape == (total, 4)
+    out = nl.ndarray((total, 4), dtype=source.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((total, 4), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def test_class_attribute_first_read_on_one_path(tmp_path: Path) -> None:
+    """What a class holds lives on when the path that first asked for it is left."""
+    path = tmp_path / "plan.py"
+    path.write_text(CLASS_ATTRIBUTE, encoding="utf-8")
+    outcome = tilelint("check", path, "--format", "json")
+    assert outcome.internal == []
+    assert [k["status"] for k in outcome.report["kernels"]] == ["verified"]

@@ -91,6 +91,8 @@ def base_class(vm: VM, cls: Class) -> Class | None:
 
 def method(vm: VM, cls: Class, name: str) -> object:
     """A function or class attribute, also of a base; ``UNBOUND`` if there is none."""
+    from verifier.symbolic.interpreter import names
+
     current: Class | None = cls
     for _ in range(8):
         if current is None:
@@ -99,7 +101,8 @@ def method(vm: VM, cls: Class, name: str) -> object:
             return current.namespace[name]
         for field_name, default in fields(current):
             if field_name == name and default is not None:
-                value = _in_class(vm, current, default)
+                with names.before_the_kernel(vm):  # it is kept, whatever path asked first
+                    value = _in_class(vm, current, default)
                 current.namespace[name] = value
                 return value
         current = base_class(vm, current)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.interpreter import arithmetic, builtins, classes
-from verifier.symbolic.interpreter.heap import UNBOUND, Scope
+from verifier.symbolic.interpreter.heap import UNBOUND, Heap, Scope
 from verifier.symbolic.interpreter.terms import join
 from verifier.symbolic.values import ExternalRef, Function, Guarded, ModuleRef, Opaque
 
@@ -144,7 +146,6 @@ def external(vm: VM, dotted: str) -> object:
 def _run_at_module_level(vm: VM, module: Module, name: str, binding: Binding) -> object:
     """Run the top-level statements that bind the name, in a scope of the module's own."""
     from verifier.symbolic.interpreter import statements
-    from verifier.symbolic.interpreter.heap import Heap
     from verifier.symbolic.interpreter.vm import Frame
 
     definition = module.definition(name)
@@ -154,33 +155,37 @@ def _run_at_module_level(vm: VM, module: Module, name: str, binding: Binding) ->
     if number is None:
         number = vm.heap.new_base(Scope()).id
         vm.module_scopes[str(module.path)] = number
-    # Module level ran before the kernel: its objects live below every path.
+    with before_the_kernel(vm):
+        vm.frames.append(Frame(module, number, 0))
+        try:
+            if isinstance(definition, ir.ClassDef):
+                return classes.define(vm, definition, module)
+            statements.execute(vm, module.statements_binding(name))
+            scope = vm.heap.get(number)
+            assert isinstance(scope, Scope)
+            value = scope.names.get(name, UNBOUND)
+            return Opaque(f"the global `{name}`") if value is UNBOUND else value
+        finally:
+            vm.frames.pop()
+
+
+@contextlib.contextmanager
+def before_the_kernel(vm: VM) -> Iterator[None]:
+    """Evaluate what ran when its module was imported: its objects live below every path."""
     saved_heap, saved_path, saved_loops = vm.heap, list(vm._path), list(vm._loops)
     heap = Heap(vm.base, vm.heap.ids)
     vm.heap = heap
     vm.cut_path(0)
     vm._loops = []
-    vm.frames.append(Frame(module, number, 0))
     try:
-        if isinstance(definition, ir.ClassDef):
-            value: object = classes.define(vm, definition, module)
-        else:
-            bodies = module.statements_binding(name)
-            statements.execute(vm, bodies)
-            scope = heap.get(number)
-            assert isinstance(scope, Scope)
-            value = scope.names.get(name, UNBOUND)
-            if value is UNBOUND:
-                value = Opaque(f"the global `{name}`")
+        yield
     finally:
-        vm.frames.pop()
         vm.heap = saved_heap
         vm._path = saved_path
         vm._loops = saved_loops
         for box_number, box in heap.boxes.items():
             box.owner = 0
             vm.base[box_number] = box
-    return value
 
 
 def local_import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
