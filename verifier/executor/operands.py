@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from verifier.executor import places
 from verifier.executor.access import Gather, NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import NUMPY, ConcreteStorage, Flags, Geometry, Memory
+from verifier.executor.memory import (
+    NUMPY,
+    ConcreteStorage,
+    Flags,
+    Geometry,
+    Memory,
+    positions_of,
+)
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
@@ -119,38 +126,31 @@ class Operands:
             return array.astype(np.float32)
         return array
 
-    def write(self, role: str, array: Array) -> None:
+    def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
         found = self._bound(role)
         place = found.place
         memory = found.memory
         own = NUMPY[place.dtype]
-        array = np.asarray(array)
+        if array.__class__ is not np.ndarray:
+            array = np.asarray(array)
         if array.dtype != own:
             from verifier.executor.semantics.casts import cast
 
             array = cast(array, place.dtype)
-            if array.dtype != own:
-                array = array.view(own) if array.dtype.itemsize == own.itemsize else array
-        if isinstance(place, Geometry):
-            if memory.data is None and place == memory.template.whole:
+            if array.dtype != own and array.dtype.itemsize == own.itemsize:
+                array = array.view(own)
+        if isinstance(place, Geometry) and where is None:
+            if memory.data is None and (
+                place is memory.template.whole or place == memory.template.whole
+            ):
                 memory.materialise(poison=False)
-            target = memory.array(place)
-            target[...] = (
-                array if array.shape == target.shape else np.broadcast_to(array, target.shape)
-            )
+            memory.array(place)[...] = array
             memory.mark(place)
             return
-        flat = memory.flat(place.dtype)
-        if place.mask is None:
-            flat[place.positions] = array
-            memory.mark_positions(place.positions.reshape(-1), place.dtype)
-        else:
-            chosen = place.positions[place.mask]
-            flat[chosen] = np.broadcast_to(array, place.shape)[place.mask]
-            if self.machine.api == "beta1" and memory.template.kind == "result":
-                memory.mark(memory.template.whole)
-            else:
-                memory.mark_positions(chosen, place.dtype)
+        _scatter(self.machine, memory, place, array, where)
+        if where is not None and self.operation.name == "isa.quantize_mx":
+            # scales lie in some rows of each quadrant; the others mean nothing and are not used
+            _mark(self.machine, found)
 
     def scalar(self, role: str) -> Any:
         if role in self.bounds:
@@ -194,6 +194,34 @@ class Operands:
             return bool(started.every)
         flags: NDArray[np.bool_] = started.bits[found.place.positions]
         return flags
+
+
+def _scatter(
+    machine: ConcreteMachine,
+    memory: Memory,
+    place: Geometry | Gather,
+    array: Array,
+    where: NDArray[np.bool_] | None,
+) -> None:
+    """Write the elements that take part."""
+    if isinstance(place, Geometry):
+        place = Gather(positions_of(place), None, place.dtype)
+    chosen = place.mask
+    if where is not None:
+        where = np.broadcast_to(where, place.shape)
+        chosen = where if chosen is None else chosen & where
+    flat = memory.flat(place.dtype)
+    if chosen is None:
+        flat[place.positions] = array
+        memory.mark_positions(place.positions.reshape(-1), place.dtype)
+        return
+    positions = place.positions[chosen]
+    flat[positions] = np.broadcast_to(array, place.shape)[chosen]
+    if where is None and machine.api == "beta1" and memory.template.kind == "result":
+        # masked results of Beta 1 have elements that mean nothing; reading them does no harm
+        memory.mark(memory.template.whole)
+    else:
+        memory.mark_positions(positions, place.dtype)
 
 
 def plain(value: object) -> Any:

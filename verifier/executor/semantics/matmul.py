@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verifier.dialects.nki.signatures import newer
 from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, Array, semantics
 from verifier.executor.semantics.operands import flag, fold, masked, option, put, reading
@@ -94,7 +95,8 @@ def _unpacked(io: IO, role: str) -> F:
     """A microscaled factor as float32: ``(partitions, 4, elements)``, scaled."""
     data = fold(io.read_raw(role))
     values = casts.split(data, io.dtype(role))
-    scales = _scales(io, f"{role}_scale", data.shape[0])
+    # a tile that several scale tensors share may be wider than the data
+    scales = _scales(io, f"{role}_scale", data.shape[0])[:, : data.shape[1]]
     return np.ascontiguousarray((values * scales[:, :, None]).transpose(0, 2, 1))
 
 
@@ -108,7 +110,10 @@ def nc_matmul_mx(op: Operation, io: IO) -> None:
 
 @semantics("isa.quantize_mx")
 def quantize_mx(op: Operation, io: IO) -> None:
-    """Groups of 8 partitions by 4 elements share a power of two (NKI-QMX08)."""
+    """Groups of 8 partitions by 4 elements share a power of two (NKI-QMX08).
+
+    Since 0.5 it is twice what the range of the elements asks for, so that none saturates.
+    """
     source = fold(reading(io, "src"))
     kind = io.dtype("dst")
     partitions, columns = source.shape[0], source.shape[1] // 4
@@ -117,7 +122,8 @@ def quantize_mx(op: Operation, io: IO) -> None:
     largest = groups.max(axis=(1, 3))
     top = 15 if kind == "float8_e5m2_x4" else 8
     _, exponents = np.frexp(largest)
-    scale = np.clip(exponents - 1 - (top - 1), -127, 127)
+    spare = 1 if newer(io.api, "0.5") else 0
+    scale = np.clip(exponents - 1 - (top - spare), -127, 127)
     scale = np.where(largest == 0, -127, scale)
     factors = np.repeat(np.ldexp(1.0, -scale), _GROUP, axis=0)
     packed = casts.join((values * factors[:, :, None]).astype(np.float32), kind)
