@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from tests.executor.semantics.support import Array, Tensor, out, perform, result
 from verifier.executor.semantics import SemanticsMissing
-from verifier.symbolic.values import Register
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Axis
+from verifier.symbolic.values import IndexMask, IndexTensor, Register
 
 RNG = np.random.default_rng(9)
 
@@ -256,3 +258,31 @@ def test_collectives_of_one_rank_copy_and_others_are_named() -> None:
     np.testing.assert_array_equal(io.tensors["dsts[0]"].array, source)
     with pytest.raises(SemanticsMissing, match=r"collectives\.all_gather"):
         perform("collectives.all_gather", srcs=[source], dsts=[out(8, 4)])
+
+
+# --------------------------------------------------------------------------- index arrays
+
+
+def test_index_arrays_of_beta_1() -> None:
+    rows, columns = (Axis(_symbol(f"ix{k}"), E.const(size)) for k, size in enumerate((3, 5)))
+    ramp = IndexTensor(rows.index * 7 + columns.index - 2, 2, ((0, rows), (1, columns)))
+    got = result("isa.iota", out(3, 5, dtype="int32"), api="beta1", expr=ramp)
+    p, x = np.ogrid[0:3, 0:5]
+    np.testing.assert_array_equal(got, 7 * p + x - 2)
+    below = IndexMask(E.lt(columns.index, rows.index), 2, ((0, rows), (1, columns)))
+    data = draw(3, 5)
+    got = result(
+        "isa.affine_select",
+        out(3, 5),
+        api="beta1",
+        pred=below,
+        on_true_tile=data,
+        on_false_value=4.0,
+    )
+    np.testing.assert_array_equal(got, np.where(x < p, data, np.float32(4)))
+
+
+def _symbol(name: str) -> E.Sym:
+    atom = E.symbol(name, 0, None, "axis").as_atom()
+    assert isinstance(atom, E.Sym)
+    return atom

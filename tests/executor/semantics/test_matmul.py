@@ -122,3 +122,35 @@ def test_scales_of_one_quadrant_lie_together() -> None:
         moving_scale=scales,
     )
     assert got.tolist() == [[512.0, 512.0]] * 2
+
+
+def test_scales_doubled_in_0_5() -> None:
+    source = np.full((32, 4), 3.0, np.float32).astype(ml_dtypes.bfloat16)
+    found = []
+    for api in ("0.4", "0.5"):
+        io = perform(
+            "isa.quantize_mx",
+            api=api,
+            dst=out(32, 1, dtype="float8_e4m3fn_x4"),
+            src=source,
+            dst_scale=out(4, 1, dtype="float8_e8m0fnu"),
+        )
+        found.append(io.tensors["dst_scale"].array.view(np.uint8)[0, 0] - 127)
+        values = casts.split(io.tensors["dst"].array, "float8_e4m3fn_x4")
+        assert (values * 2.0 ** int(found[-1].astype(np.int8)) == 3).all()
+    assert [int(code.astype(np.int8)) for code in found] == [1 - 8, 1 - 7]
+
+
+def test_scales_of_several_tensors_may_share_a_tile() -> None:
+    data = np.full((32, 2), 0x3C3C3C3C, np.uint32)  # 1.0 four times
+    scales = np.full((4, 6), 127, np.uint8)
+    scales[:, 2:] = 200
+    got = result(
+        "isa.nc_matmul_mx",
+        out(2, 2),
+        stationary=Tensor(data, "float8_e5m2_x4"),
+        moving=Tensor(data, "float8_e5m2_x4"),
+        stationary_scale=scales,
+        moving_scale=scales,
+    )
+    assert got.tolist() == [[128.0, 128.0]] * 2
