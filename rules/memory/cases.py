@@ -189,12 +189,15 @@ def covered(
     facts = known if known is not None else Known()
     cases: list[Bool] = []
     blame: Access | None = None
+    ways: list[Copy] = []
     for way in copies:
         if not way.view.exact or way.view.indirect:
             blame = way.access
-            continue
-        if _matched(way, view, facts):
+        elif _matched(way, view, facts):
             return E.TRUE, True, None
+        else:
+            ways.append(way)
+    for way in ways:  # none of them is the plain case: elimination is what costs
         mine, theirs = same_frame(way.view, view)
         if not mine.exact or not theirs.exact:
             blame = way.access
