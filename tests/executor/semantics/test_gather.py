@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.executor.semantics.support import Array, Tensor, out, perform, result
-from verifier.executor.semantics import SemanticsMissing
+from verifier.executor.semantics import SemanticsMissing, lanes_read
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Axis
 from verifier.symbolic.values import IndexMask, IndexTensor, Register
@@ -286,3 +286,28 @@ def _symbol(name: str) -> E.Sym:
     atom = E.symbol(name, 0, None, "axis").as_atom()
     assert isinstance(atom, E.Sym)
     return atom
+
+
+def test_partitions_that_are_not_read() -> None:
+    io = perform(
+        "isa.nonzero_with_count", dst=out(48, 4, dtype="int32"), src=np.zeros((48, 3), np.float32)
+    )
+    lanes = lanes_read("isa.nonzero_with_count", io, "src")
+    assert lanes is not None and np.flatnonzero(lanes).tolist() == [0, 16, 32]
+    mask = (3,) * 31 + (255,)
+    io = perform("isa.nc_stream_shuffle", dst=out(64, 2), src=draw(64, 2), shuffle_mask=mask)
+    lanes = lanes_read("isa.nc_stream_shuffle", io, "src")
+    assert lanes is not None and np.flatnonzero(lanes).tolist() == [3, 35]
+    data = np.zeros((64, 2), np.uint32)
+    scales = np.full((64, 2), 127, np.uint8)
+    io = perform(
+        "isa.nc_matmul_mx",
+        dst=out(2, 2),
+        stationary=Tensor(data, "float8_e5m2_x4"),
+        moving=Tensor(data, "float8_e5m2_x4"),
+        stationary_scale=scales,
+        moving_scale=scales,
+    )
+    lanes = lanes_read("isa.nc_matmul_mx", io, "moving_scale")
+    assert lanes is not None and np.flatnonzero(lanes).tolist() == [0, 1, 2, 3, 32, 33, 34, 35]
+    assert lanes_read("isa.nc_matmul_mx", io, "moving") is None
