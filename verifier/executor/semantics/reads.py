@@ -19,7 +19,7 @@ Lanes = NDArray[np.bool_]
 
 def _every_core(io: IO, role: str) -> Lanes:
     """The first partition of each GpSimd core (NKI-NZC04)."""
-    return np.arange(io.shape(role)[0]) % 16 == 0
+    return np.asarray(np.arange(io.shape(role)[0]) % 16 == 0)
 
 
 def _scales(io: IO, role: str) -> Lanes:
