@@ -21,7 +21,8 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
     """Per loop without order: no two iterations write one place, none reads what another wrote."""
     table = index(trace)
     for uses in table.storages:
-        if not uses.writes:
+        # A constant is an array of the host, filled before any instance or iteration starts.
+        if not uses.writes or uses.storage.kind == "constant":
             continue
         buffer = uses.storage.buffer
         if trace.grid and buffer is Buffer.SHARED_HBM:

@@ -192,7 +192,12 @@ def _inexact(blame: Access, name: str) -> str:
 
 
 def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per returned tensor and return: every element is written."""
+    """One check per returned tensor and return: every element is written.
+
+    None for a kernel that ends in an error: what it would have stored is not known.
+    """
+    if trace.dies:
+        return
     table = index(trace)
     for path, views, span in trace.returns:
         seen: set[int] = set()

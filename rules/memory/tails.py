@@ -20,6 +20,8 @@ from verifier.symbolic.trace import Loop, Storage, Trace, View
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per input dimension that a rounded-down trip count tiles."""
+    if trace.dies:  # what would have been read after the error is not known
+        return
     table = index(trace)
     targets = [uses for uses in table.storages if uses.writes]
     for uses in table.storages:
@@ -212,6 +214,8 @@ def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:
 
     Only what folds is judged: a tail that some inputs use is no fault.
     """
+    if trace.dies:  # what would have been used after the error is not known
+        return
     table: Index = index(trace)
     for uses in table.storages:
         storage = uses.storage

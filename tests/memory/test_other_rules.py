@@ -7,6 +7,7 @@ import pytest
 from rules.memory.accumulation import accumulation_protocol
 from rules.memory.capacity import address_overlap, psum_banks, sbuf_capacity
 from rules.memory.dependence import carried_dependences
+from rules.memory.initialisation import unwritten_outputs
 from rules.memory.outputs import output_buffers, some_output
 from rules.memory.tails import dropped_tails, oversized_tiles
 from tests.memory.build import Kernel
@@ -431,3 +432,17 @@ def test_some_output() -> None:
     assert "refuted" in verdicts(some_output, kernel.trace)
     kernel.write(kernel.view(source))
     assert not verdicts(some_output, kernel.trace)
+
+
+def test_a_kernel_that_ends_in_an_error_is_not_judged_by_what_it_left_undone() -> None:
+    k = size("k")
+    kernel = contraction(k)
+    wide = kernel.storage("wide", (128, 900))
+    kernel.write(kernel.view(wide, (0, 128), (0, 70)))
+    kernel.read(kernel.view(wide, (0, 128), (0, 70)))
+    rest = kernel.output("rest", (k, 20))
+    kernel.returns(rest)
+    rules = (unwritten_outputs, dropped_tails, oversized_tiles)
+    assert all(verdicts(rule, kernel.trace) for rule in rules)
+    kernel.trace.dies = True
+    assert not any(list(rule(kernel.trace, TARGETS["trn2"])) for rule in (*rules, some_output))
