@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import generation_of, isolated, kernel, load
-from verifier.executor.machine import Options
+from verifier.executor.machine import Options, Plans
 from verifier.executor.running import Outcome, run
 from verifier.executor.session import Kernel, Session, sizes_of, using
 from verifier.hardware import targets
@@ -50,6 +50,7 @@ class Simulation:
     api_version: str
     options: Options
     grid: tuple[int, ...] = ()
+    plans: Plans = field(default_factory=Plans, repr=False, compare=False)
 
     def __getitem__(self, grid: Any) -> Simulation:
         return Simulation(self.kernel, self.target, self.api_version, self.options, sizes_of(grid))
@@ -80,7 +81,7 @@ class Simulation:
             bound = inspect.signature(function).bind(*args, **keywords)
         except TypeError as error:
             raise KernelError(f"{function.__name__}: {error}") from None
-        session = Session(self.target, self.api_version, self.options)
+        session = Session(self.target, self.api_version, self.options, plans=self.plans)
         with using(session):
             return run(session, self.kernel, bound.arguments, self.grid)
 

@@ -85,10 +85,34 @@ class Program:
     made: int = 0
 
 
+class Plans:
+    """Calls that can be repeated, for all runs of one kernel under the same conditions.
+
+    ``kept``: the code whose addresses the keys name.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[Any, ...], Plan] = {}
+        self.templates: dict[tuple[object, ...], Template] = {}
+        self.kept: list[CodeType] = []
+        self._token = E.const(1)
+
+    def current(self) -> Plans:
+        """These plans, or new ones if the terms in them have been forgotten."""
+        return self if E.const(1) is self._token else Plans()
+
+
 class ConcreteMachine:
     """:class:`verifier.symbolic.machine.Machine` on plain numbers."""
 
-    def __init__(self, target: Target, api: str, options: Options, execute: Execute) -> None:
+    def __init__(
+        self,
+        target: Target,
+        api: str,
+        options: Options,
+        execute: Execute,
+        plans: Plans | None = None,
+    ) -> None:
         self._target = target
         self._api = api
         self.options = options
@@ -104,7 +128,6 @@ class ConcreteMachine:
         self._execute = execute
         self._order = 0
         self._axes = 0
-        self._templates: dict[tuple[object, ...], Template] = {}
         self.lives: list[Life] = []
         self.program = Program()
         self.rng = np.random.default_rng(options.seed)
@@ -115,9 +138,10 @@ class ConcreteMachine:
         self.last: Operation | None = None
         self.emitted = 0
         self.made = 0
-        #: calls that can be repeated, and the code whose addresses they name
-        self.plans: dict[tuple[Any, ...], Plan] = {}
-        self.kept: list[CodeType] = []
+        known = plans if plans is not None else Plans()
+        self.plans = known.calls
+        self.kept = known.kept
+        self._templates = known.templates
 
     # -- what dialects see -------------------------------------------------------------
 
@@ -192,6 +216,7 @@ class ConcreteMachine:
         """Zeros everywhere."""
         memory.full = True
         if not self.options.shapes_only:
+            memory.part()
             memory.materialise(poison=False).fill(0)
 
     def template(self, storage: Storage) -> Template:

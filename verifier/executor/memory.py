@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
@@ -140,7 +141,10 @@ class Memory:
     """
 
     __slots__ = (
+        "__weakref__",
         "_storage",
+        "alias",
+        "aliases",
         "bits",
         "consumed",
         "data",
@@ -162,6 +166,9 @@ class Memory:
         self.span = span
         self._storage = storage
         self.data: NDArray[np.uint8] | None = None
+        #: a window on another tensor that was copied here whole, until one of the two is written
+        self.alias: Array | None = None
+        self.aliases: weakref.WeakSet[Memory] | None = None
         self.full = False
         self.bits: NDArray[np.bool_] | None = None
         self.regions: set[Geometry] = set()
@@ -203,6 +210,9 @@ class Memory:
 
     def materialise(self, poison: bool = True) -> NDArray[np.uint8]:
         """The bytes, poisoned where nothing was written."""
+        if self.alias is not None:
+            self.data = np.ascontiguousarray(self.alias).reshape(-1).view(np.uint8).copy()
+            self.alias = None
         if self.data is None:
             size = max(1, self.template.elements * self.template.itemsize)
             self.data = np.empty(size, np.uint8)
@@ -211,7 +221,9 @@ class Memory:
         return self.data
 
     def array(self, place: Geometry) -> Array:
-        """The elements of an affine view: a window on the bytes."""
+        """The elements of an affine view: a window on the bytes, not to be written to."""
+        if self.alias is not None and place is self.template.whole:
+            return self.alias
         data = self.data if self.data is not None else self.materialise()
         dtype = NUMPY[place.dtype]
         size = dtype.itemsize
@@ -223,8 +235,31 @@ class Memory:
             tuple(stride * size for stride in place.strides),
         )
 
+    def writable(self, place: Geometry) -> Array:
+        """The elements of an affine view, to be written to."""
+        self.part()
+        return self.array(place)
+
+    def part(self) -> None:
+        """Make the bytes this tensor's own, before they are changed."""
+        if self.alias is not None:
+            self.materialise()
+        if self.aliases is not None:
+            for other in list(self.aliases):
+                if other.alias is not None:
+                    other.materialise()
+            self.aliases = None
+
+    def show(self, source: Memory, window: Array) -> None:
+        """Become a copy of a part of another tensor, without copying yet."""
+        self.alias = window
+        if source.aliases is None:
+            source.aliases = weakref.WeakSet()
+        source.aliases.add(self)
+
     def flat(self, dtype: str) -> Array:
         """All elements in row-major order, as ``dtype``."""
+        self.part()
         return self.materialise().view(NUMPY[dtype])
 
     def copy_in(self, array: Array) -> None:
@@ -337,6 +372,7 @@ class Memory:
         """Zero what nothing wrote: the target of a sum that its first term overwrites."""
         if self.full:
             return
+        self.part()
         data = self.materialise()
         if self.bits is None:
             data.fill(0)

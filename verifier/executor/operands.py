@@ -74,7 +74,7 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
 class Operands:
     """:class:`verifier.executor.semantics.base.IO` over the memory of the machine."""
 
-    __slots__ = ("bounds", "machine", "operation")
+    __slots__ = ("bounds", "machine", "operation", "window")
 
     def __init__(
         self, machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]
@@ -82,6 +82,8 @@ class Operands:
         self.machine = machine
         self.operation = operation
         self.bounds = bounds
+        #: what was read of an input, and whose it is: writing it whole elsewhere is put off
+        self.window: tuple[Array, Memory] | None = None
 
     @property
     def target(self) -> Target:
@@ -115,7 +117,10 @@ class Operands:
         found = self._bound(role)
         place = found.place
         if isinstance(place, Geometry):
-            return found.memory.array(place)
+            window = found.memory.array(place)
+            if found.memory.template.kind == "input":
+                self.window = (window, found.memory)
+            return window
         flat = found.memory.flat(place.dtype)
         out: Array = flat[place.positions]
         return out
@@ -140,17 +145,38 @@ class Operands:
             if array.dtype != own and array.dtype.itemsize == own.itemsize:
                 array = array.view(own)
         if isinstance(place, Geometry) and where is None:
-            if memory.data is None and (
-                place is memory.template.whole or place == memory.template.whole
-            ):
-                memory.materialise(poison=False)
-            memory.array(place)[...] = array
+            if place is memory.template.whole:
+                window = self.window
+                if (
+                    window is not None
+                    and window[0] is array
+                    and array.shape == place.shape
+                    and memory.template.buffer.on_chip
+                ):
+                    memory.data = None
+                    memory.show(window[1], array)
+                    memory.mark(place)
+                    return
+                memory.alias = None
+                if memory.data is None:
+                    memory.materialise(poison=False)
+            memory.writable(place)[...] = array
             memory.mark(place)
             return
         _scatter(self.machine, memory, place, array, where)
         if where is not None and self.operation.name == "isa.quantize_mx":
             # scales lie in some rows of each quadrant; the others mean nothing and are not used
             _mark(self.machine, found)
+
+    def add(self, role: str, array: Array) -> None:
+        found = self._bound(role)
+        place = found.place
+        if isinstance(place, Geometry) and place.dtype == "float32":
+            target = found.memory.writable(place)
+            np.add(target, array, out=target)
+            found.memory.mark(place)
+        else:
+            self.write(role, self.read(role).astype(np.float32) + array)
 
     def scalar(self, role: str) -> Any:
         if role in self.bounds:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verifier.executor.findings import MisuseError
-from verifier.executor.machine import ConcreteMachine, Options, Program
+from verifier.executor.machine import ConcreteMachine, Options, Plans, Program
 from verifier.executor.memory import Memory, Template, numpy_name
 from verifier.executor.operands import execute
 from verifier.executor.places import NOWHERE
@@ -31,13 +31,17 @@ class Session:
     api: str
     options: Options = field(default_factory=Options)
     machine: ConcreteMachine | None = None
+    plans: Plans = field(default_factory=Plans)
     #: a kernel is running; False while a file is loaded
     running: bool = False
 
     def current(self) -> ConcreteMachine:
         """The machine that API calls go to."""
         if self.machine is None:
-            self.machine = ConcreteMachine(self.target, self.api, self.options, execute)
+            self.plans = self.plans.current()
+            self.machine = ConcreteMachine(
+                self.target, self.api, self.options, execute, self.plans
+            )
         return self.machine
 
 
@@ -163,12 +167,13 @@ def input_tensor(
 
 
 def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The elements of a tensor, copied."""
+    """The elements of a tensor; copied if they are an argument's."""
     found = tensor.bound()
     from verifier.executor.memory import Geometry
 
     if isinstance(found.place, Geometry):
-        return found.memory.array(found.place).copy()
+        array = found.memory.array(found.place)
+        return array.copy() if found.memory.template.kind == "input" else array
     out: np.ndarray[Any, Any] = found.memory.flat(found.place.dtype)[found.place.positions]
     return out
 

@@ -321,7 +321,10 @@ class ApiModule(ModuleType):
             return exported(self.tilelint_api)
         if name.startswith("__"):
             raise AttributeError(name)
-        return look_up(self.tilelint_api, name)
+        value = look_up(self.tilelint_api, name)
+        if self.tilelint_api.name != "language.tile_size":  # its sizes are those of a target
+            self.__dict__[name] = value
+        return value
 
 
 class Absent(ModuleType):

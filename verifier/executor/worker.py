@@ -37,9 +37,7 @@ def serve(folder: Path) -> None:
             np.savez(folder / protocol.ARRAYS, **arrays)
     except MisuseError as error:
         span = error.span
-        reply.ended = (
-            "misuse", str(error), span.path if span else "", span.line if span else 0
-        )
+        reply.ended = ("misuse", str(error), span.path if span else "", span.line if span else 0)
     except TimeIsUpError as error:
         reply.ended = ("time", str(error), request.path, 0)
     except MemoryError:
@@ -224,4 +222,3 @@ def _compare(request: Request, found: Kernel, first: Outcome, again: Outcome) ->
                 )
             )
             return
-

@@ -70,6 +70,10 @@ class IO(Protocol):
         """
         ...
 
+    def add(self, role: str, array: Array) -> None:
+        """Add a float32 array of the view's shape to what is there."""
+        ...
+
     def scalar(self, role: str) -> Any:
         """A number as a Python number, a tile as its array."""
         ...

@@ -35,8 +35,8 @@ def _accumulated(io: IO, result: Array) -> None:
         if adds.any():
             result = np.where(adds, reading(io, "dst") + result, result)
     elif adds:
-        # the product is an array of our own
-        np.add(reading(io, "dst"), result, out=result)
+        io.add("dst", result)
+        return
     io.write("dst", result)
 
 
