@@ -145,6 +145,16 @@ class _Problem:
         self.extents = {other: by.expr(extent) for other, extent in self.extents.items()}
         self.facts += [E.ge(value, 0), *conjuncts(E.lt(value, by.expr(size)))]
 
+    def symbols(self) -> set[Sym]:
+        """Every symbol in it, outer ones too."""
+        terms: list[Expr | Bool] = [*self.equations, *self.facts, *self.extents.values()]
+        return {symbol for term in terms for symbol in term.free()}
+
+    def rewrite(self, by: Substitution) -> None:
+        self.equations = [by.expr(equation) for equation in self.equations]
+        self.facts = [by.bool(fact) for fact in self.facts]
+        self.extents = {symbol: by.expr(extent) for symbol, extent in self.extents.items()}
+
     def elsewhere(self, symbol: Sym, equation: int) -> bool:
         """Whether a symbol occurs outside one equation."""
         return (
@@ -181,6 +191,18 @@ class _Minima(Substitution):
             if test is E.ge(a, b) or test is E.gt(a, b):
                 return E.maximum(a, b)
         return super().atom(atom)
+
+
+class _Chosen(Substitution):
+    """Puts one of its two values for a conditional value."""
+
+    def __init__(self, symbols: Iterable[Sym], choice: Ite, value: Expr) -> None:
+        super().__init__({symbol: E.from_atom(symbol) for symbol in symbols})
+        self._choice = choice
+        self._value = value
+
+    def atom(self, atom: Atom) -> Expr:
+        return self._value if atom is self._choice else super().atom(atom)
 
 
 @dataclass(slots=True)
@@ -432,7 +454,7 @@ class _Eliminator:
         return False
 
     def _bounded(self, problem: _Problem) -> bool:
-        """A symbol with lower and upper bounds only, one of each pair with a unit coefficient."""
+        """A symbol with lower and upper bounds only."""
         for symbol in problem.extents:
             if any(symbol in e.free() for e in problem.equations):
                 continue
@@ -459,11 +481,15 @@ class _Eliminator:
                     uppers.append((coef, -rest))  # coef*s <= -rest
                 else:
                     lowers.append((-coef, rest))  # -coef*s >= rest
-            if not good or any(a != 1 and b != 1 for a, _ in lowers for b, _ in uppers):
+            if not good:
                 continue
             for a, low in lowers:
                 for b, high in uppers:
-                    others.extend(conjuncts(E.le(low * b, high * a)))
+                    if a == 1 or b == 1:
+                        between = E.le(low * b, high * a)
+                    else:  # ceil(low / a) <= floor(high / b)
+                        between = E.le(-E.floordiv(-low, a), E.floordiv(high, b))
+                    others.extend(conjuncts(between))
             del problem.extents[symbol]
             problem.facts = others
             return True
@@ -472,7 +498,17 @@ class _Eliminator:
     # -- cases ---------------------------------------------------------------------------
 
     def _cases(self, problem: _Problem) -> tuple[list[_Problem], bool] | None:
-        """A disjunction over the cases of one fact or the values of one short symbol."""
+        """A disjunction over the cases of one value or fact or the values of one short symbol."""
+        choice = self._choice(problem)
+        if choice is not None and self.branches >= 2:
+            self.branches -= 1
+            parts = []
+            for test, chosen in ((choice.test, choice.then), (E.not_(choice.test), choice.other)):
+                part = problem.copy()
+                part.rewrite(_Chosen(part.symbols(), choice, chosen))
+                part.facts.append(test)
+                parts.append(part)
+            return parts, True
         for fact in problem.facts:
             if not problem.mentions(fact):
                 continue
@@ -502,6 +538,14 @@ class _Eliminator:
                 part.replace(symbol, E.const(value))
                 parts.append(part)
             return parts, True
+        return None
+
+    def _choice(self, problem: _Problem) -> Ite | None:
+        """A value that depends on a test of some symbol."""
+        for term in [*problem.equations, *problem.extents.values()]:
+            for atom in term.atoms():
+                if isinstance(atom, Ite) and problem.mentions(E.from_atom(atom)):
+                    return atom
         return None
 
     def _hardest(self, problem: _Problem) -> Sym:
