@@ -32,6 +32,7 @@ from verifier.source import ir
 from verifier.source.discovery import (
     KernelEntry,
     contract_comments,
+    enclosing_functions,
     kernel_definition,
     kernels,
 )
@@ -126,6 +127,7 @@ def _kernel(
     try:
         module = project.module(entry.path)
         definition = kernel_definition(project, entry)
+        enclosing = enclosing_functions(project, entry) if entry.nested else ()
     except SourceError as error:
         errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
         return []
@@ -146,7 +148,8 @@ def _kernel(
             effect: Effect | None = None
             if contract is not None:
                 try:
-                    effect = Effect(contract, definition)
+                    outer = [e.definition for e in enclosing]
+                    effect = Effect(contract, definition, outer)
                 except ContractMismatchError as mismatch:
                     message = f"contract of `{entry.name}`: {mismatch}"
                     errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
@@ -157,6 +160,7 @@ def _kernel(
                 name=entry.name,
                 definition=definition,
                 module=module,
+                enclosing=enclosing,
                 pinned=effect.pinned if effect is not None else {},
                 grid=effect.grid if effect is not None else None,
                 conditions=tuple(effect.conditions) if effect is not None else (),

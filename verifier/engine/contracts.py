@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from verifier.configuration import contracts as grammar
 from verifier.configuration.contracts import Contract, ContractError
 from verifier.source import ir
@@ -17,8 +19,14 @@ class ContractMismatchError(Exception):
 class Effect:
     """What one contract says about one kernel, as symbols."""
 
-    def __init__(self, contract: Contract, definition: ir.FunctionDef) -> None:
-        """
+    def __init__(
+        self,
+        contract: Contract,
+        definition: ir.FunctionDef,
+        enclosing: Sequence[ir.FunctionDef] = (),
+    ) -> None:
+        """``enclosing``: the functions around a nested kernel, whose parameters are inputs too.
+
         Raises:
             ContractMismatchError: a parameter or a name does not exist.
         """
@@ -26,7 +34,7 @@ class Effect:
         self.conditions: list[tuple[Bool, str]] = []
         self.grid: tuple[int, ...] | None = None
         self._names: dict[str, Expr] = {}
-        self._parameters = {p.name for p in definition.params}
+        self._parameters = {p.name for d in (*enclosing, definition) for p in d.params}
         for parameter in contract.parameters:
             if parameter.name not in self._parameters:
                 raise ContractMismatchError(

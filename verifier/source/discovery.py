@@ -116,19 +116,54 @@ def kernel_definition(project: Project, entry: KernelEntry) -> ir.FunctionDef | 
     Raises:
         SourceError: the file cannot be read, or the definition cannot be lowered.
     """
+    chain = _chain(project, entry)
+    kernel = chain[-1] if chain else None
+    return kernel if isinstance(kernel, ir.FunctionDef) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosing:
+    """A function that a nested kernel is defined in. ``method``: its first parameter is an object."""
+
+    definition: ir.FunctionDef
+    method: bool
+
+
+def enclosing_functions(project: Project, entry: KernelEntry) -> tuple[Enclosing, ...]:
+    """The functions around a nested kernel, outermost first: it closes over their names.
+
+    Raises:
+        SourceError: as ``kernel_definition``.
+    """
+    chain = _chain(project, entry)
+    return tuple(
+        Enclosing(outer, method=position > 0 and isinstance(chain[position - 1], ir.ClassDef))
+        for position, outer in enumerate(chain[:-1])
+        if isinstance(outer, ir.FunctionDef)
+    )
+
+
+def _chain(project: Project, entry: KernelEntry) -> tuple[ir.Stmt, ...]:
+    """Definitions from the top level down to the kernel's; empty if it is not found."""
     module = project.module(entry.path)
-    stack: list[ir.Stmt] = list(module.statements_at(entry.line))
+    wanted = (entry.name_span.line, entry.name_span.column)
+    stack: list[tuple[ir.Stmt, tuple[ir.Stmt, ...]]] = [
+        (statement, ()) for statement in module.statements_at(entry.line)
+    ]
     while stack:
-        statement = stack.pop()
-        if isinstance(statement, ir.FunctionDef):
+        statement, around = stack.pop()
+        if isinstance(statement, (ir.FunctionDef, ir.ClassDef)):
+            around = (*around, statement)
             span = statement.name_span
-            if (span.line, span.column) == (entry.name_span.line, entry.name_span.column):
-                return statement
+            if isinstance(statement, ir.FunctionDef) and (span.line, span.column) == wanted:
+                return around
+        below: list[ir.Stmt] = []
         for name in ("body", "orelse", "finalbody"):
-            stack.extend(getattr(statement, name, ()))
+            below.extend(getattr(statement, name, ()))
         for handler in getattr(statement, "handlers", ()):
-            stack.extend(handler.body)
-    return None
+            below.extend(handler.body)
+        stack.extend((inner, around) for inner in below)
+    return ()
 
 
 def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from verifier.hardware.targets import Target
 from verifier.source import ir
+from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.symbolic import expr as E
@@ -21,7 +22,7 @@ from verifier.symbolic.interpreter.inputs import (
     RankNeededError,
 )
 from verifier.symbolic.interpreter.loops import rejoin
-from verifier.symbolic.interpreter.vm import VM, AbortedRunError, Frame, HostCheck
+from verifier.symbolic.interpreter.vm import VM, AbortedRunError, Awaited, Frame, HostCheck
 from verifier.symbolic.machine import Dialect
 from verifier.symbolic.trace import Trace, View
 from verifier.symbolic.values import Function, Guarded, Opaque, PendingAdd, Ref
@@ -39,10 +40,17 @@ class Request:
     name: str
     definition: ir.FunctionDef
     module: Module
+    #: the functions around a nested kernel, outermost first; their parameters are inputs too
+    enclosing: tuple[Enclosing, ...] = ()
     pinned: Mapping[str, Pinned] = field(default_factory=dict)
     grid: tuple[int, ...] | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
+
+    def names_within(self, depth: int) -> frozenset[str]:
+        """The parameters of the definitions inside the enclosing function number ``depth``."""
+        inside = [*(e.definition for e in self.enclosing[depth + 1 :]), self.definition]
+        return frozenset(p.name for definition in inside for p in definition.params)
 
 
 @dataclass(slots=True)
@@ -173,24 +181,14 @@ def _run_once(
     )
     inputs = Inputs(ranks=ranks)
     vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid, deadline)
-    scope = vm.heap.new(Scope())
-    function = Function(definition, request.module, qualname=request.name)
-    frame = Frame(request.module, scope.id, 0, function=function)
-    vm.frames.append(frame)
     for condition, text in request.conditions:
         vm.assume(condition, text, definition.name_span, "contract")
     ended: tuple[str, Span] | None = None
-    opaque = False
+    entry = _Entry(vm, request)
     try:
-        _bind_parameters(vm, request)
-        flow = statements.execute(vm, definition.body)
-        for escape in frame.returns:
-            with vm.guarded(escape.guard):
-                place = escape.span or definition.name_span
-                views, seen = _returned(vm, escape.value, place)
-                opaque = opaque or not seen
-                trace.returns.append((vm.path, views, place))
-        rejoin(vm, frame.returns, flow == "normal")
+        entry.start()
+        if vm.awaited is not None:
+            ended = ("the enclosing function does not come to this kernel", definition.name_span)
     except AbortedRunError as stop:
         trace.dies = True
         ended = (stop.reason, stop.span)
@@ -201,24 +199,81 @@ def _run_once(
         for view in views:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
-    trace.opaque_return = opaque or ended is not None
-    return Run(trace, vm.checks, ranks, ended, inputs, opaque)
+    trace.opaque_return = entry.opaque or ended is not None
+    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque)
 
 
-def _bind_parameters(vm: VM, request: Request) -> None:
-    for param in request.definition.params:
-        default = vm.eval(param.default) if param.default is not None else None
-        annotation = vm.text(param.annotation.span) if param.annotation is not None else ""
-        p = Parameter(
-            name=param.name,
-            span=param.span,
-            default=default,
-            has_default=param.default is not None,
-            annotation=annotation,
-            pinned=request.pinned.get(param.name),
-        )
-        vm.inputs.parameters[param.name] = p
-        statements.bind_name(vm, param.name, initial_value(vm, p))
+class _Entry:
+    """The way into a kernel: through the functions around it, each on inputs of its own."""
+
+    def __init__(self, vm: VM, request: Request) -> None:
+        self.vm = vm
+        self.request = request
+        self.opaque = False
+
+    def start(self) -> None:
+        """Interpret the outermost definition."""
+        outer = [e.definition for e in self.request.enclosing]
+        first = [*outer, self.request.definition][0]
+        name = first.name if outer else self.request.name
+        self._enter(Function(first, self.request.module, qualname=name), 0)
+
+    def _enter(self, function: Function, depth: int) -> None:
+        vm, definition = self.vm, function.definition
+        assert isinstance(definition, ir.FunctionDef)
+        closure = function.closure if isinstance(function.closure, int) else None
+        scope = vm.heap.new(Scope(parent=closure))
+        frame = Frame(function.module, scope.id, vm.path_length(), function=function)
+        vm.frames.append(frame)
+        try:
+            self._bind_parameters(function, depth)
+            inner = [*(e.definition for e in self.request.enclosing), self.request.definition]
+            if depth + 1 < len(inner):
+                vm.awaited = Awaited(inner[depth + 1], lambda made: self._enter(made, depth + 1))
+                statements.execute(vm, definition.body)
+                return
+            flow = statements.execute(vm, definition.body)
+            for escape in frame.returns:
+                with vm.guarded(escape.guard):
+                    place = escape.span or definition.name_span
+                    views, seen = _returned(vm, escape.value, place)
+                    self.opaque = self.opaque or not seen
+                    vm.trace.returns.append((vm.path, views, place))
+            rejoin(vm, frame.returns, flow == "normal")
+        finally:
+            vm.frames.pop()
+            vm.cut_path(frame.path_base)
+
+    def _bind_parameters(self, function: Function, depth: int) -> None:
+        vm, request = self.vm, self.request
+        definition = function.definition
+        assert isinstance(definition, ir.FunctionDef)
+        defaults = dict(function.defaults)
+        enclosing = request.enclosing[depth] if depth < len(request.enclosing) else None
+        for position, param in enumerate(definition.params):
+            if enclosing is not None and enclosing.method and position == 0:
+                statements.bind_name(vm, param.name, Opaque(f"the object `{param.name}`"))
+                continue
+            if param.default is None:
+                default = None
+            elif param.name in defaults:
+                default = defaults[param.name]
+            else:
+                default = vm.eval(param.default)
+            annotation = vm.text(param.annotation.span) if param.annotation is not None else ""
+            name = param.name
+            if enclosing is not None and name in request.names_within(depth):
+                name = f"{definition.name}.{name}"  # hidden by a parameter further in
+            p = Parameter(
+                name=name,
+                span=param.span,
+                default=default,
+                has_default=param.default is not None,
+                annotation=annotation,
+                pinned=request.pinned.get(name),
+            )
+            vm.inputs.parameters[name] = p
+            statements.bind_name(vm, param.name, initial_value(vm, p))
 
 
 def initial_value(vm: VM, p: Parameter) -> object:

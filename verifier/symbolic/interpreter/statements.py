@@ -87,7 +87,15 @@ def _statement(vm: VM, stmt: ir.Stmt) -> str:
         return _while(vm, stmt)
     elif isinstance(stmt, ir.FunctionDef):
         vm.heap.write(vm.frame.scope)
-        bind_name(vm, stmt.name, make_function(vm, stmt))
+        made = make_function(vm, stmt)
+        bind_name(vm, stmt.name, made)
+        if vm.awaited is not None and vm.awaited.definition is stmt:
+            enter = vm.awaited.enter
+            vm.awaited = None
+            enter(made)
+            # What the enclosing function does with its kernel is no part of the kernel.
+            _escape(vm, "return", None, stmt.span)
+            return "return"
     elif isinstance(stmt, ir.ClassDef):
         from verifier.symbolic.interpreter import classes
 

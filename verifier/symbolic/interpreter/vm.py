@@ -103,6 +103,14 @@ class Frame:
     loop_bases: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A definition that is entered as soon as it is made: a kernel inside another function."""
+
+    definition: ir.FunctionDef
+    enter: Callable[[Function], None]
+
+
 @dataclass(slots=True)
 class Mark:
     """How far a run had come, to go back there."""
@@ -149,6 +157,8 @@ class VM:
         self.steps = 0
         self.depth = 0
         self.target_name: str | None = None
+        #: the nested definition that the run is on its way to
+        self.awaited: Awaited | None = None
         self.globals: dict[tuple[str, str], object] = {}
         self.module_scopes: dict[str, int] = {}
         self._evaluating: set[tuple[str, str]] = set()
