@@ -71,6 +71,9 @@ class Fake:
                 values = np.where(allowed, values, tensor.array)
         tensor.array = np.array(values)
 
+    def add(self, role: str, array: Array) -> None:
+        self.write(role, self.read(role).astype(np.float32) + array)
+
     def scalar(self, role: str) -> Any:
         return self.read(role) if role in self.tensors else self.value(role)
 
