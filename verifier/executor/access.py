@@ -1,4 +1,4 @@
-"""From views to elements: strides where the coordinates are affine, positions where they are not."""
+"""From views to elements: strides where coordinates are affine, positions where they are not."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class KernelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A kernel that runs on NumPy arrays when it is called; ``simulation[2, 2](a, b)`` on a grid."""
+    """A kernel that runs on NumPy arrays when called; ``simulation[2, 2](a, b)`` on a grid."""
 
     kernel: Kernel
     target: targets.Target
@@ -150,8 +150,8 @@ def _source_of(value: Callable[..., Any] | str) -> tuple[Path, str, Kernel | Non
             raise KernelError(f"a kernel is named 'path/file.py::name', not '{value}'")
         return Path(path).absolute(), name, None
     if isinstance(value, Kernel):
-        code = value.function.__code__
-        return Path(code.co_filename), value.__name__, value
+        own: Any = value.function
+        return Path(own.__code__.co_filename), own.__name__, value
     function = inspect.unwrap(getattr(value, "func", value))
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", "")

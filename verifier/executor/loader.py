@@ -1,4 +1,4 @@
-"""Loading a user's file under CPython, with the shims in place and our own packages out of sight."""
+"""Loading a user's file under CPython: shims in place, our own packages out of sight."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
     builtins.__import__ = guarded
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
-    dataclasses.dataclass = nki_dataclass(plain)  # type: ignore[assignment]
+    dataclasses.dataclass = nki_dataclass(plain)
     try:
         yield
     finally:

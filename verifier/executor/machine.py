@@ -1,4 +1,4 @@
-"""The machine that dialects drive with plain numbers: it allocates, checks each operation, runs it."""
+"""The machine that dialects drive with plain numbers: it allocates, checks and runs."""
 
 from __future__ import annotations
 
@@ -137,6 +137,8 @@ class ConcreteMachine:
         #: the operation that was emitted last, and how many were; tensors that were made
         self.last: Operation | None = None
         self.emitted = 0
+        #: operations run, planned ones as well
+        self.performed = 0
         self.made = 0
         known = plans if plans is not None else Plans()
         self.plans = known.calls

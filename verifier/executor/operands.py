@@ -291,6 +291,7 @@ def perform(
     writes: tuple[str, ...],
 ) -> None:
     """Run an operation whose operands are found."""
+    machine.performed += 1
     for role in reads:
         _check_read(machine, operation, role, bounds[role])
     own_sum = False

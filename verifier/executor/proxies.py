@@ -632,8 +632,8 @@ def remember_method(
         given = dict(zip(names, args, strict=False)) | keywords
         machine.indirect[_key(view)] = Offsets(lambda: _pattern(tensor, view, given))
     elif name in ("vector_select", "select", "slice"):
-        names = ("dim", "offsets" if name == "vector_select" else "index")
-        given = dict(zip(names, args, strict=False)) | keywords
+        wanted = ("dim", "offsets" if name == "vector_select" else "index")
+        given = dict(zip(wanted, args, strict=False)) | keywords
         index = given.get("offsets", given.get("index"))
         dim = int(given["dim"]) % tensor.ndim
         items: list[Any] = [slice(None)] * tensor.ndim

@@ -1,4 +1,4 @@
-"""One run of a kernel, from its arguments to its results, with what can be judged at the end only."""
+"""One run of a kernel, from arguments to results, with what is judged at the end only."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def run(
     finally:
         session.running = False
     outcome.diagnostics = machine.found
-    outcome.operations = machine.emitted
+    outcome.operations = machine.performed
     return outcome
 
 

@@ -39,9 +39,7 @@ class Session:
         """The machine that API calls go to."""
         if self.machine is None:
             self.plans = self.plans.current()
-            self.machine = ConcreteMachine(
-                self.target, self.api, self.options, execute, self.plans
-            )
+            self.machine = ConcreteMachine(self.target, self.api, self.options, execute, self.plans)
         return self.machine
 
 

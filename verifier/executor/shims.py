@@ -162,7 +162,8 @@ class Limits:
         import ml_dtypes
 
         kind = NUMPY[dtype]
-        info: Any = ml_dtypes.iinfo(kind) if kind.kind in "iu" else ml_dtypes.finfo(kind)
+        of: Any = ml_dtypes.iinfo if kind.kind in "iu" else ml_dtypes.finfo
+        info = of(kind)
         self.min = float(info.min) if kind.kind not in "iu" else int(info.min)
         self.max = float(info.max) if kind.kind not in "iu" else int(info.max)
         self.eps = float(getattr(info, "eps", 0))
