@@ -1,0 +1,267 @@
+"""Poison, masks, grids, registers, objects: what the machine does with small kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verifier.executor import KernelError, KernelViolation, simulate
+
+NKI = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+"""
+
+BETA1 = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+"""
+
+
+def made(folder: Path, body: str, name: str = "kernel", head: str = NKI, **options: Any) -> Any:
+    path = folder / "file.py"
+    path.write_text(head + body, encoding="utf-8")
+    return simulate(f"{path}::{name}", **options)
+
+
+def normal(*shape: int) -> Any:
+    return np.random.default_rng(7).standard_normal(shape, np.float32)
+
+
+COPY = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+
+
+def test_what_nothing_wrote_is_reported_and_poisoned(tmp_path: Path) -> None:
+    body = COPY.replace("dst=t, src=x", "dst=t[:, 0 : F - 1], src=x[:, 0 : F - 1]")
+    with pytest.raises(KernelViolation, match="uninitialised-read"):
+        made(tmp_path, body)(normal(32, 8))
+    outcome = made(tmp_path, body, keep_going=True).outcome(normal(32, 8))
+    assert np.isnan(outcome.outputs[0][:, -1]).all()
+    np.testing.assert_array_equal(outcome.outputs[0][:, :-1], normal(32, 8)[:, :-1])
+
+
+def test_an_input_is_not_changed_by_what_is_done_to_a_copy(tmp_path: Path) -> None:
+    body = COPY.replace(
+        "    nisa.dma_copy(dst=y, src=t)\n",
+        "    nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)\n"
+        "    nisa.dma_copy(dst=y, src=t)\n",
+    )
+    x = normal(32, 8)
+    np.testing.assert_allclose(made(tmp_path, body)(x), x + 1)
+    np.testing.assert_array_equal(x, normal(32, 8))
+
+
+def test_a_copy_keeps_what_the_input_was(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    z = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=z, value=0.0)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=x, src=z)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+    x = normal(16, 4)
+    np.testing.assert_array_equal(made(tmp_path, body)(x), normal(16, 4))
+    np.testing.assert_array_equal(x, 0)
+
+
+def test_a_plan_is_not_used_for_another_layout(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    for width in (4, 4, 5):
+        t = nl.ndarray((P, 4), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[:, 0:width])
+        nisa.dma_copy(dst=y[:, 0:4], src=t)
+    return y
+"""
+    with pytest.raises(KernelViolation, match="dma-size"):
+        made(tmp_path, body)(normal(8, 5))
+
+
+def test_masks_leave_elements_alone(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x, limit):
+    y = nl.ndarray((100, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    i, j = nl.mgrid[0:128, 0:30]
+    t = nl.load(x[i, j], mask=(i < limit))
+    nl.store(y[i, j], value=t * 2.0, mask=(i < 100))
+    return y
+"""
+    x = normal(100, 30)
+    np.testing.assert_allclose(made(tmp_path, body, head=BETA1)(x, 100), 2 * x)
+
+
+def test_an_index_past_the_mask_is_a_violation(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    y = nl.ndarray((100, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    i = nl.arange(128)[:, None]
+    j = nl.arange(30)[None, :]
+    t = nl.load(x[i, j], mask=(i < 101))
+    nl.store(y[i, j], value=t, mask=(i < 100))
+    return y
+"""
+    with pytest.raises(KernelViolation, match="slice-bounds") as caught:
+        made(tmp_path, body, head=BETA1)(normal(100, 30))
+    assert caught.value.diagnostics[0].span.line == 11
+
+
+def test_instances_of_a_grid_share_their_result(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    rows, columns = x.shape
+    y = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    p, q = nl.program_id(0), nl.program_id(1)
+    h, w = rows // nl.num_programs(0), columns // nl.num_programs(1)
+    t = nl.load(x[p * h : (p + 1) * h, q * w : (q + 1) * w])
+    nl.store(y[p * h : (p + 1) * h, q * w : (q + 1) * w], value=t + (p * 10 + q))
+    return y
+"""
+    out = made(tmp_path, body, head=BETA1)[2, 3](np.zeros((4, 6), np.float32))
+    np.testing.assert_array_equal(out[::2, ::2], [[0, 1, 2], [10, 11, 12]])
+
+
+def test_kernels_call_kernels_and_take_lists(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def add_one(tiles):
+    for tile in tiles:
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=1.0)
+
+
+@nki.jit
+def kernel(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles = []
+    for k in range(2):
+        t = nl.ndarray((8, 4), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[k * 8 : (k + 1) * 8, :])
+        tiles.append(t)
+    add_one(tiles)
+    for k in range(2):
+        nisa.dma_copy(dst=y[k * 8 : (k + 1) * 8, :], src=tiles[k])
+    return y
+"""
+    np.testing.assert_allclose(made(tmp_path, body)(normal(16, 4)), normal(16, 4) + 1)
+
+
+def test_objects_follow_the_rules_of_nki(tmp_path: Path) -> None:
+    body = """
+from dataclasses import dataclass, field
+from nki.language import NKIObject
+
+@dataclass
+class Cut(NKIObject):
+    width: int = 4
+    height: int
+    names = ("a", "b")
+    found: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.area = self.width * (self.height or 1)
+
+class Loose(NKIObject):
+    left: int
+    right: int
+
+@nki.jit
+def kernel(x):
+    cut = Cut(height=3)
+    assert cut.area == 12 and cut.found == [] and cut.names == ("a", "b")
+    assert Cut().height is None and Cut(5, 2).area == 10
+    pair = Loose(1)
+    pair.extra = 4
+    assert pair.right is None and pair.extra == 4
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=y, src=x)
+    return y
+"""
+    np.testing.assert_array_equal(made(tmp_path, body)(normal(8, 4)), normal(8, 4))
+
+
+def test_loops_on_the_device_and_registers(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x, counts):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    c = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=c, src=counts)
+    trips = nisa.register_alloc(0)
+    nisa.register_load(dst=trips, src=c)
+    for i in nl.dynamic_range(trips):
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)
+
+    def body(i):
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=10.0)
+
+    nl.fori_loop(0, 2, body)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+    kernel = made(tmp_path, body, api_version="0.6")
+    counts = np.array([[3]], np.int32)
+    np.testing.assert_allclose(kernel(normal(8, 4), counts), normal(8, 4) + 23, rtol=1e-5)
+
+
+def test_a_false_promise_of_independence_shows(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    y = nl.ndarray((4, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((4, 8), dtype=x.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(4):
+        nisa.dma_copy(dst=t, src=x[i * 4 : (i + 1) * 4, :])
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+    forward = made(tmp_path, body)(normal(16, 8))
+    backward = made(tmp_path, body, loop_order="reversed")(normal(16, 8))
+    assert not np.array_equal(forward, backward)
+
+
+def test_errors_name_the_line(tmp_path: Path) -> None:
+    body = "\n@nki.jit\ndef kernel(x):\n    return [][3]\n"
+    with pytest.raises(KernelError, match=r"file\.py:8: IndexError"):
+        made(tmp_path, body)(normal(4, 4))
+    with pytest.raises(KernelError, match="no kernel `other`; it has kernel"):
+        made(tmp_path, COPY, "other")
+    with pytest.raises(KernelError, match="cannot read"):
+        simulate(str(tmp_path / "none.py") + "::kernel")
+    with pytest.raises(KernelError, match="unknown target"):
+        made(tmp_path, COPY, target="gpu")
+
+
+def test_a_shape_alone_takes_no_memory(tmp_path: Path) -> None:
+    from verifier.executor.machine import Options
+    from verifier.executor.running import Shaped
+
+    kernel = made(tmp_path, COPY.replace("dst=t, src=x", "dst=t[0:1, 0:1], src=x[0:1, 0:1]"))
+    alone = type(kernel)(kernel.kernel, kernel.target, "0.3", Options(shapes_only=True))
+    outcome = alone.outcome(Shaped("float32", (1 << 20, 1 << 15)))
+    assert [d.rule for d in outcome.violations] == ["partition-extent"]
