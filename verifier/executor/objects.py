@@ -22,7 +22,8 @@ class _Annotations(dict[str, Any]):
         self._order = order
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._order.setdefault(name)
+        if not name.startswith("tilelint_"):
+            self._order.setdefault(name)
         super().__setitem__(name, value)
 
 
@@ -36,7 +37,7 @@ class _Namespace(dict[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         method = isinstance(value, (FunctionType, staticmethod, classmethod, property, type))
-        if not name.startswith("__") and not method:
+        if not name.startswith(("__", "tilelint_")) and not method:
             self.order.setdefault(name)
         super().__setitem__(name, value)
 

@@ -328,6 +328,14 @@ def perform(
             _started(found, tensor, resets, operation.name.rpartition(".")[2])
 
 
+def _rows(place: Geometry, every: int) -> Geometry:
+    """Every n-th row of a view."""
+    shape = (-(-place.shape[0] // every), *place.shape[1:])
+    return Geometry(
+        place.offset, shape, (place.strides[0] * every, *place.strides[1:]), place.dtype
+    )
+
+
 def _mark(machine: ConcreteMachine, found: Bound) -> None:
     memory, place = found.memory, found.place
     if isinstance(place, Geometry):
@@ -351,9 +359,17 @@ def _written(found: Bound) -> bool:
     return memory.initialised_positions(chosen.reshape(-1), place.dtype)
 
 
+#: operands of which the hardware reads every n-th partition only
+_SPARSE = {("isa.nonzero_with_count", "src"): 16}
+
+
 def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found: Bound) -> None:
     if _written(found):
         return
+    every = _SPARSE.get((operation.name, role))
+    if every is not None and isinstance(found.place, Geometry):
+        if _written(Bound(found.memory, _rows(found.place, every))):
+            return
     if operation.accumulates == "always" and role == "dst" and machine.api == "beta1":
         if found.memory.template.buffer is Buffer.PSUM:
             return
