@@ -7,6 +7,7 @@ import time
 import pytest
 
 from verifier.cli import pool
+from verifier.cli.runner import parts_of
 from verifier.report.model import FileRequest, FileResult
 
 
@@ -71,3 +72,10 @@ def test_a_worker_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     assert time.monotonic() - begin < 10
     assert "far too long" in results["hang"].errors[0].message
     assert not results["a"].errors and not results["b"].errors
+
+
+def test_a_long_file_is_shared_out() -> None:
+    assert parts_of(size=60_000, total=100_000, jobs=2) == 2
+    assert parts_of(size=60_000, total=1_000_000, jobs=2) == 1  # others keep the workers busy
+    assert parts_of(size=3_000, total=3_000, jobs=2) == 1
+    assert parts_of(size=60_000, total=60_000, jobs=1) == 1

@@ -7,7 +7,6 @@ Workers start by fork where the platform has it, so that what the parent importe
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import signal
 import time
@@ -53,7 +52,6 @@ def run(
         return
     pending = list(reversed(requests))
     workers: list[_Worker] = []
-    gc.freeze()  # what the parent has allocated so far stays shared with its forks
     try:
         while pending and len(workers) < jobs:
             workers.append(_start(work, pending.pop(), workers))
@@ -86,7 +84,6 @@ def run(
         for worker in workers:
             worker.process.kill()
             _stop(worker)
-        gc.unfreeze()
 
 
 def _start(work: Work, request: FileRequest, others: Sequence[_Worker]) -> _Worker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ from verifier.report.model import (
     RunReport,
     Statistics,
 )
+
+#: bytes of a file that is not worth two workers
+_SMALL = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,11 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """``total`` files were found; ``files`` may hold kernels, the largest first."""
+    """``total`` files were found; ``files`` may hold kernels, largest first, of ``sizes`` bytes."""
 
     total: int
     files: tuple[str, ...]
+    sizes: tuple[int, ...]
     errors: tuple[FileError, ...]
 
 
@@ -78,7 +83,15 @@ def gather(paths: Sequence[str]) -> Candidates:
             continue
         if may_hold_kernels(data):
             sized.append((-len(data), str(file)))
-    return Candidates(len(found), tuple(path for _, path in sorted(sized)), tuple(errors))
+    sized.sort()
+    files, sizes = tuple(path for _, path in sized), tuple(-size for size, _ in sized)
+    return Candidates(len(found), files, sizes, tuple(errors))
+
+
+def parts_of(size: int, total: int, jobs: int) -> int:
+    """Into how many parts a file is shared out, so that no worker is left with a long last file."""
+    long = size > _SMALL and 3 * jobs * size > total
+    return jobs if long else 1
 
 
 def roots_of(paths: Sequence[str]) -> tuple[str, ...]:
@@ -110,11 +123,18 @@ def run(options: RunOptions) -> RunReport:
             ignore=options.ignore,
             timeout=options.timeout,
             statistics=options.statistics,
+            part=(part, parts),
         )
-        for path in candidates.files
+        for path, size in zip(candidates.files, candidates.sizes, strict=True)
+        for parts in [parts_of(size, sum(candidates.sizes), options.jobs)]
+        for part in range(parts)
     ]
     if requests:
         import verifier.engine  # noqa: F401  (before forking: the workers share what it imports)
+
+        # Terms live as long as their kernel's analysis: to look for garbage often is wasted.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
     results: list[FileResult] = []
     display = Display(candidates.files)
 
@@ -126,7 +146,7 @@ def run(options: RunOptions) -> RunReport:
 
         pool.run(requests, analyse, options.jobs, done, bar.tick)
 
-    counters: Statistics = {"files": candidates.total, "kernel_files": len(requests)}
+    counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
     if options.statistics:
         elapsed = (time.perf_counter() - started) * 1000
         counters["times_ms"] = {"whole run": elapsed}

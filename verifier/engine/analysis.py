@@ -96,7 +96,8 @@ def _file(request: report.FileRequest) -> report.FileResult:
     problems: list[report.Diagnostic] = []
     statistics: report.Statistics = {}
     text = _TextFacts()
-    for entry in kernels(project, module):
+    first, step = request.part
+    for entry in kernels(project, module)[first::step]:
         if entry.error is not None and entry.dialect == "nki":
             continue
         if entry.dialect != "nki":

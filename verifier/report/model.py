@@ -154,7 +154,8 @@ class FileRequest:
     with ``--contract``; those that name no kernel of this file are for another file.
     ``select`` and ``ignore`` hold rule ids already resolved from codes, names and prefixes; an
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
-    ``timeout`` is in seconds per kernel.
+    ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
+    on, so that several workers can share a file.
     """
 
     path: str
@@ -166,6 +167,7 @@ class FileRequest:
     ignore: tuple[str, ...] = ()
     timeout: float | None = None
     statistics: bool = False
+    part: tuple[int, int] = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)

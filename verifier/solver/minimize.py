@@ -127,6 +127,8 @@ class _Shrink:
 
     def _try(self, condition: Bool) -> bool:
         """Whether a checked model satisfies ``condition`` too; it becomes the model then."""
+        if self._guess(condition):
+            return True
         if self._left <= 0:
             return False
         self._left -= 1
@@ -139,6 +141,23 @@ class _Shrink:
             return False
         model: dict[str, int | bool] = dict(self.model)
         model.update({name: v for name, v in outcome.env.items() if name in self.model})
+        if not self._refutes(model, condition):
+            return False
+        self.model = model
+        return True
+
+    def _guess(self, condition: Bool) -> bool:
+        """The model with one symbol changed so that ``condition`` holds, if that still refutes.
+
+        Most inputs matter little to one question, and this asks nobody.
+        """
+        if condition.kind not in ("eq", "le") or condition.expr is None:
+            return False
+        limit = condition.expr
+        sym = next(iter(limit.atoms()))
+        if not isinstance(sym, Sym) or limit != E.from_atom(sym) + limit.const:
+            return False
+        model = {**self.model, sym.name: -limit.const}
         if not self._refutes(model, condition):
             return False
         self.model = model

@@ -18,18 +18,18 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import gcd
-from typing import Final
+from typing import Final, TypeAlias
 
 IntLike = "Expr | int"
+#: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
+_Terms: TypeAlias = "tuple[tuple[tuple[Atom, ...], int], ...]"
 
 
 @dataclass
 class Context:
     """Interning tables of one analysis."""
 
-    exprs: dict[tuple[tuple[tuple[tuple[int, ...], int], ...], int], Expr] = field(
-        default_factory=dict
-    )
+    exprs: dict[tuple[_Terms, int], Expr] = field(default_factory=dict)
     atoms: dict[tuple[object, ...], Atom] = field(default_factory=dict)
     bools: dict[tuple[object, ...], Bool] = field(default_factory=dict)
     by_id: list[Atom] = field(default_factory=list)
@@ -160,8 +160,7 @@ class Expr:
 
     __slots__ = ("_bounds", "_free", "const", "terms")
 
-    #: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
-    terms: tuple[tuple[tuple[Atom, ...], int], ...]
+    terms: _Terms
     const: int
     _free: tuple[Sym, ...] | None
     _bounds: tuple[int | None, int | None] | None
@@ -170,20 +169,10 @@ class Expr:
 
     @staticmethod
     def make(terms: Mapping[tuple[Atom, ...], int], const: int) -> Expr:
-        items = sorted(
-            ((mono, coef) for mono, coef in terms.items() if coef),
-            key=lambda item: (len(item[0]), tuple(atom.id for atom in item[0])),
-        )
-        key = (tuple((tuple(a.id for a in mono), coef) for mono, coef in items), const)
-        found = _context.exprs.get(key)
-        if found is None:
-            found = Expr.__new__(Expr)
-            found.terms = tuple(items)
-            found.const = const
-            found._free = None
-            found._bounds = None
-            _context.exprs[key] = found
-        return found
+        items = [item for item in terms.items() if item[1]]
+        if len(items) > 1:
+            items.sort(key=_place)
+        return _interned(tuple(items), const)
 
     # -- queries ---------------------------------------------------------------------
 
@@ -247,7 +236,16 @@ class Expr:
         return self * -1
 
     def __sub__(self, other: Expr | int) -> Expr:
-        return self + (-other)
+        if isinstance(other, int):
+            return self + (-other)
+        if not isinstance(other, Expr):
+            return NotImplemented
+        if not other.terms:
+            return self + (-other.const)
+        out = dict(self.terms)
+        for mono, coef in other.terms:
+            out[mono] = out.get(mono, 0) - coef
+        return Expr.make(out, self.const - other.const)
 
     def __rsub__(self, other: Expr | int) -> Expr:
         return (-self) + other
@@ -256,7 +254,7 @@ class Expr:
         if isinstance(other, int):
             if other == 1:
                 return self
-            return Expr.make({m: c * other for m, c in self.terms}, self.const * other)
+            return _scale(self, other)
         if not isinstance(other, Expr):
             return NotImplemented
         if other.is_const:
@@ -308,7 +306,35 @@ def _atom_id(atom: Atom) -> int:
 
 
 def _shift(expr: Expr, amount: int) -> Expr:
-    return Expr.make(dict(expr.terms), expr.const + amount)
+    return _interned(expr.terms, expr.const + amount)
+
+
+def _scale(expr: Expr, factor: int) -> Expr:
+    if factor == 0:
+        return _interned((), 0)
+    return _interned(tuple([(m, c * factor) for m, c in expr.terms]), expr.const * factor)
+
+
+def _interned(terms: _Terms, const: int) -> Expr:
+    """The polynomial of ordered terms without zeros."""
+    key = (terms, const)
+    found = _context.exprs.get(key)
+    if found is None:
+        found = Expr.__new__(Expr)
+        found.terms = terms
+        found.const = const
+        found._free = None
+        found._bounds = None
+        _context.exprs[key] = found
+    return found
+
+
+def _place(term: tuple[tuple[Atom, ...], int]) -> tuple[int, ...]:
+    """The order of terms: by degree, then by the ids of their atoms."""
+    mono = term[0]
+    if len(mono) == 1:
+        return (1, mono[0].id)
+    return (len(mono), *[atom.id for atom in mono])
 
 
 def _merge_free(parts: Iterable[tuple[Sym, ...]]) -> tuple[Sym, ...]:
@@ -347,7 +373,7 @@ def _intern(key: tuple[object, ...], build: Callable[[], Atom]) -> Expr:
 
 
 def const(value: int) -> Expr:
-    return Expr.make({}, int(value))
+    return _interned((), int(value))
 
 
 def lift(value: Expr | int) -> Expr:
@@ -355,7 +381,7 @@ def lift(value: Expr | int) -> Expr:
 
 
 def from_atom(atom: Atom) -> Expr:
-    return Expr.make({(atom,): 1}, 0)
+    return _interned((((atom,), 1),), 0)
 
 
 def symbol(
