@@ -192,7 +192,7 @@ def _run(machine: ConcreteMachine, plan: Plan, tensors: list[Tensor]) -> Any:
     template = plan.template
     if template is not None:
         memory = machine.make(template, plan.name, plan.span, None)
-        part = template.partition_axis if template.buffer.on_chip else None
+        part = template.partition_axis if template.on_chip else None
         made = Tensor(machine, memory, template.whole, None, part)
         if plan.filled:
             machine.clear(memory)

@@ -445,7 +445,7 @@ class ConcreteMachine:
         self._order += 1
         if life is None:
             template = memory.template
-            if template.buffer.on_chip:
+            if template.on_chip:
                 life = Life(template, memory.name, memory.span, self._order, self._order)
                 memory.life = life
                 self.lives.append(life)

@@ -80,6 +80,7 @@ class Template:
         "itemsize",
         "key",
         "kind",
+        "on_chip",
         "partition_axis",
         "placed",
         "prototype",
@@ -97,6 +98,7 @@ class Template:
         self.dtype: str = name
         self.itemsize = NUMPY[name].itemsize
         self.buffer = prototype.buffer
+        self.on_chip = prototype.buffer.on_chip
         self.partition_axis = prototype.partition_axis
         self.kind = prototype.kind
         self.address = (
@@ -151,6 +153,7 @@ class Memory:
         "full",
         "life",
         "name",
+        "raw",
         "regions",
         "span",
         "started",
@@ -169,6 +172,8 @@ class Memory:
         #: a window on another tensor that was copied here whole, until one of the two is written
         self.alias: Array | None = None
         self.aliases: weakref.WeakSet[Memory] | None = None
+        #: the bytes that nothing wrote are not poisoned yet
+        self.raw = False
         self.full = False
         self.bits: NDArray[np.bool_] | None = None
         self.regions: set[Geometry] = set()
@@ -213,18 +218,34 @@ class Memory:
         if self.alias is not None:
             self.data = np.ascontiguousarray(self.alias).reshape(-1).view(np.uint8).copy()
             self.alias = None
+            self.raw = False
         if self.data is None:
             size = max(1, self.template.elements * self.template.itemsize)
             self.data = np.empty(size, np.uint8)
-            if poison:
-                self.data.fill(POISON)
+            self.raw = True
+        if poison and self.raw:
+            self._poison(self.data)
         return self.data
+
+    def _poison(self, data: NDArray[np.uint8]) -> None:
+        self.raw = False
+        if self.full:
+            return
+        if self.bits is None:
+            data.fill(POISON)
+        elif self.template.elements:
+            data.reshape(self.template.elements, -1)[~self.bits] = POISON
 
     def array(self, place: Geometry) -> Array:
         """The elements of an affine view: a window on the bytes, not to be written to."""
         if self.alias is not None and place is self.template.whole:
             return self.alias
-        data = self.data if self.data is not None else self.materialise()
+        data = self.data
+        if data is None or self.raw:
+            data = self.materialise()
+        return self._window(data, place)
+
+    def _window(self, data: NDArray[np.uint8], place: Geometry) -> Array:
         dtype = NUMPY[place.dtype]
         size = dtype.itemsize
         return np.ndarray(
@@ -238,7 +259,7 @@ class Memory:
     def writable(self, place: Geometry) -> Array:
         """The elements of an affine view, to be written to."""
         self.part()
-        return self.array(place)
+        return self._window(self.materialise(poison=False), place)
 
     def part(self) -> None:
         """Make the bytes this tensor's own, before they are changed."""
@@ -366,14 +387,17 @@ class Memory:
         """Whether the whole tensor was written."""
         if self.full or self.untracked or self.template.elements == 0:
             return True
-        return self.bits is not None and bool(self.bits.all())
+        if self.bits is not None and bool(self.bits.all()):
+            self.full = True
+        return self.full
 
     def settle(self) -> None:
         """Zero what nothing wrote: the target of a sum that its first term overwrites."""
         if self.full:
             return
         self.part()
-        data = self.materialise()
+        data = self.materialise(poison=False)
+        self.raw = False
         if self.bits is None:
             data.fill(0)
         else:

@@ -151,7 +151,7 @@ class Operands:
                     window is not None
                     and window[0] is array
                     and array.shape == place.shape
-                    and memory.template.buffer.on_chip
+                    and memory.template.on_chip
                 ):
                     memory.data = None
                     memory.show(window[1], array)
@@ -366,6 +366,10 @@ _SPARSE = {("isa.nonzero_with_count", "src"): 16}
 def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found: Bound) -> None:
     if _written(found):
         return
+    if role == "stationary" and plain(operation.value("is_transpose")) is True:
+        # columns become rows and do not mix: who reads the rows of unwritten ones is to blame
+        if found.memory.bits is not None and bool(found.memory.bits.any()):
+            return
     every = _SPARSE.get((operation.name, role))
     if every is not None and isinstance(found.place, Geometry):
         if _written(Bound(found.memory, _rows(found.place, every))):
