@@ -110,12 +110,12 @@ def _describe(values: tuple[Any, ...], parts: list[Any], tensors: list[Tensor]) 
             parts.append(value)
         elif kind is DTypeProxy:
             parts.append(value.name)
-        elif kind is EnumProxy or hasattr(value, "tilelint_api"):
-            parts.append(value)
         elif kind is BufferProxy:
             if value.inner.placement:
                 return False
-            parts.append(value.inner.buffer)
+            parts.append(value.inner.buffer.value)
+        elif kind is EnumProxy or hasattr(value, "tilelint_api"):
+            parts.append(value)
         elif kind is tuple or kind is list:
             parts.append(kind)
             parts.append(len(value))

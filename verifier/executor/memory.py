@@ -158,6 +158,7 @@ class Memory:
         "span",
         "started",
         "template",
+        "typed",
         "untracked",
         "writer",
         "written",
@@ -178,8 +179,10 @@ class Memory:
         self.bits: NDArray[np.bool_] | None = None
         self.regions: set[Geometry] = set()
         #: PSUM: elements that a matmul wrote last, and those of them read since
-        self.started = Flags(self)
-        self.consumed = Flags(self)
+        psum = template.buffer is Buffer.PSUM
+        self.started = Flags(self) if psum else _NO_FLAGS
+        self.consumed = Flags(self) if psum else _NO_FLAGS
+        self.typed: Array | None = None
         self.life: Life | None = None
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
@@ -246,6 +249,11 @@ class Memory:
         return self._window(data, place)
 
     def _window(self, data: NDArray[np.uint8], place: Geometry) -> Array:
+        if place is self.template.whole:
+            typed = self.typed
+            if typed is None or typed.base is not data:
+                typed = self.typed = np.ndarray(place.shape, NUMPY[place.dtype], data)
+            return typed
         dtype = NUMPY[place.dtype]
         size = dtype.itemsize
         return np.ndarray(
@@ -409,8 +417,8 @@ class Flags:
 
     __slots__ = ("bits", "every", "memory")
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
+    def __init__(self, memory: Memory | None) -> None:
+        self.memory: Any = memory
         self.every: bool | None = False
         self.bits: NDArray[np.bool_] | None = None
 
@@ -450,6 +458,10 @@ class Flags:
 
     def all(self, place: Geometry) -> bool:
         return self.at(place) is True
+
+
+#: of tensors outside of PSUM: never asked for, never set
+_NO_FLAGS: Final = Flags(None)
 
 
 @dataclass(eq=False, slots=True)

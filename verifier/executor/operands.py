@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -314,18 +315,34 @@ def perform(
         for role in writes:
             _mark(machine, bounds[role])
     else:
-        from verifier.executor.semantics import SEMANTICS, SemanticsMissing
-
-        function = SEMANTICS.get(operation.name)
-        if function is None:
-            raise SemanticsMissing(f"nki.{operation.name}")
-        function(operation, Operands(machine, operation, bounds))
+        _meaning(operation.name)(operation, Operands(machine, operation, bounds))
     for role in writes:
         found = bounds[role]
         if found.memory.template.buffer is Buffer.PSUM:
             tensor = matmul or operation.engine == "tensor"
             resets = not tensor or operation.accumulates in ("no", E.FALSE)
             _started(found, tensor, resets, operation.name.rpartition(".")[2])
+
+
+_meanings: dict[str, Callable[[Operation, Any], None]] = {}
+
+
+def _meaning(name: str) -> Callable[[Operation, Any], None]:
+    """The numbers of an instruction.
+
+    Raises:
+        SemanticsMissing: it has none.
+    """
+    found = _meanings.get(name)
+    if found is None:
+        from verifier.executor.semantics import SEMANTICS, SemanticsMissing
+
+        function = SEMANTICS.get(name)
+        if function is None:
+            raise SemanticsMissing(f"nki.{name}")
+        # a run is silent about infinities as a whole: not once for each instruction
+        found = _meanings[name] = getattr(function, "__wrapped__", function)
+    return found
 
 
 def _rows(place: Geometry, every: int) -> Geometry:

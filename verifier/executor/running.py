@@ -75,7 +75,8 @@ def run(
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
         }
-        result = _invoke(function, grid, given)
+        with np.errstate(all="ignore"):
+            result = _invoke(function, grid, given)
         returned = _tensors(result)
         _finish(machine, returned, inputs, span)
         if not machine.options.shapes_only:
