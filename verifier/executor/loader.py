@@ -37,6 +37,12 @@ def _is_our_file(path: str | None) -> bool:
     return any(path.startswith(f"{_HOME / package}/") for package in _PACKAGES)
 
 
+def _is_users(module: ModuleType) -> bool:
+    """Whether a module is a file that is not of an installed library."""
+    path = getattr(module, "__file__", None)
+    return isinstance(path, str) and places.is_user(path) and "site-packages" not in path
+
+
 def _complete() -> None:
     """Import what is imported by computed names now: later it would be looked for in vain."""
     from verifier import rulebase
@@ -106,7 +112,8 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
             for name in [n for n in sys.modules if _ours(n) or n.partition(".")[0] in _SHIMS]:
                 del sys.modules[name]
             for name in set(sys.modules) - known:
-                if isinstance(sys.modules[name], Absent):
+                # the next file may have helpers of the same names, or this one may have changed
+                if isinstance(sys.modules[name], Absent) or _is_users(sys.modules[name]):
                     del sys.modules[name]
             sys.modules.update(stash)
             sys.modules.update(shadowed)

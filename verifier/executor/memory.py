@@ -436,7 +436,8 @@ class Flags:
         if self.bits is None:
             self.bits = np.full(max(1, self.memory.template.elements), bool(self.every))
             self.every = None
-        return self.memory.flags(self.bits, place)
+        part: NDArray[np.bool_] = self.memory.flags(self.bits, place)
+        return part
 
     def set_positions(self, positions: NDArray[np.int64], flag: bool) -> None:
         if self.every is not flag:
