@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-KERNEL = '''
+KERNEL = """
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -41,7 +41,7 @@ def tiled(a_t, b):
             nisa.tensor_copy(dst=out, src=acc)
             nisa.dma_copy(dst=c[m * TM : (m + 1) * TM, n * TN : (n + 1) * TN], src=out)
     return c
-'''
+"""
 
 
 def plain(a_t: Any, b: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = '''
+KERNELS = """
 import os
 
 os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "none"
@@ -51,7 +51,7 @@ def greedy(x):
 @nki.jit
 def raises(x):
     return x.shape[7]
-'''
+"""
 
 
 @pytest.fixture
