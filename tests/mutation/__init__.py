@@ -1,0 +1,1 @@
+"""How many single-token mistakes in good kernels are caught."""
