@@ -377,7 +377,7 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
                 facts=(),
             )
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
-            return Verdict(found, "always", "z3", {})
+            return Verdict(found, "always", "z3")
     return None
 
 
@@ -387,7 +387,7 @@ def _assumption_texts(run: Run, inferred: Sequence[Assumption], several: bool) -
     texts += [f"{a.text} (needed, not said)" for a in inferred]
     texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
     texts += [f"{name} >= 0" for name in run.inputs.integers]
-    if several:
+    if several or run.narrowed:
         texts += [f"{name} has rank {rank}" for name, rank in run.ranks.items()]
     return texts
 

@@ -105,9 +105,9 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
 
 def _symbols(run: Run) -> list[Sym]:
     names: list[Sym] = []
-    for storage in run.inputs.storages:
-        names.extend(storage.dtype.code.free())
     for parameter in run.inputs.parameters.values():
+        if parameter.kind == "tensor":
+            names.extend(run.inputs.dtype(parameter).code.free())
         if parameter.kind == "dtype":
             names.extend(run.inputs.as_dtype(parameter).code.free())
     return names

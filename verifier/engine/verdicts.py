@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from verifier.engine.obligations import Obligation, known_at, simplify
 from verifier.hardware import dtypes as dt
-from verifier.solver.query import Query
+from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -15,6 +15,9 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Assumption
+
+#: symbols of iterations and elements: one of them suffices for a violation
+_CHOSEN = ("loop", "axis", "point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,13 @@ class Discharger:
         """The verdict with its counterexample minimised."""
         if verdict.query is None or verdict.model is None:
             return verdict
-        trips = verdict.obligation.trips
+        trips = verdict.obligation.trips or self._every_trips()
         return replace(verdict, model=self.solver.minimize(verdict.query, verdict.model, trips))
+
+    def _every_trips(self) -> tuple[Expr, ...]:
+        """The trip counts of all loops, for what no single operation breaks."""
+        loops = {l.index: l.trips for o in self.run.trace.operations for l in o.loops}
+        return tuple(loops.values())
 
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
@@ -186,7 +194,7 @@ class Discharger:
         query = Query(facts, check.predicate, check.exact, check.reason)
         answer = self.solver.check(query)
         assert answer.model is not None
-        always = self._always(obligation)
+        always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
         said = bool(needed & self._mentioned)
         precondition: Bool | None = None
@@ -217,25 +225,34 @@ class Discharger:
         )
 
     @staticmethod
-    def _inner(term: Bool) -> bool:
-        return any(s.origin not in ("input", "grid") for s in term.free())
+    def _hidden(symbol: Sym) -> bool:
+        return symbol.origin not in ("input", "grid")
 
-    def _always(self, obligation: Obligation) -> bool:
-        """Whether every admitted input gets here and fails."""
+    def _inner(self, term: Bool) -> bool:
+        return any(self._hidden(s) for s in term.free())
+
+    def _always(self, obligation: Obligation, model: Model) -> bool:
+        """Whether every admitted input gets here and fails, in one and the same iteration.
+
+        Iterations and elements are chosen (the first one, else the counterexample's); unknown
+        values are not, the failure has to be there for all of them.
+        """
+        predicate, local = obligation.check.predicate, obligation.local_facts
         base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
-        for condition in obligation.path:
-            if self._inner(condition):
-                continue
-            if not self.solver.check(Query(base, condition)).proved:
-                return False
-        for trips in obligation.trips:
-            if self._inner(E.gt(trips, 0)):
-                continue
-            if not self.solver.check(Query(base, E.gt(trips, 0))).proved:
-                return False
-        local = obligation.local_facts
-        plain = (*simplify(known_at(self.run.trace.assumptions, obligation.order), local), *local)
-        return self.solver.always_violated(plain, obligation.check.predicate)
+        inner = {s for term in (predicate, *local) for s in term.free() if self._hidden(s)}
+        chosen = {s for s in inner if s.origin in _CHOSEN}
+        over = inner - chosen
+        premises = [fact for fact in local if over.intersection(fact.free())]
+        claims = [fact for fact in local if not over.intersection(fact.free())]
+        claims.append(E.not_(predicate))
+        first = {s: E.const(max(s.lo or 0, 0)) for s in chosen}
+        shown = {s: E.const(int(model[s.name])) for s in chosen if s.name in model}
+        for choice in (first, {**first, **shown})[: 2 if chosen else 1]:
+            at = E.Substitution(choice)
+            facts = (*base, *(at.bool(fact) for fact in premises))
+            if all(self.solver.check(Query(facts, at.bool(c))).proved for c in claims):
+                return True
+        return False
 
     def _needed(self, obligation: Obligation) -> frozenset[str]:
         """Inputs whose values the violation depends on."""
@@ -245,7 +262,7 @@ class Discharger:
             symbols.update((s.name, s) for s in term.free())
         for trips in obligation.trips:
             if obligation.check.predicate is E.FALSE or any(
-                s.origin == "loop" for s in obligation.check.predicate.free()
+                s.origin == "loop" for term in terms for s in term.free()
             ):
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())

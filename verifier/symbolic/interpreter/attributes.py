@@ -107,6 +107,8 @@ def get(vm: VM, owner: object, attr: str, span: Span) -> object:
 
 def _tensor_attribute(vm: VM, view: View, attr: str, span: Span) -> object:
     value = vm.dialect.view_attribute(vm, view, attr, span)
+    if attr == "ndim":
+        vm.inputs.measured = True
     if value is not None:
         return value
     return Method(vm, view, attr)
@@ -138,6 +140,7 @@ def _parameter_attribute(vm: VM, p: Parameter, attr: str, span: Span) -> object:
             p.kind = "tensor"
             return vm.inputs.dtype(p)
         if attr == "ndim":
+            vm.inputs.measured = True
             return E.const(vm.inputs.rank_of(p))
         if attr == "buffer":
             p.kind = "tensor"
@@ -284,6 +287,8 @@ def _shape_item(vm: VM, shape: LazyShape, index: object, span: Span) -> object:
     if isinstance(index, Expr) and index.is_const and index.const >= 0:
         assumed = p.rank if p.rank is not None else vm.inputs.ranks.get(p.name)
         if assumed is not None and index.const >= assumed:
+            if not vm.inputs.revisable(p):
+                return _tuple_item(vm, vm.inputs.shape(p), index, span)
             raise RankConflictError(p.name, index.const + 1)
         p.min_rank = max(p.min_rank, index.const + 1)
         return vm.inputs.extent(p, index.const)
@@ -422,7 +427,8 @@ def _dict_item(vm: VM, box: DictBox, index: object, span: Span) -> object:
         f"{key!r} in the dictionary",
         f"the dictionary has no key {key!r}",
     )
-    return Opaque("a missing dictionary item")
+    vm.dies()
+    return None
 
 
 def _object_item(vm: VM, ref: Ref, box: ObjectBox, index: object, span: Span) -> object:

@@ -72,8 +72,11 @@ def _length(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span)
 
 def _length_of(vm: VM, value: object, span: Span) -> object:
     if isinstance(value, tuple):
+        if value and all(isinstance(item, Expr) for item in value):
+            vm.inputs.measured = True  # it may well be the shape of a tile
         return E.const(len(value))
     if isinstance(value, LazyShape):
+        vm.inputs.measured = True
         return E.const(vm.inputs.rank_of(value.parameter))
     if isinstance(value, str):
         return E.const(len(value))

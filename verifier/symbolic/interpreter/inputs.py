@@ -89,6 +89,14 @@ class Inputs:
     storages: list[Storage] = field(default_factory=list)
     #: symbols of integer parameters, for the type facts that the report lists
     integers: list[str] = field(default_factory=list)
+    #: the kernel asks for a number of dimensions itself, so it means to serve several
+    measured: bool = False
+    #: parameters whose rank is not up for revision: a use that does not fit it is a violation
+    fixed: frozenset[str] = frozenset()
+
+    def revisable(self, p: Parameter) -> bool:
+        """Whether a use may still show that another rank was meant."""
+        return p.name not in self.fixed and (p.pinned is None or p.pinned.shape is None)
 
     def rank_of(self, p: Parameter) -> int:
         """The rank, settled now.
@@ -106,7 +114,7 @@ class Inputs:
         return p.rank
 
     def settle_rank(self, p: Parameter, rank: int) -> None:
-        """A use shows the rank.
+        """A use shows the rank; nothing happens if it is fixed otherwise.
 
         Raises:
             RankConflictError: it differs from what was assumed.
@@ -116,6 +124,8 @@ class Inputs:
         if known is None and p.pinned is not None and p.pinned.shape is not None:
             known = len(p.pinned.shape)
         if known is not None and known != rank:
+            if not self.revisable(p):
+                return
             raise RankConflictError(p.name, rank)
         p.rank = rank
 

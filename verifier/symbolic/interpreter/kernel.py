@@ -29,8 +29,12 @@ from verifier.symbolic.values import Function, Guarded, Opaque, PendingAdd, Ref
 
 #: ranks tried for a tensor parameter whose rank nothing settles
 FREE_RANKS = (2, 3, 4)
+#: checks that fail for certain where a tensor has another number of dimensions than is needed
+_RANK_RULES = frozenset(("unpack-mismatch", "slice-bounds", "view-precondition", "list-index"))
 #: restarts to learn ranks before the kernel is given up
 MAX_RESTARTS = 24
+#: runs with ranks that do not fit before they count like others
+MAX_UNFIT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,21 @@ class Run:
     inputs: Inputs
     #: what sequences of returned values could not be seen through
     opaque_return: bool = False
+    #: other choices of ranks were left out: what is said holds for this one
+    narrowed: bool = False
+
+    def misfits(self) -> frozenset[tuple[str, Span]]:
+        """Where the run fails whatever the sizes, as it does if a rank was chosen wrongly.
+
+        A kernel that looks at the number of dimensions means each of them: nothing misfits then.
+        """
+        if self.inputs.measured:
+            return frozenset()
+        return frozenset(
+            (c.rule, c.span)
+            for c in self.checks
+            if c.predicate is E.FALSE and c.rule in _RANK_RULES
+        )
 
 
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
@@ -80,14 +99,19 @@ def run_all(
 ) -> list[Run]:
     """The runs that the kernel's open ranks ask for: one, or up to three choices of ranks.
 
-    A choice that contradicts the kernel's assertions is not admitted and left out. A run that goes
-    on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    A choice that contradicts the kernel's assertions is not admitted and left out, and so is one
+    with which the kernel could never run (it unpacks or indexes more dimensions than there are)
+    if it can with another: that is a demand on the rank, not a fault. A run that goes on after
+    ``deadline`` (of ``time.monotonic()``) ends there and says so.
     """
-    pending: list[dict[str, int]] = [_hinted_ranks(request.definition)]
+    hinted = _hinted_ranks(request.definition)
+    pending: list[dict[str, int]] = [hinted]
     open_ranks: dict[str, None] = {}
     done: list[Run] = []
     refused: list[Run] = []
+    unfit: list[Run] = []
     tried: set[tuple[tuple[str, int], ...]] = set()
+    fixed: set[str] = set()
     restarts = 0
     while pending and restarts < MAX_RESTARTS and len(done) < len(FREE_RANKS):
         ranks = pending.pop(0)
@@ -97,9 +121,16 @@ def run_all(
         tried.add(key)
         restarts += 1
         try:
-            run = _run_once(project, dialect, target, api, request, decide, ranks, deadline)
+            run = _run_once(project, dialect, target, api, request, decide, ranks, fixed, deadline)
             impossible = any(a.condition is E.FALSE for a in run.trace.assumptions)
-            (refused if impossible and open_ranks else done).append(run)
+            if impossible and (open_ranks or ranks):
+                refused.append(run)
+            elif open_ranks and run.misfits() and len(unfit) < MAX_UNFIT:
+                unfit.append(run)
+            else:
+                done.append(run)
+            if impossible and ranks is hinted:
+                pending.append({})  # the text's hint contradicts what the kernel asserts
         except RankNeededError as need:
             choices = [r for r in FREE_RANKS if r >= need.at_least] or [need.at_least]
             # tensors whose ranks nothing settles mostly go together: the same rank first
@@ -108,8 +139,25 @@ def run_all(
             open_ranks[need.name] = None
             pending[:0] = [{**ranks, need.name: rank} for rank in choices]
         except RankConflictError as conflict:
-            pending.insert(0, {**ranks, conflict.name: conflict.rank})
-    return done or refused[:1]
+            other = {**ranks, conflict.name: conflict.rank}
+            if tuple(sorted(other.items())) in tried:  # it fits nothing: say what does not fit
+                fixed.add(conflict.name)
+                tried.discard(key)
+                other = ranks
+            pending.insert(0, other)
+    return _fitting(done, unfit) or refused[:1]
+
+
+def _fitting(done: list[Run], unfit: list[Run]) -> list[Run]:
+    """The runs whose ranks fit best: a run is left out if another one misfits at less places."""
+    runs = [*done, *unfit]
+    misfits = [run.misfits() for run in runs]
+    whole = [m for run, m in zip(runs, misfits, strict=True) if run.ended is None]
+    kept = [run for run, m in zip(runs, misfits, strict=True) if not any(w < m for w in whole)]
+    if len(kept) < len(runs):
+        for run in kept:
+            run.narrowed = True
+    return kept[: len(FREE_RANKS)]
 
 
 def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
@@ -147,7 +195,8 @@ def _subscripts(root: ir.Node, names: set[str]) -> list[tuple[str, int]]:
         if isinstance(node, ir.Subscript) and isinstance(node.value, ir.Name):
             index = node.index
             if node.value.id in names and isinstance(index, ir.TupleExpr):
-                if not any(isinstance(e, ir.Const) for e in index.elements):
+                constants = [e.value for e in index.elements if isinstance(e, ir.Const)]
+                if not any(value is None or value is Ellipsis for value in constants):
                     out.append((node.value.id, len(index.elements)))
         if isinstance(node, (tuple, list)):
             stack.extend(node)
@@ -169,6 +218,7 @@ def _run_once(
     request: Request,
     decide: Decide,
     ranks: dict[str, int],
+    fixed: set[str],
     deadline: float | None,
 ) -> Run:
     definition = request.definition
@@ -179,7 +229,7 @@ def _run_once(
         api=api,
         dialect=dialect.name,
     )
-    inputs = Inputs(ranks=ranks)
+    inputs = Inputs(ranks=ranks, fixed=frozenset(fixed))
     vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid, deadline)
     for condition, text in request.conditions:
         vm.assume(condition, text, definition.name_span, "contract")

@@ -475,7 +475,7 @@ def _unpack(vm: VM, targets: tuple[ir.Expr, ...], value: object, span: Span) -> 
             f"{len(targets)} == {len(items)}",
             f"cannot unpack {len(items)} values into {len(targets)} names",
         )
-        items = (*items, *([Opaque("a missing value")] * len(targets)))[: len(targets)]
+        vm.dies()
     for target, item in zip(targets, items, strict=True):
         inner = target.value if isinstance(target, ir.Starred) else target
         assign(vm, inner, item, span)
