@@ -123,7 +123,7 @@ def kernel_definition(project: Project, entry: KernelEntry) -> ir.FunctionDef | 
 
 @dataclass(frozen=True, slots=True)
 class Enclosing:
-    """A function that a nested kernel is defined in. ``method``: its first parameter is an object."""
+    """A function that a nested kernel is defined in; a ``method`` has an object as first parameter."""
 
     definition: ir.FunctionDef
     method: bool
