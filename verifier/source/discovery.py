@@ -123,7 +123,7 @@ def kernel_definition(project: Project, entry: KernelEntry) -> ir.FunctionDef | 
 
 @dataclass(frozen=True, slots=True)
 class Enclosing:
-    """A function that a nested kernel is defined in; a ``method`` has an object as first parameter."""
+    """A function around a nested kernel; the first parameter of a ``method`` is an object."""
 
     definition: ir.FunctionDef
     method: bool
