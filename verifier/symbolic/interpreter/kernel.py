@@ -71,18 +71,17 @@ class Run:
     #: other choices of ranks were left out: what is said holds for this one
     narrowed: bool = False
 
-    def misfits(self) -> frozenset[tuple[str, Span]]:
-        """Where the run fails whatever the sizes, as it does if a rank was chosen wrongly.
+    #: statements that were interpreted: how far it came
+    steps: int = 0
+
+    def misfits(self) -> bool:
+        """Whether it fails whatever the sizes, as it does if a rank was chosen wrongly.
 
         A kernel that looks at the number of dimensions means each of them: nothing misfits then.
         """
         if self.inputs.measured:
-            return frozenset()
-        return frozenset(
-            (c.rule, c.span)
-            for c in self.checks
-            if c.predicate is E.FALSE and c.rule in _RANK_RULES
-        )
+            return False
+        return any(c.predicate is E.FALSE and c.rule in _RANK_RULES for c in self.checks)
 
 
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
@@ -149,15 +148,14 @@ def run_all(
 
 
 def _fitting(done: list[Run], unfit: list[Run]) -> list[Run]:
-    """The runs whose ranks fit best: a run is left out if another one misfits at less places."""
-    runs = [*done, *unfit]
-    misfits = [run.misfits() for run in runs]
-    whole = [m for run, m in zip(runs, misfits, strict=True) if run.ended is None]
-    kept = [run for run, m in zip(runs, misfits, strict=True) if not any(w < m for w in whole)]
-    if len(kept) < len(runs):
-        for run in kept:
-            run.narrowed = True
-    return kept[: len(FREE_RANKS)]
+    """The runs whose ranks fit; if none does, those that come furthest."""
+    if not unfit:
+        return done
+    furthest = max(run.steps for run in unfit)
+    kept = done or [run for run in unfit if run.steps == furthest][: len(FREE_RANKS)]
+    for run in kept:
+        run.narrowed = len(kept) < len(done) + len(unfit)
+    return kept
 
 
 def _hinted_ranks(definition: ir.FunctionDef) -> dict[str, int]:
@@ -250,7 +248,7 @@ def _run_once(
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
-    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque)
+    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, steps=vm.steps)
 
 
 class _Entry:
