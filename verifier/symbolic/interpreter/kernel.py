@@ -281,6 +281,7 @@ class _Entry:
                 statements.execute(vm, definition.body)
                 return
             flow = statements.execute(vm, definition.body)
+            vm.cut_path(frame.path_base)  # an earlier return knows nothing of what came after it
             for escape in frame.returns:
                 with vm.guarded(escape.guard):
                     place = escape.span or definition.name_span
