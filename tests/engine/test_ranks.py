@@ -99,3 +99,8 @@ def kernel(field):
 """
     (kernel,) = check(tmp_path, text).kernels
     assert kernel.status == "verified"
+
+
+def test_a_parameter_that_is_only_handed_back_is_an_output(tmp_path: Path) -> None:
+    result = check(tmp_path, "def kernel(field, other):\n    return field\n")
+    assert "no-output" not in {d.rule for d in result.diagnostics}

@@ -357,13 +357,22 @@ def _pick(vm: VM, segments: tuple[Segment, ...], index: Expr) -> object:
         if here is E.TRUE or vm.decide(here) is True:
             return value
         if here is not E.FALSE and vm.decide(here) is not False:
-            cases.append((here, value))
+            cases.append((here, _known_where(vm, here, value)))
     if not cases:
         return Opaque("an item outside the list")
     result = cases[-1][1]
     for guard, value in reversed(cases[:-1]):
         result = join(guard, value, result)
     return result
+
+
+def _known_where(vm: VM, here: E.Bool, value: object) -> object:
+    """A value with the cases that ``here`` rules out left away, if one remains."""
+    if not isinstance(value, Guarded):
+        return value
+    with vm.guarded(here):
+        cases = arithmetic.live_cases(vm, value)
+    return cases[0][1] if len(cases) == 1 else value
 
 
 def _of_run(vm: VM, run: Many, index: Expr) -> object:

@@ -376,7 +376,7 @@ def _returned(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool
             else:
                 seen = False
         elif isinstance(item, Parameter):
-            if item.kind == "tensor":
+            if item.kind in (None, "tensor"):  # what is only handed back is a tensor
                 views.append(vm.inputs.tensor(item))
         elif isinstance(item, Opaque):
             seen = False

@@ -19,7 +19,7 @@ from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Heap, ListBox, ObjectBox, Scope
 from verifier.symbolic.interpreter.terms import Renaming, alike, alike_segments, join, mentions
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.trace import Loop, View
 from verifier.symbolic.values import Opaque, Range
 
 if TYPE_CHECKING:
@@ -42,9 +42,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a place holds when iteration ``i`` starts."""
+    """What a place holds when iteration ``i`` starts.
 
-    kind: str  # "linear", "last", "append", "havoc"
+    ``linear``: an integer that grows by the same step; ``last``: what iteration ``i - 1`` left;
+    ``append``, ``runs``: a list that grows by the same items or by a run of them; ``rotation``:
+    values that a few places pass around; ``slots``: a list of fixed length, each item what was
+    left there; ``stale``: the same without knowing the items; ``havoc``: anything.
+    """
+
+    kind: str
     start: object
     step: object = None
 
@@ -157,6 +163,14 @@ def unroll(
                 vm.narrow(E.not_(escape.guard))
         return "normal"
     return "normal" if flow == "break" else flow
+
+
+def _slots(segments: object) -> tuple[object, ...] | None:
+    """The items of a list whose length is known, or None."""
+    assert isinstance(segments, tuple)
+    if not all(isinstance(segment, H.Item) for segment in segments):
+        return None
+    return tuple(segment.value for segment in segments)
 
 
 class _Generic:
@@ -372,6 +386,7 @@ class _Generic:
         round_number: int,
     ) -> dict[Place, Guess]:
         out = dict(guesses)
+        rotations = {} if guesses else self._rotations(carried)
         for place, (was, now) in carried.items():
             known = guesses.get(place)
             if known is not None and (
@@ -380,17 +395,48 @@ class _Generic:
                 continue
             if round_number >= ROUNDS - 1:
                 out[place] = self._forget(place, before)
+            elif place in rotations:
+                out[place] = rotations[place]
             elif known is None:
                 out[place] = self._first_guess(place, was, now, before)
             elif known.kind == "linear":
                 out[place] = Guess("last", was, now)
+            elif known.kind == "slots":
+                out[place] = Guess("stale", was, now)
             else:
                 out[place] = self._forget(place, before)
         for place, guess in guesses.items():
-            if place not in carried and guess.kind not in ("havoc", "append", "runs"):
+            if place not in carried and guess.kind not in ("havoc", "append", "runs", "stale"):
                 # with the guess installed it no longer changes: it holds what is left each time
                 out[place] = self._forget(place, before)
         return out
+
+    @staticmethod
+    def _rotations(carried: dict[Place, tuple[object, object]]) -> dict[Place, Guess]:
+        """Tensors that places pass around in a cycle, as in ``front, back = back, front``."""
+        holders = {id(was): place for place, (was, _) in carried.items() if isinstance(was, View)}
+        out: dict[Place, Guess] = {}
+        for first in holders.values():
+            cycle: list[object] = []
+            place: Place | None = first
+            while place is not None and len(cycle) < len(holders):
+                was, now = carried[place]
+                cycle.append(was)
+                place = holders.get(id(now))
+                if place == first:
+                    break
+            if place == first and len(cycle) > 1:
+                out[first] = Guess("rotation", tuple(cycle), (*cycle[1:], cycle[0]))
+        return out
+
+    @staticmethod
+    def _rotated(values: tuple[object, ...], index: Expr) -> object:
+        """``values[index % len(values)]``."""
+        turn = index % len(values)
+        held = values[-1]
+        for k in reversed(range(len(values) - 1)):
+            held = join(E.eq(turn, k), values[k], held)
+        return held
 
     def _first_guess(self, place: Place, was: object, now: object, before: Heap) -> Guess:
         index = self.index
@@ -403,6 +449,8 @@ class _Generic:
                 run = added[0]
                 if index not in run.count.free() and len(run.values) == 1:
                     return Guess("runs", was, run)
+            if _slots(was) is not None and _slots(now) is not None and len(was) == len(now):
+                return Guess("slots", was, now)
             return self._forget(place, before)
         if isinstance(was, Expr) and isinstance(now, Expr):
             difference = now - was
@@ -439,6 +487,11 @@ class _Generic:
             if guess.start is UNBOUND:
                 return join(E.ge(index, 1), previous, UNBOUND)
             return join(E.eq(index, 0), guess.start, previous)
+        if guess.kind == "rotation":
+            assert isinstance(guess.start, tuple)
+            return self._rotated(guess.start, index)
+        if guess.kind in ("slots", "stale"):
+            return self._slots_at(guess, index)
         if guess.kind == "append":
             assert isinstance(guess.start, tuple) and isinstance(guess.step, tuple)
             position = self.vm.loop_symbol(self.loop.name)
@@ -459,6 +512,20 @@ class _Generic:
             values = tuple(rename.value(v) for v in run.values)
             return (*guess.start, H.Many(index * run.count, position, values))
         return guess.start
+
+    def _slots_at(self, guess: Guess, index: Expr) -> tuple[H.Item, ...]:
+        old, new = _slots(guess.start), _slots(guess.step)
+        assert old is not None and new is not None
+        rename = Renaming(self.vm.heap, {self.index: index - 1})
+        out = []
+        for was, now in zip(old, new, strict=True):
+            if was is now:
+                out.append(H.Item(was))
+            elif guess.kind == "slots":
+                out.append(H.Item(join(E.eq(index, 0), was, rename.value(now))))
+            else:
+                out.append(H.Item(Opaque(f"an item that the loop over `{self.loop.name}` stored")))
+        return tuple(out)
 
     def _install(self, guesses: dict[Place, Guess]) -> None:
         for place, guess in guesses.items():
@@ -498,7 +565,22 @@ class _Generic:
             return now is guess.start + guess.step * (self.loop.index + 1)
         if guess.kind == "last":
             return alike(heap, guess.step, after, now)
+        if guess.kind == "rotation":
+            assert isinstance(guess.step, tuple)
+            return alike(heap, self._rotated(guess.step, self.loop.index), after, now)
         assert isinstance(now, tuple)
+        if guess.kind in ("slots", "stale"):
+            old, new, left = _slots(guess.start), _slots(guess.step), _slots(now)
+            assert old is not None and new is not None
+            return (
+                left is not None
+                and len(left) == len(new)
+                and all(
+                    alike(heap, expected, after, value)
+                    for was, expected, value in zip(old, new, left, strict=True)
+                    if guess.kind == "slots" or was is expected
+                )
+            )
         if guess.kind == "runs":
             last = now[-1] if now else None
             assert isinstance(guess.step, H.Many)
