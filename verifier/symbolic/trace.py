@@ -198,6 +198,8 @@ class View:
     span: Span | None = None
     #: checks to raise when an operation uses the view (see :func:`verifier.symbolic.views.use`)
     bounds: tuple[Bound, ...] = ()
+    #: tensors that hold addresses of the view's elements: an access reads them too
+    indices: tuple[View, ...] = ()
 
     # -- what rules ask -------------------------------------------------------------
 

@@ -36,6 +36,9 @@ class NkiDialect:
         if api.name in names.ARRAY_MAKERS:
             array = host.numpy_array(machine, api.name, call)
             return array if array is not None else Opaque(f"the array made by {call.text}")
+        if api.name in names.ARRAY_COPIES:
+            array = host.numpy_copy(machine, api.name, call)
+            return array if array is not None else Opaque(f"the array made by {call.text}")
         handler = host.HANDLERS.get(api.name)
         instruction = instructions.find(api.name)
         if handler is None and instruction is None:

@@ -211,6 +211,9 @@ def _gather(
         view = views.expand_dim(machine, view, 1, operand.span)
     view = views.use(machine, view, mask, operand.span)
     gathered.operands[name] = replace(operand, value=view)
+    gathered.reads.extend(
+        (f"{name}.index", views.use(machine, index, None, operand.span)) for index in view.indices
+    )
     if role in ("in", "vec", "rmw"):
         gathered.reads.append((name, view))
     if role in ("out", "inout", "rmw"):

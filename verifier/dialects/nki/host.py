@@ -228,6 +228,23 @@ def numpy_array(machine: Machine, path: str, call: Call) -> View | None:
     return constant_array(machine, call, shape, dtype or DType.named("float32"))
 
 
+def numpy_copy(machine: Machine, path: str, call: Call) -> View | None:
+    """``np.tril(array)``, ``np.zeros_like(array)`` and kin: another array of the same shape.
+
+    ``path`` is one of :data:`names.ARRAY_COPIES`; None if the first argument is no such array.
+    """
+    model = call.args[0].value if call.args else None
+    if not isinstance(model, View) or model.storage.kind != "constant":
+        return None
+    like = path.endswith("_like")
+    place = 2 if path == "numpy.full_like" else 1
+    given = call.keywords.get("dtype")
+    if given is None and like and len(call.args) > place:
+        given = call.args[place]
+    dtype = machine.as_dtype(given.value, given.span) if given is not None else None
+    return constant_array(machine, call, model.shape, dtype or model.dtype)
+
+
 def _identity(machine: Machine, bound: Bound, call: Call) -> object:
     into = bound.value("dst")
     operand = bound.operands.get("n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.nki import instructions
@@ -280,7 +281,8 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
     if arguments.bad:
         return _lost(machine, call)
     axes = (machine.axis(view.partitions), machine.axis(count))
-    return views.inexact(view, axes, "indirect access", indirect=True)
+    out = views.inexact(view, axes, "indirect access", indirect=True)
+    return replace(out, indices=(*view.indices, index))
 
 
 def _astype(machine: Machine, view: View, call: Call) -> object:

@@ -104,6 +104,12 @@ ARRAY_MAKERS: Final = _words(
     "numpy.identity numpy.eye numpy.zeros numpy.ones numpy.full numpy.empty"
 )
 
+#: NumPy functions whose result has the shape of their first argument
+ARRAY_COPIES: Final = _words(
+    "numpy.tril numpy.triu numpy.zeros_like numpy.ones_like numpy.full_like numpy.empty_like "
+    "numpy.copy numpy.ascontiguousarray"
+)
+
 #: names of other libraries for dtypes
 _EXTERNAL_ROOTS: Final = ("numpy", "np", "torch", "jax.numpy", "jnp", "ml_dtypes", "neuron_dtypes")
 _EXTERNAL_DTYPES: Final[dict[str, str]] = {
@@ -275,7 +281,7 @@ def external(path: str) -> object | None:
         return float("nan")
     if last == "pi":
         return 3.141592653589793
-    if path in ARRAY_MAKERS:
+    if path in ARRAY_MAKERS or path in ARRAY_COPIES:
         return ApiRef(path, "beta1")
     operator = operator_name(last)
     if parent in ("numpy", "np") and operator is not None:

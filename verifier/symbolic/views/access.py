@@ -78,6 +78,7 @@ def ap(
         reason=reason,
         indirect=runtime,
         span=span,
+        indices=tuple(v for v in (scalar_offset, vector_offset) if isinstance(v, View)),
     )
 
 

@@ -280,6 +280,18 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
         )
     at = dict(placed)
     gathered = [at.get(position) or machine.axis(E.const(1)) for position in range(ndim)]
+    for axis in gathered:
+        some = E.ge(axis.size, 1)
+        if some is not E.TRUE:
+            machine.check(
+                "slice-bounds",
+                some,
+                span,
+                f"{pretty(axis.size)} >= 1",
+                f"an index array of `{view.name}` is empty",
+                facts=("NKI-X06",),
+                values=(("indices", axis.size),),
+            )
     own = {axis.symbol.id for axis in gathered}
     replacement: dict[E.Sym, Expr] = {}
     bounds: list[Bound] = []
@@ -315,6 +327,7 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             out,
             exact=False,
             indirect=True,
+            indices=(*out.indices, *(item for item in present if isinstance(item, View))),
             reason=out.reason or "indices are known at run time only",
         )
     return out

@@ -302,7 +302,9 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
     machine.approximate("runtime", f"runtime rows of `{view.name}`: taken to stay inside", span)
     axes = (machine.axis(count), *view.axes[1:])
     return replace(
-        inexact(view, axes, "the rows are known at run time only", indirect=True), span=span
+        inexact(view, axes, "the rows are known at run time only", indirect=True),
+        span=span,
+        indices=(*view.indices, offsets),
     )
 
 
