@@ -265,3 +265,85 @@ def test_a_shape_alone_takes_no_memory(tmp_path: Path) -> None:
     alone = type(kernel)(kernel.kernel, kernel.target, "0.3", Options(shapes_only=True))
     outcome = alone.outcome(Shaped("float32", (1 << 20, 1 << 15)))
     assert [d.rule for d in outcome.violations] == ["partition-extent"]
+
+
+PARTS = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((P, F // 2), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    u = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    z = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=u, value=0)
+    nisa.dma_copy(dst=t[:, 0 : F // 2], src=x[:, 0 : F // 2])
+    nisa.tensor_copy(dst=u, src=t)  # moves
+    nisa.tensor_scalar(dst=z[:, LOW : LOW + F // 2], data=u[:, LOW : LOW + F // 2],
+                       op0=nl.multiply, operand0=2.0)  # uses
+    nisa.dma_copy(dst=y, src=z[:, LOW : LOW + F // 2])
+    return y
+"""
+
+
+def test_poison_that_is_only_moved_does_no_harm(tmp_path: Path) -> None:
+    x = normal(32, 12)
+    found = made(tmp_path, PARTS.replace("LOW", "0"))(x)
+    np.testing.assert_array_equal(found, 2 * x[:, :6])
+
+
+def test_moved_poison_is_reported_when_it_is_used(tmp_path: Path) -> None:
+    with pytest.raises(KernelViolation, match="`t` is read here") as caught:
+        made(tmp_path, PARTS.replace("LOW", "1"))(normal(32, 12))
+    first = caught.value.diagnostics[0]
+    lines = (tmp_path / "file.py").read_text(encoding="utf-8").splitlines()
+    assert first.rule == "uninitialised-read"
+    assert lines[first.span.line - 1].endswith("# moves")
+
+
+def test_what_a_write_covers_later_is_no_longer_poison(tmp_path: Path) -> None:
+    body = PARTS.replace("LOW", "1").replace(
+        "  # moves", "\n    nisa.dma_copy(dst=u[:, F // 2 : F], src=x[:, F // 2 : F])"
+    )
+    x = normal(32, 12)
+    np.testing.assert_array_equal(made(tmp_path, body)(x), 2 * x[:, 1:7])
+
+
+def test_poisoned_columns_become_poisoned_rows(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((F - FIRST, P), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    p = nl.ndarray((F, P), dtype=x.dtype, buffer=nl.psum)
+    s = nl.ndarray((F, P), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t[:, 32:F], src=x[:, 32:F])
+    nisa.nc_transpose(dst=p, data=t)
+    nisa.tensor_copy(dst=s, src=p)
+    nisa.dma_copy(dst=y, src=s[FIRST:F, :])
+    return y
+"""
+    x = normal(96, 64)
+    found = made(tmp_path, body.replace("FIRST", "32"))(x)
+    np.testing.assert_array_equal(found, x[:, 32:].T)
+    with pytest.raises(KernelViolation, match="uninitialised-read"):
+        made(tmp_path, body.replace("FIRST", "0"))(x)
+
+
+def test_a_fold_over_an_outer_loop_is_kept_for_each_call_of_an_iteration(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    y = nl.ndarray((2, 32, 24), dtype=x.dtype, buffer=nl.shared_hbm)
+    for n in nl.affine_range(2):
+        s = nl.zeros((32, 24), dtype=nl.float32, buffer=nl.sbuf)
+        for k in nl.affine_range(4):
+            for m in nl.affine_range(3):
+                t = nl.load(x[n, k, :, m * 8 : m * 8 + 8])
+                s[:, m * 8 : m * 8 + 8] = nl.loop_reduce(t, op=nl.add, loop_indices=[k])
+        nl.store(y[n], value=s)
+    return y
+"""
+    x = normal(2, 4, 32, 24)
+    found = made(tmp_path, body, head=BETA1)(x)
+    np.testing.assert_allclose(found, x.sum(axis=1), rtol=1e-5, atol=1e-6)

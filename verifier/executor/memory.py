@@ -123,6 +123,29 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The first move of elements that nothing had written: of what, and where in the source.
+
+    ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand.
+    """
+
+    name: str
+    allocated: Span
+    span: Span
+
+
+@dataclass(slots=True)
+class Carried:
+    """The elements that moves brought without anything having written them, if still so.
+
+    ``origin``: where the last of them came from.
+    """
+
+    bits: NDArray[np.bool_]
+    origin: Origin
+
+
 @dataclass(slots=True)
 class Life:
     """From the first to the last use of an on-chip tensor, in operations."""
@@ -148,6 +171,7 @@ class Memory:
         "alias",
         "aliases",
         "bits",
+        "carried",
         "consumed",
         "data",
         "full",
@@ -169,6 +193,8 @@ class Memory:
         self.name = name
         self.span = span
         self._storage = storage
+        if isinstance(storage, ConcreteStorage):
+            storage.memory = self
         self.data: NDArray[np.uint8] | None = None
         #: a window on another tensor that was copied here whole, until one of the two is written
         self.alias: Array | None = None
@@ -178,6 +204,8 @@ class Memory:
         self.full = False
         self.bits: NDArray[np.bool_] | None = None
         self.regions: set[Geometry] = set()
+        #: what came here by moves that moved elements nobody had written
+        self.carried: Carried | None = None
         #: PSUM: elements that a matmul wrote last, and those of them read since
         psum = template.buffer is Buffer.PSUM
         self.started = Flags(self) if psum else _NO_FLAGS
@@ -369,6 +397,48 @@ class Memory:
             ratio = other // own
             for k in range(ratio):
                 yield positions * ratio + k
+
+    def tracks(self, place: Geometry) -> bool:
+        """Whether single elements of a view can be told apart, neither halves nor pairs."""
+        return not self.untracked and NUMPY[place.dtype].itemsize == self.template.itemsize
+
+    def written_map(self, place: Geometry) -> NDArray[np.bool_]:
+        """Which elements of a view were written. Not to be changed."""
+        if self.full or self.untracked:
+            return np.ones(place.shape, np.bool_)
+        if self.bits is None:
+            return np.zeros(place.shape, np.bool_)
+        return self.flags(self.bits, place)
+
+    def carry(
+        self,
+        place: Geometry,
+        written: NDArray[np.bool_],
+        moved: NDArray[np.bool_],
+        origin: Origin,
+    ) -> None:
+        """A move put elements here; those of ``moved`` that are not ``written`` mean nothing."""
+        if self.full:
+            self.bits = np.ones(max(1, self.template.elements), np.bool_)
+            self.full = False
+        bits = self._bits()
+        if bits is None:
+            return
+        self.regions.clear()
+        part = self.flags(bits, place)
+        np.copyto(part, written, where=moved)
+        if self.carried is None:
+            self.carried = Carried(np.zeros(bits.size, np.bool_), origin)
+        self.carried.origin = origin
+        lost = self.flags(self.carried.bits, place)
+        np.copyto(lost, ~written, where=moved)
+
+    def origin(self, place: Geometry) -> Origin | None:
+        """Where the elements of a view that nothing wrote came from, if they were moved here."""
+        if self.carried is None or self.bits is None:
+            return None
+        lost = self.flags(self.carried.bits, place) & ~self.flags(self.bits, place)
+        return self.carried.origin if bool(lost.any()) else None
 
     def initialised(self, place: Geometry) -> bool:
         """Whether every element of a view was written (or cannot be told)."""

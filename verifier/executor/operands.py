@@ -18,10 +18,12 @@ from verifier.executor.memory import (
     Flags,
     Geometry,
     Memory,
+    Origin,
     positions_of,
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, Operation, View
@@ -293,8 +295,12 @@ def perform(
 ) -> None:
     """Run an operation whose operands are found."""
     machine.performed += 1
+    moving: Move | None = None
     for role in reads:
-        _check_read(machine, operation, role, bounds[role])
+        if not _written(bounds[role]):
+            moving = _move(machine, operation, role, bounds) or moving
+            if moving is None or moving.role != role:
+                _check_read(machine, operation, role, bounds[role])
     own_sum = False
     if operation.accumulates == "always" and writes:
         target = bounds[writes[0]]
@@ -316,6 +322,8 @@ def perform(
             _mark(machine, bounds[role])
     else:
         _meaning(operation.name)(operation, Operands(machine, operation, bounds))
+        if moving is not None:
+            _carry(machine, operation, bounds, moving)
     for role in writes:
         found = bounds[role]
         if found.memory.template.buffer is Buffer.PSUM:
@@ -380,9 +388,102 @@ def _written(found: Bound) -> bool:
 _SPARSE = {("isa.nonzero_with_count", "src"): 16}
 
 
+#: operations that only move elements, and the operand that they move
+_MOVES = {
+    "isa.dma_copy": "src",
+    "isa.dma_transpose": "src",
+    "isa.nc_matmul": "stationary",
+    "isa.nc_stream_shuffle": "src",
+    "isa.nc_transpose": "data",
+    "isa.tensor_copy": "src",
+    "language.load": "src",
+    "language.store": "value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Elements of which some were never written go from an operand to ``dst`` unchanged."""
+
+    role: str
+    written: NDArray[np.bool_]
+    origin: Origin
+
+
+class Shadow(Operands):
+    """The operands of a move, with ones where the source was written and zeros elsewhere."""
+
+    __slots__ = ("changed", "move", "result")
+
+    def __init__(
+        self, machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound], move: Move
+    ) -> None:
+        super().__init__(machine, operation, bounds)
+        self.move = move
+        shape = self.shape("dst")
+        self.result = np.zeros(shape, np.bool_)
+        self.changed = np.zeros(shape, np.bool_)
+
+    def read_raw(self, role: str) -> Array:
+        if role == self.move.role:
+            return self.move.written.astype(NUMPY[self.dtype(role)])
+        return super().read_raw(role)
+
+    def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
+        self.changed = np.ones_like(self.changed) if where is None else where.copy()
+        self.result = np.broadcast_to(np.asarray(array) != 0, self.result.shape)
+
+    def add(self, role: str, array: Array) -> None:
+        self.write(role, array)
+
+    def accumulates(self, role: str) -> bool | NDArray[np.bool_]:
+        return False
+
+
+def _move(
+    machine: ConcreteMachine, operation: Operation, role: str, bounds: dict[str, Bound]
+) -> Move | None:
+    """The move that an operation is, if it moves a tile of which a part was written.
+
+    Poison then moves along, and what computes with it, or returns it, is to blame. A tile of
+    which nothing was written is not worth moving: that is reported at the move.
+    """
+    if machine.options.shapes_only or _MOVES.get(operation.name) != role or "dst" not in bounds:
+        return None
+    if operation.name == "isa.nc_matmul" and plain(operation.value("is_transpose")) is not True:
+        return None
+    combines = plain(operation.value("dst_rmw_op"))
+    if combines is not None or (operation.accumulates == "always"):
+        return None
+    source, target = bounds[role], bounds["dst"]
+    if not isinstance(source.place, Geometry) or not isinstance(target.place, Geometry):
+        return None
+    if not (source.memory.tracks(source.place) and target.memory.tracks(target.place)):
+        return None
+    if source.place.dtype == "float8_e8m0fnu":  # has no zero to stand for what was not written
+        return None
+    written = source.memory.written_map(source.place)
+    if not bool(written.any()):
+        return None
+    first = source.memory.origin(source.place)
+    if first is None:
+        place = places.here(operation.name.rpartition(".")[2])
+        span = place.keyword(role) if place.keywords else place.span
+        first = Origin(source.memory.name, source.memory.span, span)
+    return Move(role, written.copy(), first)
+
+
+def _carry(
+    machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound], move: Move
+) -> None:
+    shadow = Shadow(machine, operation, bounds, move)
+    _meaning(operation.name)(operation, shadow)
+    target = bounds["dst"]
+    assert isinstance(target.place, Geometry)
+    target.memory.carry(target.place, shadow.result, shadow.changed, move.origin)
+
+
 def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found: Bound) -> None:
-    if _written(found):
-        return
     if role == "stationary" and plain(operation.value("is_transpose")) is True:
         # columns become rows and do not mix: who reads the rows of unwritten ones is to blame
         if found.memory.bits is not None and bool(found.memory.bits.any()):
@@ -395,6 +496,11 @@ def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found
         if found.memory.template.buffer is Buffer.PSUM:
             return
     memory = found.memory
+    origin = memory.origin(found.place) if isinstance(found.place, Geometry) else None
+    if origin is not None:
+        where = places.here(operation.name.rpartition(".")[2])
+        blame(machine, origin, where.span, f"a copy of it, `{memory.name}`, is used here")
+        return
     partly = memory.bits is not None and bool(memory.bits.any())
     how = "only partly written" if partly else "never written"
     place = places.here(operation.name.rpartition(".")[2])
@@ -404,6 +510,17 @@ def _check_read(machine: ConcreteMachine, operation: Operation, role: str, found
         f"`{memory.name}` is written before it is read",
         f"`{memory.name}` is read here, but what is read was {how}",
         notes=((memory.span, f"`{memory.name}` is allocated here"),),
+    )
+
+
+def blame(machine: ConcreteMachine, origin: Origin, use: Span, what: str) -> None:
+    """Report a move of what was not written, now that it is used."""
+    machine.violate(
+        "uninitialised-read",
+        origin.span,
+        f"`{origin.name}` is written before it is read",
+        f"`{origin.name}` is read here, but what is read was only partly written",
+        notes=((use, what), (origin.allocated, f"`{origin.name}` is allocated here")),
     )
 
 

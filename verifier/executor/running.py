@@ -19,6 +19,7 @@ from verifier.executor.findings import (
 )
 from verifier.executor.machine import ConcreteMachine
 from verifier.executor.memory import Life, Memory
+from verifier.executor.operands import blame
 from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.report import model as report
@@ -198,6 +199,11 @@ def _finish(
 
 def _written(machine: ConcreteMachine, memory: Memory) -> None:
     if not memory.complete():
+        origin = memory.origin(memory.template.whole)
+        if origin is not None:
+            what = f"a copy of it is in `{memory.name}`, which is returned"
+            blame(machine, origin, memory.span, what)
+            return
         missing = memory.template.elements
         if memory.bits is not None:
             missing -= int(memory.bits.sum())

@@ -133,22 +133,46 @@ def rms_norm(op: Operation, io: IO) -> None:
     put(io, "dst", result)
 
 
+class _Folds:
+    """Sums that a ``loop_reduce`` has under way, one per call within an iteration."""
+
+    def __init__(self, iteration: object) -> None:
+        self.current = iteration
+        self.seen: set[object] = {iteration}
+        self.sums: list[Array] = []
+        self.count = 0
+
+
 @semantics("language.loop_reduce")
 def loop_reduce(op: Operation, io: IO) -> None:
     """The fold over the iterations of the loops that ``loop_indices`` names.
 
-    An iteration that was seen before starts a new fold: the loops around have moved on.
+    Loops inside of those may call it several times in one iteration: the n-th call of an
+    iteration goes on with what the n-th call of the iteration before came to. An iteration that
+    comes back after others starts a new fold: the loops around have moved on.
     """
     name = needed(io, "op", op)
     values = reading(io, "x").copy()
     iteration = option(io, "loop_indices", ())
     key = ("loop_reduce", op.span)
-    seen: set[object] = {iteration}
     held = io.state.get(key)
-    if isinstance(held, tuple) and iteration not in held[0] and held[1].shape == values.shape:
-        values = np.asarray(alu.binary(name, op.name)(held[1], values), np.float32)
-        seen |= held[0]
-    io.state[key] = (seen, values)
+    folds = held if isinstance(held, _Folds) else _Folds(iteration)
+    if folds.current != iteration:
+        if iteration in folds.seen:
+            folds = _Folds(iteration)
+        folds.current, folds.count = iteration, 0
+        folds.seen.add(iteration)
+    elif len(folds.seen) > 1 and folds.count == len(folds.sums):
+        folds = _Folds(iteration)
+    if folds.count < len(folds.sums):
+        before = folds.sums[folds.count]
+        if before.shape == values.shape:
+            values = np.asarray(alu.binary(name, op.name)(before, values), np.float32)
+        folds.sums[folds.count] = values
+    else:
+        folds.sums.append(values)
+    folds.count += 1
+    io.state[key] = folds
     put(io, "dst", values)
 
 

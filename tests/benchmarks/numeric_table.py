@@ -1,0 +1,414 @@
+"""Kernels that others wrote, on the executor, against what NumPy says they compute.
+
+``python tests/benchmarks/numeric_table.py --corpus DIR``: DIR holds clones of ``nki-samples``,
+``aws-neuron-sdk`` and ``nki-library``. Prints one line per kernel; exit status 1 if one of them
+disagrees or does not run. The references are in this file and in ``numeric_library.py``.
+
+An error is the largest difference over the largest magnitude of the reference (of each output).
+``exact``: not one bit may differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+BF16: Final = np.dtype(ml_dtypes.bfloat16)
+E5M2: Final = np.dtype(ml_dtypes.float8_e5m2)
+E4M3: Final = np.dtype(ml_dtypes.float8_e4m3fn)
+F32: Final = np.dtype(np.float32)
+F16: Final = np.dtype(np.float16)
+
+#: the tolerance of arithmetic whose operands, intermediates or results have this dtype: a few
+#: units in the last place of what is rounded (8, 11 and 24 significant bits)
+TOLERANCE: Final[dict[str, float]] = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
+
+Make = Callable[[Any], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the table. ``tolerance``: a dtype of :data:`TOLERANCE`, or ``exact``."""
+
+    path: str
+    kernel: str
+    make: Make
+    reference: Callable[..., Any]
+    tolerance: str = "float32"
+    grid: tuple[int, ...] = ()
+    target: str = "trn2"
+    api: str | None = None
+
+
+# ------------------------------------------------------------------------------- inputs
+
+
+def normal(dtype: Any = F32, **shapes: tuple[int, ...]) -> Make:
+    """Standard normal tensors, by name."""
+
+    def make(rng: Any) -> dict[str, Any]:
+        return {k: rng.standard_normal(s, np.float32).astype(dtype) for k, s in shapes.items()}
+
+    return make
+
+
+def counted(dtype: Any, **shapes: tuple[int, ...]) -> Make:
+    """Whole numbers in order: no two elements that are moved are alike (int8: nearly)."""
+
+    def make(rng: Any) -> dict[str, Any]:
+        return {k: np.arange(int(np.prod(s))).astype(dtype).reshape(s) for k, s in shapes.items()}
+
+    return make
+
+
+def plus(make: Make, **more: Any) -> Make:
+    """The same and other arguments; callables are called with the generator."""
+
+    def both(rng: Any) -> dict[str, Any]:
+        out = make(rng)
+        out.update({k: v(rng) if callable(v) else v for k, v in more.items()})
+        return out
+
+    return both
+
+
+def mamba_inputs(batch: int, channels: int, states: int, steps: int) -> Make:
+    def make(rng: Any) -> dict[str, Any]:
+        return {
+            "delta": rng.uniform(0.1, 0.9, (batch, channels, steps)).astype(F32),
+            "u": rng.standard_normal((batch, channels, steps), np.float32),
+            "A": -rng.uniform(0.1, 1.5, (channels, states)).astype(F32),
+            "B": rng.standard_normal((batch, states, steps), np.float32),
+            "C": rng.standard_normal((batch, states, steps), np.float32),
+        }
+
+    return make
+
+
+# --------------------------------------------------------------------------- references
+
+
+def f(x: Any) -> Any:
+    return np.asarray(x).astype(np.float64)
+
+
+def total(a: Any, b: Any) -> Any:
+    return f(a) + f(b)
+
+
+def product(left: Any, right: Any) -> Any:
+    return f(left).T @ f(right)
+
+
+def exponential(x: Any) -> Any:
+    return np.exp(f(x))
+
+
+def even_odd(x: Any) -> Any:
+    return x[:, ::2], x[:, 1::2]
+
+
+def row_transposes(in_tensor: Any, shape2D: tuple[int, int]) -> Any:  # noqa: N803 - its name
+    rows = in_tensor.shape[0]
+    return in_tensor.reshape(rows, *shape2D).swapaxes(1, 2).reshape(rows, -1)
+
+
+def windows(x: Any, size: int) -> Any:
+    c, h, w = x.shape
+    return x.reshape(c, h // size, size, w // size, size)
+
+
+def average_pool(in_tensor: Any, pool_size: int) -> Any:
+    return windows(f(in_tensor), pool_size).mean(axis=(2, 4))
+
+
+def max_pool(in_tensor: Any, sz_pool: int) -> Any:
+    return windows(in_tensor, sz_pool).max(axis=(2, 4))
+
+
+def max_pool_every(in_tensor: Any, pool_size: int) -> Any:
+    shape = (pool_size, pool_size)
+    return np.lib.stride_tricks.sliding_window_view(in_tensor, shape).max(axis=(2, 3))
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    """Operands are (head dimension, sequence)."""
+    scores = f(q).T @ f(k)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights @ f(v).T / weights.sum(axis=1, keepdims=True)
+
+
+def mamba(delta: Any, u: Any, A: Any, B: Any, C: Any) -> Any:  # noqa: N803 - their names
+    """One step after the other: ``h = exp(delta A) h + delta u B``, ``y = sum(h C)``."""
+    state = np.zeros((delta.shape[0], delta.shape[1], A.shape[1]))
+    out = np.empty(delta.shape)
+    for t in range(delta.shape[2]):
+        d = f(delta)[:, :, t, None]
+        drive = d * f(u)[:, :, t, None] * f(B)[:, None, :, t]
+        state = np.exp(d * f(A)) * state + drive
+        out[:, :, t] = (state * f(C)[:, None, :, t]).sum(axis=2)
+    return out
+
+
+def doubled(src_arr: Any, chunk_size: int = 0) -> Any:
+    """Twice the size along all axes but the first two, linear between the centres of cells."""
+    out = f(src_arr)
+    for axis in range(2, out.ndim):
+        size = out.shape[axis]
+        where = np.clip((np.arange(2 * size) + 0.5) / 2 - 0.5, 0, size - 1)
+        low = np.floor(where).astype(int)
+        high = np.minimum(low + 1, size - 1)
+        part = (where - low).reshape([-1 if k == axis else 1 for k in range(out.ndim)])
+        out = out.take(low, axis) * (1 - part) + out.take(high, axis) * part
+    return out
+
+
+# -------------------------------------------------------------------------------- table
+
+S: Final = "nki-samples/src/nki_samples/tutorials/"
+T: Final = "nki-samples/contributed/"
+X: Final = "aws-neuron-sdk/nki/examples/"
+
+
+def additions() -> list[Entry]:
+    pair = {"a_input": (256, 1024), "b_input": (256, 1024)}
+    small = {"a_input": (96, 257), "b_input": (96, 257)}
+    spmd = S + "tensor_addition/"
+    return [
+        Entry(spmd + "spmd_tensor_addition_nki_kernels.py", "nki_tensor_add_kernel_",
+              normal(F32, **pair), total, grid=(2, 2)),
+        Entry(spmd + "tensor_addition_nki_kernels.py", "nki_tensor_add_kernel_",
+              normal(F16, **pair), total, "float16", grid=(2, 2)),
+        Entry(spmd + "spmd_multiple_nc_tensor_addition_nki_kernels.py", "nki_tensor_add_nc2",
+              normal(BF16, a_input=(512, 1024), b_input=(512, 1024)), total, "bfloat16"),
+        Entry(X + "tensor_addition/tensor_addition_nki_kernels.py", "nki_tensor_add",
+              normal(F32, a_input=(256, 1536), b_input=(256, 1536)), total),
+        Entry(X + "getting_started_baremetal.py", "nki_tensor_add_kernel",
+              normal(F16, **small), total, "float16"),
+        Entry(X + "getting_started_jax.py", "nki_tensor_add_kernel", normal(F32, **small), total),
+        Entry(X + "getting_started_torch.py", "nki_tensor_add_kernel",
+              normal(BF16, **small), total, "bfloat16"),
+        Entry(X + "simulate/nki_simulate_example.py", "add_kernel",
+              normal(F32, a_ptr=(128, 512), b_ptr=(128, 512)), total),
+    ]  # fmt: skip
+
+
+def movements() -> list[Entry]:
+    return [
+        Entry(S + "transpose2d/transpose2d_nki_kernels.py", "tensor_transpose2D_kernel_",
+              plus(counted(np.int8, in_tensor=(5, 12)), shape2D=(3, 4)), row_transposes, "exact"),
+        Entry(S + "transpose2d/transpose2d_nki_kernels.py", "tensor_transpose2D_kernel_",
+              plus(counted(F32, in_tensor=(100, 21 * 34)), shape2D=(21, 34)),
+              row_transposes, "exact"),
+        Entry(X + "transpose2d/transpose2d_nki_kernels.py", "tensor_transpose2D_kernel_",
+              plus(counted(F32, in_tensor=(77, 13 * 24)), shape2D=(13, 24)),
+              row_transposes, "exact"),
+        Entry(X + "index-case-1.py", "tensor_split_kernel_",
+              counted(F32, in_tensor=(67, 345)), even_odd, "exact"),
+        Entry(X + "index-case-3.py", "tensor_maxpool_kernel_",
+              plus(normal(F32, in_tensor=(90, 24, 36)), sz_pool=3), max_pool, "exact"),
+        Entry(T + "maxpooling.py", "max_pooling_2d_stride_1",
+              plus(normal(F32, in_tensor=(448, 448)), pool_size=3), max_pool_every, "exact"),
+    ]  # fmt: skip
+
+
+def pointwise() -> list[Entry]:
+    return [
+        Entry(X + "layout-pass.py", "tensor_exp_kernel_",
+              normal(F32, in_tensor=(128, 512)), exponential),
+        Entry(S + "average_pool2d/average_pool2d_nki_kernels.py", "tensor_avgpool_kernel",
+              plus(normal(F16, in_tensor=(2, 6, 6)), pool_size=2), average_pool, "float16"),
+        Entry(S + "average_pool2d/average_pool2d_nki_kernels.py", "tensor_avgpool_kernel",
+              plus(normal(F32, in_tensor=(128, 24, 45)), pool_size=3), average_pool),
+        Entry(X + "average_pool2d/average_pool2d_nki_kernels.py", "tensor_avgpool_kernel",
+              plus(normal(F32, in_tensor=(111, 32, 20)), pool_size=4), average_pool),
+        Entry(T + "interpolate_bilinear_fwd.py", "interpolate_bilinear_2x_fwd",
+              normal(F32, src_arr=(2, 64, 37, 40)), doubled),
+        Entry(T + "interpolate_trilinear_fwd.py", "interpolate_trilinear_2x_fwd",
+              normal(F32, src_arr=(2, 64, 7, 11, 13)), doubled),
+    ]  # fmt: skip
+
+
+def products() -> list[Entry]:
+    out = []
+    for folder in (S, X):
+        path = folder + "matrix_multiplication/matrix_multiplication_nki_kernels.py"
+        bf16 = {"dtype": BF16}
+        sized = normal(lhsT=(1024, 2048), rhs=(1024, 1024), **bf16)
+        out += [
+            Entry(path, "nki_matmul_basic_",
+                  normal(lhsT=(128, 64), rhs=(128, 512), **bf16), product, "bfloat16"),
+            Entry(path, "nki_matmul_tiled_",
+                  normal(F32, lhsT=(384, 256), rhs=(384, 1024)), product),
+            Entry(path, "nki_matmul_hoist_load_",
+                  normal(F32, lhsT=(256, 384), rhs=(256, 512)), product),
+            Entry(path, "nki_matmul_block_free_dimension_",
+                  normal(F32, lhsT=(256, 512), rhs=(256, 2048)), product),
+            Entry(path, "nki_matmul_fully_optimized_", sized, product, "bfloat16"),
+        ]  # fmt: skip
+    out.append(
+        Entry(T + "matmul.py", "matmul",
+              normal(F16, A_DRAM=(2048, 512), B_DRAM=(2048, 2048)), product, "float16")
+    )  # fmt: skip
+    return out
+
+
+def attentions() -> list[Entry]:
+    path = S + "attention_fwd_performance/attention_kernels.py"
+    out = []
+    for version in ("1", "2", "3", "4", "5", "6", "7", "8", "8a", "9", "10", "11"):
+        steps = 128 if version in ("1", "2") else 1024
+
+        def make(rng: Any, steps: int = steps) -> dict[str, Any]:
+            return {k: rng.uniform(-1, 1, (128, steps)).astype(F32) for k in "qkv"}
+
+        narrow = version not in ("1", "2", "3", "4", "5", "6")
+        tolerance = "bfloat16" if narrow else "float32"
+        out.append(Entry(path, f"attn_fwd_v{version}", make, attention, tolerance))
+    return out
+
+
+def mambas() -> list[Entry]:
+    return [
+        Entry(folder + "fused_mamba/mamba_nki_kernels.py", f"mamba_v{version}",
+              mamba_inputs(1, 256, 4, 1024 if version == 3 else 500), mamba)
+        for folder in (S, X)
+        for version in (1, 2, 3)
+    ]  # fmt: skip
+
+
+def table() -> list[Entry]:
+    """Every kernel that is run."""
+    return [
+        *additions(),
+        *movements(),
+        *pointwise(),
+        *products(),
+        *attentions(),
+        *mambas(),
+    ]
+
+
+# -------------------------------------------------------------------------------- running
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line, as printed. ``error``: the largest; None if there was nothing to compare."""
+
+    kernel: str
+    shapes: str
+    dtype: str
+    tolerance: str
+    error: float | None
+    seconds: float
+    result: str
+
+    @property
+    def agrees(self) -> bool:
+        return self.result == "agrees"
+
+
+def parts(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def distance(found: Any, wanted: Any) -> float:
+    """The largest difference over the largest magnitude; infinite for other shapes or NaN."""
+    if found.shape != np.shape(wanted):
+        return float("inf")
+    a, b = f(found), f(wanted)
+    if not a.size:
+        return 0.0
+    largest = float(np.abs(a - b).max())
+    return largest / max(float(np.abs(b).max()), 1e-30) if largest == largest else float("inf")
+
+
+def compare(found: Any, wanted: Any, tolerance: str) -> tuple[float, bool]:
+    pairs = list(zip(parts(found), parts(wanted), strict=True))
+    error = max(distance(a, b) for a, b in pairs)
+    if tolerance == "exact":
+        return error, all(np.array_equal(a, b) for a, b in pairs)
+    return error, error <= TOLERANCE[tolerance]
+
+
+def measure(job: tuple[str, int]) -> Row:
+    """Run one entry of the table."""
+    from verifier.executor import simulate
+
+    corpus, number = job
+    entry = table()[number]
+    path = Path(corpus, entry.path)
+    arguments = entry.make(np.random.default_rng(number))
+    arrays = [v for v in arguments.values() if isinstance(v, np.ndarray)]
+    shapes = " ".join("x".join(map(str, a.shape)) for a in arrays)
+    dtypes = " ".join(sorted({a.dtype.name for a in arrays}))
+    stated = entry.tolerance
+    if stated != "exact":
+        stated = f"{TOLERANCE[stated]:g} ({stated})"
+    wanted = entry.reference(*arguments.values())
+    started = time.perf_counter()
+    error: float | None = None
+    try:
+        kernel = simulate(f"{path}::{entry.kernel}", target=entry.target, api_version=entry.api)
+        if entry.grid:
+            kernel = kernel[entry.grid]
+        found = kernel(**arguments)
+        seconds = time.perf_counter() - started
+        error, good = compare(found, wanted, entry.tolerance)
+        result = "agrees" if good else "DISAGREES"
+    except Exception as problem:  # every entry has its line, whatever becomes of it
+        seconds = time.perf_counter() - started
+        result = f"FAILS: {type(problem).__name__}: {problem}"
+    name = f"{entry.path.partition('/')[0]}:{path.stem}.{entry.kernel}"
+    return Row(name, shapes, dtypes, stated, error, seconds, result)
+
+
+def text(row: Row) -> str:
+    error = "-" if row.error is None else f"{row.error:.1e}"
+    return (
+        f"{row.kernel:<78} {row.shapes:<50} {row.dtype:<16} {row.tolerance:<16} "
+        f"{error:>8} {row.seconds:>7.2f} {row.result}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpus", type=Path, required=True, help="the folder of the clones")
+    parser.add_argument("--only", default="", help="kernels whose path or name contains this")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    chosen = [
+        (str(options.corpus.absolute()), k)
+        for k, entry in enumerate(table())
+        if options.only in f"{entry.path}::{entry.kernel}"
+    ]
+    started = time.perf_counter()
+    print(
+        f"{'kernel':<78} {'shapes':<50} {'dtype':<16} {'tolerance':<16} "
+        f"{'error':>8} {'seconds':>7} result"
+    )
+    rows: list[Row] = []
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(measure, chosen):
+            print(text(row), flush=True)
+            rows.append(row)
+    good = sum(row.agrees for row in rows)
+    print(f"{good} of {len(rows)} agree, {time.perf_counter() - started:.1f} s")
+    return 0 if good == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
