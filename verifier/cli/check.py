@@ -44,6 +44,11 @@ DEFAULT_TIMEOUT = 60.0
     metavar="SPEC",
     help="Narrow a kernel's inputs, e.g. 'gemm(a: bf16[K, M]) where K % 128 == 0' (repeatable).",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Run every counterexample on the reference executor. This executes the files.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings and unknowns, too.")
 @click.option(
     "--jobs",
@@ -68,6 +73,7 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     contracts: tuple[str, ...],
+    replay: bool,
     strict: bool,
     jobs: int | None,
     timeout: float,
@@ -103,6 +109,7 @@ def command(
             timeout=timeout,
             jobs=jobs or default_jobs(),
             statistics=statistics,
+            replay=replay,
         )
     )
     options = Options.for_stream(sys.stdout, version=version(), statistics=statistics)

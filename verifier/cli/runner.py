@@ -37,6 +37,7 @@ class RunOptions:
     timeout: float | None = None
     jobs: int = 1
     statistics: bool = False
+    replay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,16 @@ def run(options: RunOptions) -> RunReport:
     with Bar(len(requests)) as bar:
 
         def done(result: FileResult) -> None:
-            results.append(display.result(result))
+            results.append(result)
             bar.advance()
 
         pool.run(requests, analyse, options.jobs, done, bar.tick)
+
+    if options.replay:
+        from verifier.cli.replay import mark
+
+        results = mark(results, options.jobs)
+    results = [display.result(result) for result in results]
 
     counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
     if options.statistics:

@@ -140,6 +140,8 @@ class ConcreteMachine:
         #: operations run, planned ones as well
         self.performed = 0
         self.made = 0
+        #: elements of the largest tensor that was made
+        self.largest = 0
         known = plans if plans is not None else Plans()
         self.plans = known.calls
         self.kept = known.kept
@@ -246,6 +248,7 @@ class ConcreteMachine:
     def make(self, template: Template, name: str, span: Span, storage: Storage | None) -> Memory:
         """A new tensor; in shared memory, instances of a launch get the same one."""
         self.made += 1
+        self.largest = max(self.largest, template.elements)
         shared = template.kind == "alloc" and (
             template.buffer is Buffer.SHARED_HBM
             or (self._api == "beta1" and template.buffer is Buffer.HBM)

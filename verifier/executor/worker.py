@@ -31,7 +31,7 @@ def serve(folder: Path) -> None:
     request = Request.read(folder / protocol.REQUEST)
     reply = Reply()
     try:
-        _limit(request)
+        limit(request.timeout, request.memory)
         arrays = _carry_out(request, reply)
         if arrays:
             np.savez(folder / protocol.ARRAYS, **arrays)
@@ -47,19 +47,23 @@ def serve(folder: Path) -> None:
     reply.write(folder / protocol.REPLY)
 
 
-def _limit(request: Request) -> None:
+def limit(timeout: float, memory: int) -> None:
+    """Let this process run for ``timeout`` seconds and take ``memory`` MB more than it has.
+
+    TimeIsUpError and MemoryError are raised in what runs then.
+    """
     used = 0
     status = Path("/proc/self/statm")
     if status.is_file():
         used = int(status.read_text().split()[0]) * resource.getpagesize()
-    most = used + request.memory * 1024 * 1024
+    most = used + memory * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
     def ring(_: int, frame: FrameType | None) -> None:
-        raise TimeIsUpError(f"the kernel still runs after {request.timeout:g} seconds")
+        raise TimeIsUpError(f"the kernel still runs after {timeout:g} seconds")
 
     signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, request.timeout)
+    signal.setitimer(signal.ITIMER_REAL, timeout)
 
 
 def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""One line per finding: ``path:line:column: severity[rule] message [kernel]``.
+"""One line per finding: ``path:line:column: severity[rule] message [kernel]``, and
+``(replay: confirmed)`` or what else came of it where the counterexample was replayed.
 
 The form that editors and grep read. Columns are 1-based. Undecided kernels get a line too.
 """
@@ -26,6 +27,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
                     diagnostic.rule,
                     diagnostic.message,
                     diagnostic.kernel,
+                    diagnostic.replay,
                 ),
             )
         )
@@ -53,7 +55,9 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     write(printed, stream, options)
 
 
-def _line(place: str, severity: str, rule: str, message: str, kernel: str) -> Line:
+def _line(
+    place: str, severity: str, rule: str, message: str, kernel: str, replay: str = "not-run"
+) -> Line:
     line: Line = [
         (f"{place}: ", ""),
         (f"{severity}[{rule}]", severity),
@@ -61,4 +65,6 @@ def _line(place: str, severity: str, rule: str, message: str, kernel: str) -> Li
     ]
     if kernel:
         line.append((f" [{kernel}]", "dim"))
+    if replay != "not-run":
+        line.append((f" (replay: {replay})", "dim"))
     return line
