@@ -1,0 +1,384 @@
+"""Replay: counterexamples are run, on shapes alone, in processes of their own.
+
+One process loads a file; every counterexample of the file is run in a fork of it, with a limit on
+time and memory. No tensor has bytes, so the sizes of a counterexample do not matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import re
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from verifier.executor import places
+from verifier.executor.findings import MisuseError
+from verifier.executor.loader import Loaded, isolated, kernel, load
+from verifier.executor.machine import Options
+from verifier.executor.memory import TRACKED
+from verifier.executor.proxies import DTypeProxy
+from verifier.executor.running import Outcome, Shaped, run
+from verifier.executor.session import Kernel, Session, using
+from verifier.executor.worker import limit
+from verifier.hardware import dtypes as dt
+from verifier.hardware import targets
+from verifier.report import model as report
+
+Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
+
+#: seconds and megabytes of one counterexample, and seconds to load its file
+_TIME: Final = 3.0
+_MEMORY: Final = 1024
+_LOADING: Final = 20.0
+
+#: what tensors are made of when the counterexample leaves it open, the first that is admitted
+_DTYPES: Final = ("float32", "bfloat16", "float16", "int32", "uint32", "int8", "uint8", "uint16")
+#: values of parameters that the counterexample does not depend on
+_FILLERS: Final = (1.0, 1, None, True, Shaped("float32", (128, 512)), "")
+
+#: rules about the host's Python, and the errors that Python raises where they are broken
+_RAISES: Final[Mapping[str, tuple[str, ...]]] = {
+    "missing-key": ("KeyError",),
+    "unbound-name": ("UnboundLocalError", "NameError"),
+    "division-by-zero": ("ZeroDivisionError",),
+    "list-index": ("IndexError",),
+    "unpack-mismatch": ("ValueError", "TypeError"),
+    "call-signature": ("TypeError",),
+}
+#: rules that speak of all orders and inputs at once: one run cannot break them
+UNJUDGED: Final = frozenset({"input-tail-dropped", "loop-carried-dependence", "oversized-tile"})
+#: rules judged when the run is over, at a place of the machine's choosing
+_AT_THE_END: Final = frozenset(
+    {
+        "output-not-written",
+        "output-buffer",
+        "no-output",
+        "sbuf-capacity",
+        "psum-banks",
+        "address-overlap",
+    }
+)
+#: rules that need to know which elements were written
+_FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
+
+    ``sure``: the finding is certain, so that a run that does not break the rule diverges.
+    """
+
+    path: str
+    kernel: str
+    target: str
+    api_version: str
+    rule: str
+    span: report.Span
+    counterexample: Mapping[str, Any]
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of it, and why if it is not confirmed. ``seconds``: of the run alone."""
+
+    status: Status
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def replay(items: Sequence[Item], jobs: int = 1) -> list[Answer]:
+    """Run every counterexample; the answers are in the order of ``items``."""
+    if not hasattr(os, "fork"):
+        return [Answer("unsupported", "this platform cannot fork processes")] * len(items)
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for number, item in enumerate(items):
+        groups.setdefault((item.path, item.target, item.api_version), []).append(number)
+    answers = [Answer("unsupported", "the process that runs it ended")] * len(items)
+    pending = list(groups.values())
+    running: list[tuple[_Child, list[int]]] = []
+    with selectors.DefaultSelector() as ready:
+        try:
+            while pending or running:
+                while pending and len(running) < max(1, jobs):
+                    numbers = pending.pop(0)
+                    chosen = [items[n] for n in numbers]
+                    child = _Child.start(partial(_file, chosen))
+                    child.deadline += _LOADING + (_TIME + 1) * len(numbers)
+                    ready.register(child.pipe, selectors.EVENT_READ)
+                    running.append((child, numbers))
+                ready.select(0.5)
+                for entry in list(running):
+                    child, numbers = entry
+                    if child.read() or time.monotonic() > child.deadline:
+                        ready.unregister(child.pipe)
+                        running.remove(entry)
+                        for number, fields in zip(numbers, child.finish(), strict=False):
+                            answers[number] = Answer(**fields)
+        finally:
+            for child, _ in running:
+                child.finish()
+    return answers
+
+
+# ------------------------------------------------------------------------ processes
+
+
+@dataclass(slots=True)
+class _Child:
+    """A forked process that writes lines of JSON to a pipe."""
+
+    pid: int
+    pipe: int
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+
+    @staticmethod
+    def start(work: Callable[[Callable[[object], None]], None]) -> _Child:
+        source, sink = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                os.close(source)
+                os.setsid()
+
+                def write(value: object) -> None:
+                    data = json.dumps(value).encode() + b"\n"
+                    while data:
+                        data = data[os.write(sink, data) :]
+
+                work(write)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(sink)
+        os.set_blocking(source, False)
+        return _Child(pid, source, time.monotonic())
+
+    def read(self) -> bool:
+        """Take what has arrived; whether that was all."""
+        while True:
+            try:
+                data = os.read(self.pipe, 1 << 16)
+            except BlockingIOError:
+                return False
+            if not data:
+                return True
+            self.received += data
+
+    def wait(self) -> None:
+        """Read until the end or the deadline."""
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.pipe, selectors.EVENT_READ)
+            while not self.read() and time.monotonic() < self.deadline:
+                ready.select(0.1)
+
+    def finish(self) -> list[dict[str, Any]]:
+        """End the process, and all that it started; what it wrote."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+        whole = bytes(self.received).split(b"\n")[:-1]
+        return [json.loads(line) for line in whole]
+
+
+def _quiet() -> None:
+    """What users' code prints goes nowhere, and nobody answers it."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+def _out_of_sight() -> None:
+    """Users' modules win over our packages of the same name, wherever these lie."""
+    home = str(Path(__file__).resolve().parent.parent.parent)
+    sys.path[:] = [entry for entry in sys.path if entry not in ("", home)]
+    sys.path.append(home)
+
+
+def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
+    """Load the file that all ``items`` are of, then run them one by one."""
+    _quiet()
+    _out_of_sight()
+    first = items[0]
+    target = targets.find(first.target)
+    assert target is not None
+    session = Session(target, first.api_version, Options(shapes_only=True, keep_going=True))
+    with using(session), isolated(forever=True):
+        try:
+            limit(_LOADING, _MEMORY)
+            loaded = load(Path(first.path))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except BaseException as error:  # whatever the top level of the file does
+            reason = f"its file cannot be loaded: {_text(error)}"
+            for _ in items:
+                write(asdict(Answer("unsupported", reason)))
+            return
+        for item in items:
+            child = _Child.start(partial(_tell, session, loaded, item))
+            child.deadline += _TIME + 0.5
+            child.wait()
+            late = time.monotonic() >= child.deadline
+            got = child.finish()
+            why = f"it still runs after {_TIME:g} seconds" if late else "its process ended"
+            write(got[0] if got else asdict(Answer("unsupported", why)))
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+# ------------------------------------------------------------------------ one counterexample
+
+
+def _tell(session: Session, loaded: Loaded, item: Item, write: Callable[[object], None]) -> None:
+    write(asdict(_judge(session, loaded, item)))
+
+
+def _judge(session: Session, loaded: Loaded, item: Item) -> Answer:
+    started = time.perf_counter()
+    try:
+        limit(_TIME, _MEMORY)
+        answer = _run(session, kernel(loaded, item.kernel, Path(item.path)), item)
+    except MisuseError as error:
+        answer = Answer("unsupported", str(error))
+    except BaseException as error:  # users' code may raise anything, interrupts as well
+        answer = Answer("unsupported", f"the run ends with {_text(error)}")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return Answer(answer.status, answer.reason, time.perf_counter() - started)
+
+
+def _run(session: Session, found: Kernel, item: Item) -> Answer:
+    grid = _grid(item.counterexample)
+    last = Answer("unsupported", "no arguments were found that the kernel admits")
+    for arguments, guessed, free in _arguments(found.function, item.counterexample):
+        outcome = run(session, found, arguments, grid, item.kernel)
+        last = _verdict(session, outcome, item, guessed)
+        ended = outcome.ended is not None
+        refused = ended and (outcome.ended or ("",))[0] in ("raised", "misuse", "unsupported")
+        if last.status == "confirmed" or not (guessed or (free and refused)):
+            break
+    return last
+
+
+def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> Answer:
+    same = [d for d in outcome.diagnostics if d.rule == item.rule]
+    if any(item.rule in _AT_THE_END or _overlap(d.span, item.span) for d in same):
+        return Answer("confirmed")
+    if outcome.ended is not None:
+        kind, message, place = outcome.ended
+        raised = message.partition(":")[0]
+        here = place is not None and _same_line(place.path, place.line, item.span)
+        if kind == "raised" and here and raised in _RAISES.get(item.rule, ()):
+            return Answer("confirmed")
+        where = f" at line {place.line}" if place is not None else ""
+        before = [d for d in outcome.diagnostics if d.severity == "error"]
+        if before:
+            first = before[0]
+            return Answer(
+                "unsupported",
+                f"the run breaks {first.rule} at line {first.span.line} and ends{where}: {message}",
+            )
+        refused = kind == "raised" and place is not None and _demands(place.path, place.line)
+        if refused and item.sure and not guessed:
+            return Answer("diverged", f"the kernel refuses this input{where}: {message}")
+        return Answer("unsupported", f"the run ends{where}: {message}")
+    if item.rule in UNJUDGED:
+        return Answer("unsupported", "one run cannot show it")
+    if guessed:
+        return Answer("unsupported", f"it does not say what {guessed} is")
+    machine = session.machine
+    if machine is not None and item.rule in _FOLLOWED and machine.largest > TRACKED:
+        return Answer("unsupported", "a tensor is too large to follow every element of it")
+    if not item.sure:
+        return Answer("unsupported", "the run does not break the rule, and it was only possible")
+    if same:
+        lines = ", ".join(str(d.span.line) for d in same[:3])
+        return Answer("diverged", f"the run breaks the rule at line {lines} instead")
+    return Answer("diverged", "the run does not break the rule")
+
+
+def _demands(path: str, line: int) -> bool:
+    """Whether the kernel's own text refuses its input there."""
+    lines = places.source(path).lines
+    return 1 <= line <= len(lines) and bool(re.search(r"assert|\braise\b", lines[line - 1]))
+
+
+def _overlap(a: report.Span, b: report.Span) -> bool:
+    same = os.path.realpath(a.path) == os.path.realpath(b.path)
+    return same and a.line <= b.end_line and b.line <= a.end_line
+
+
+def _same_line(path: str, line: int, span: report.Span) -> bool:
+    same = os.path.realpath(path) == os.path.realpath(span.path)
+    return same and span.line <= line <= span.end_line
+
+
+def _grid(counterexample: Mapping[str, Any]) -> tuple[int, ...]:
+    sizes = {
+        int(name[len("num_programs(") : -1]): int(value)
+        for name, value in counterexample.items()
+        if name.startswith("num_programs(")
+    }
+    return tuple(sizes.get(axis, 1) for axis in range(max(sizes) + 1)) if sizes else ()
+
+
+def _arguments(
+    function: Callable[..., Any], counterexample: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], str, bool]]:
+    """Arguments to try, the names of those that are guessed, and whether dtypes were chosen.
+
+    Raises:
+        MisuseError: the counterexample speaks of what is no argument.
+    """
+    parameters = inspect.signature(function).parameters
+    given: dict[str, Any] = {}
+    open_dtypes: dict[str, tuple[int, ...]] = {}
+    missing: list[str] = []
+    for name in counterexample:
+        base = name.partition(".")[0]
+        if base not in parameters and not name.startswith("num_programs("):
+            raise MisuseError(f"`{name}` is no argument of the kernel itself")
+    for name, parameter in parameters.items():
+        if f"{name}.shape" in counterexample:
+            shape = tuple(int(size) for size in counterexample[f"{name}.shape"])
+            dtype = counterexample.get(f"{name}.dtype")
+            if dtype is None:
+                open_dtypes[name] = shape
+            given[name] = Shaped(str(dtype or _DTYPES[0]), shape)
+        elif name in counterexample:
+            given[name] = _plain(counterexample[name])
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        elif parameter.default is parameter.empty:
+            missing.append(name)
+    guessed = ", ".join(f"`{name}`" for name in missing)
+    for dtype in _DTYPES if open_dtypes else _DTYPES[:1]:
+        made = {name: Shaped(dtype, shape) for name, shape in open_dtypes.items()}
+        for filler in _FILLERS if missing else _FILLERS[:1]:
+            yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in value)
+    if isinstance(value, str):
+        name = dt.canonical(value)
+        return DTypeProxy(name) if name is not None else value
+    return value
