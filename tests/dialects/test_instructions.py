@@ -239,3 +239,12 @@ def test_broadcast_over_partitions_makes_a_copy() -> None:
     column = machine.tile(64, 1)
     run(machine, "language.broadcast_to", column, shape=(64, 200))
     assert len(machine.operations) == 1
+
+
+@pytest.mark.parametrize("mode", ["double_row_gen3", Enumerator("matmul_perf_mode", "double_row")])
+def test_beta1_double_row_adds_up_the_two_rows(mode: object) -> None:
+    machine = FakeMachine("beta1")
+    a = machine.tile(96, 2, 40, dtype="float8_e4m3")
+    b = machine.tile(96, 2, 312, dtype="float8_e4m3")
+    assert sizes(run(machine, "isa.nc_matmul", a, b, perf_mode=mode)) == (40, 312)
+    assert sizes(run(machine, "isa.nc_matmul", a, b)) == (80, 2, 312)

@@ -14,6 +14,7 @@ The kinds are the ``result`` column of :mod:`verifier.dialects.nki.instructions`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -120,7 +121,7 @@ def result_of(
         view = views[rest]
         return Result((E.const(1), *view.shape[1:]), dtype or view.dtype)
     if kind == "matmul" and {"stationary", "moving"} <= views.keys():
-        return _matmul(views["stationary"], views["moving"])
+        return _matmul(views["stationary"], views["moving"], operands.get("perf_mode"))
     if kind == "product" and {"x", "y"} <= views.keys():
         return _product(machine, views["x"], views["y"], operands)
     if kind.startswith("transpose"):
@@ -224,9 +225,18 @@ def _reduce(
     return Result(reduced_shape(view, axes, keepdims), dtype or view.dtype)
 
 
-def _matmul(stationary: View, moving: View) -> Result:
+def _matmul(stationary: View, moving: View, perf_mode: Operand | None) -> Result | None:
+    mode = perf_mode.value if perf_mode is not None else None
+    name = mode.name if isinstance(mode, Enumerator) else mode
+    if name is not None and not isinstance(name, str):
+        return None
     columns = moving.shape[1:] if moving.rank > 1 else (E.const(1),)
-    return Result((stationary.free, *columns), DType.named("float32"), Buffer.PSUM)
+    rows = stationary.free
+    if name is not None and name.startswith("double_row"):
+        # the first free dimension of both holds two rows, which the product adds up (NKI-MMU20)
+        rows = math.prod(stationary.shape[2:], start=E.const(1)) if stationary.rank > 2 else rows
+        columns = moving.shape[2:] if moving.rank > 2 else columns
+    return Result((rows, *columns), DType.named("float32"), Buffer.PSUM)
 
 
 def _product(machine: Machine, x: View, y: View, operands: Mapping[str, Operand]) -> Result:

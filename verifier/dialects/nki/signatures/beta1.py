@@ -58,7 +58,7 @@ TABLE: Final[dict[str, str | None]] = {
     "isa.nc_match_replace8": "|, data*, vals*, imm*, dst_idx=None, mask=None, dtype=None, **",
     "isa.nc_matmul": (
         "stationary*, moving*, |, is_stationary_onezero=False, is_moving_onezero=False, "
-        "is_transpose=False, tile_position=(), tile_size=(), mask=None, **"
+        "is_transpose=False, tile_position=(), tile_size=(), perf_mode=None, mask=None, **"
     ),
     "isa.nc_stream_shuffle": "src*, dst*, shuffle_mask*, |, dtype=None, mask=None, **",
     "isa.nc_transpose": "data*, |, mask=None, dtype=None, engine=engine.unknown, **",
