@@ -35,13 +35,14 @@ class Options:
 
     ``loop_order``: ``forward``, ``reversed`` or ``shuffled`` iterations of ``affine_range``.
     ``shapes_only``: nothing is computed and no tensor has bytes. ``keep_going``: violations are
-    collected instead of ending the run.
+    collected instead of ending the run, up to the first one that ``until`` accepts.
     """
 
     shapes_only: bool = False
     keep_going: bool = False
     loop_order: str = "forward"
     seed: int = 0
+    until: Callable[[report.Diagnostic], bool] | None = None
 
 
 @dataclass(slots=True)
@@ -217,8 +218,9 @@ class ConcreteMachine:
         return self.whole(memory, span)
 
     def clear(self, memory: Memory) -> None:
-        """Zeros everywhere."""
+        """Zeros everywhere: a use, from which on the tensor takes its place."""
         memory.full = True
+        self.touch(memory)
         if not self.options.shapes_only:
             memory.part()
             memory.materialise(poison=False).fill(0)
@@ -354,6 +356,8 @@ class ConcreteMachine:
         self._seen.add(key)
         self.found.append(diagnostic)
         if diagnostic.severity == "error" and not self.options.keep_going:
+            raise ViolationError(diagnostic)
+        if self.options.until is not None and self.options.until(diagnostic):
             raise ViolationError(diagnostic)
 
     def violate(

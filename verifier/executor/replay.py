@@ -16,18 +16,18 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from verifier.executor import places
-from verifier.executor.findings import MisuseError
+from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.memory import TRACKED
 from verifier.executor.proxies import DTypeProxy
-from verifier.executor.running import Outcome, Shaped, run
+from verifier.executor.running import Outcome, Shaped, capacity, run
 from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import dtypes as dt
@@ -39,6 +39,8 @@ Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
 #: seconds and megabytes of one counterexample, and seconds to load its file
 _TIME: Final = 3.0
 _MEMORY: Final = 1024
+#: seconds after which the use of memory is looked at for the first time
+_SHORT: Final = 0.25
 _LOADING: Final = 20.0
 
 #: what tensors are made of when the counterexample leaves it open, the first that is admitted
@@ -68,6 +70,7 @@ _AT_THE_END: Final = frozenset(
         "address-overlap",
     }
 )
+_CAPACITY: Final = frozenset({"sbuf-capacity", "psum-banks", "address-overlap"})
 #: rules that need to know which elements were written
 _FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
 
@@ -254,6 +257,8 @@ def _tell(session: Session, loaded: Loaded, item: Item, write: Callable[[object]
 def _judge(session: Session, loaded: Loaded, item: Item) -> Answer:
     started = time.perf_counter()
     try:
+        if item.rule in UNJUDGED:
+            return Answer("unsupported", "one run cannot show it")
         limit(_TIME, _MEMORY)
         answer = _run(session, kernel(loaded, item.kernel, Path(item.path)), item)
     except MisuseError as error:
@@ -268,7 +273,7 @@ def _run(session: Session, found: Kernel, item: Item) -> Answer:
     grid = _grid(item.counterexample)
     last = Answer("unsupported", "no arguments were found that the kernel admits")
     for arguments, guessed, free in _arguments(found.function, item.counterexample):
-        outcome = run(session, found, arguments, grid, item.kernel)
+        outcome = _outcome(session, found, arguments, grid, item)
         last = _verdict(session, outcome, item, guessed)
         ended = outcome.ended is not None
         refused = ended and (outcome.ended or ("",))[0] in ("raised", "misuse", "unsupported")
@@ -277,9 +282,45 @@ def _run(session: Session, found: Kernel, item: Item) -> Answer:
     return last
 
 
+def _outcome(
+    session: Session, found: Kernel, arguments: dict[str, Any], grid: tuple[int, ...], item: Item
+) -> Outcome:
+    """A run up to the place where the rule is broken."""
+    session.options = replace(session.options, until=lambda d: _shows(d, item))
+    if item.rule in _CAPACITY:
+        # What is live after a part of the run may be too much already.
+        signal.setitimer(signal.ITIMER_REAL, _SHORT)
+        outcome = run(session, found, arguments, grid, item.kernel)
+        if _full(session, outcome, item):
+            return outcome
+        if outcome.ended is None or outcome.ended[0] != "time":
+            return outcome
+        signal.setitimer(signal.ITIMER_REAL, _TIME - _SHORT)
+    outcome = run(session, found, arguments, grid, item.kernel)
+    if item.rule in _CAPACITY:
+        _full(session, outcome, item)
+    return outcome
+
+
+def _full(session: Session, outcome: Outcome, item: Item) -> bool:
+    """Whether a memory is full, even if the run ended early."""
+    machine = session.machine
+    if machine is not None and outcome.ended is not None and outcome.ended[0] != "violation":
+        with contextlib.suppress(ViolationError):
+            capacity(machine)
+    return any(d.rule == item.rule for d in outcome.diagnostics)
+
+
+def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
+    """Whether this is what the counterexample is to show."""
+    if diagnostic.rule != item.rule:
+        return False
+    return item.rule in _AT_THE_END or _overlap(diagnostic.span, item.span)
+
+
 def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> Answer:
     same = [d for d in outcome.diagnostics if d.rule == item.rule]
-    if any(item.rule in _AT_THE_END or _overlap(d.span, item.span) for d in same):
+    if any(_shows(d, item) for d in same):
         return Answer("confirmed")
     if outcome.ended is not None:
         kind, message, place = outcome.ended
@@ -299,8 +340,6 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
         if refused and item.sure and not guessed:
             return Answer("diverged", f"the kernel refuses this input{where}: {message}")
         return Answer("unsupported", f"the run ends{where}: {message}")
-    if item.rule in UNJUDGED:
-        return Answer("unsupported", "one run cannot show it")
     if guessed:
         return Answer("unsupported", f"it does not say what {guessed} is")
     machine = session.machine

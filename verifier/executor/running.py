@@ -194,7 +194,7 @@ def _finish(
         if id(memory) not in seen and memory.template.kind == "alloc":
             seen.add(id(memory))
             _written(machine, memory)
-    _capacity(machine)
+    capacity(machine)
 
 
 def _written(machine: ConcreteMachine, memory: Memory) -> None:
@@ -216,7 +216,8 @@ def _written(machine: ConcreteMachine, memory: Memory) -> None:
         )
 
 
-def _capacity(machine: ConcreteMachine) -> None:
+def capacity(machine: ConcreteMachine) -> None:
+    """Judge what is live at once: all of it at the end, a lower bound before."""
     target = machine.target
     _peak(
         machine,
