@@ -52,6 +52,20 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
     returned = any(views for _, views, _ in trace.returns)
     written = any(uses.writes and uses.storage.kind == "input" for uses in table.storages)
     modelled = not trace.unmodelled
+    if returned:
+        for path, views, span in trace.returns:
+            if views:
+                continue
+            yield Check(
+                predicate=E.FALSE,
+                span=span,
+                text=f"`{trace.kernel}` returns a tensor on every path",
+                message=f"`{trace.kernel}` returns a tensor on some paths and nothing on this one",
+                facts=("NKI-E30",),
+                help=("return the output on every path, or assert that this one is not taken",),
+                path=path,
+                order=table.last + 1,
+            )
     yield Check(
         predicate=E.truth(returned or written),
         span=trace.span,

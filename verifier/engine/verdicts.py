@@ -106,6 +106,10 @@ class Discharger:
         self._learned: list[Bool] = []
         self._inferred: list[Assumption] = []
         self._mentioned = self._mentions() | set(said_by)
+        #: what follows a statement without a model may be another kernel altogether
+        self._skipped = min(
+            (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
+        )
         self._first_gap = min(
             (e.order for e in run.trace.ledger if e.kind == "assumption"), default=None
         )
@@ -194,6 +198,9 @@ class Discharger:
         query = Query(facts, check.predicate, check.exact, check.reason)
         answer = self.solver.check(query)
         assert answer.model is not None
+        if self._skipped is not None and obligation.order >= self._skipped:
+            reason = "a statement that is not followed stands before it"
+            return Verdict(obligation, "unknown", tier, reason=reason)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
         said = bool(needed & self._mentioned)

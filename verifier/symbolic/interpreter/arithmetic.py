@@ -11,13 +11,14 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.interpreter import coercions
-from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox, Many
+from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox, Many, ObjectBox
 from verifier.symbolic.interpreter.inputs import LazyShape, Parameter
 from verifier.symbolic.interpreter.terms import join, same
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
+    Class,
     DTypeText,
     Enumerator,
     EnumMember,
@@ -58,6 +59,25 @@ MAX_DEGREE = 16
 MAX_LENGTH = 65536
 
 
+def _is_object(vm: VM, value: object) -> bool:
+    return isinstance(value, Ref) and isinstance(vm.heap.get(value.id), ObjectBox)
+
+
+def _overloads(vm: VM, op: str, left: object, right: object) -> bool:
+    """Whether an operand is an object whose class says what the comparison means."""
+    from verifier.symbolic.interpreter import classes
+
+    for value in (left, right):
+        box = vm.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(box, ObjectBox) and isinstance(box.cls, Class):
+            if op not in ("==", "!="):
+                return True
+            return any(
+                classes.method(vm, box.cls, name) is not UNBOUND for name in ("__eq__", "__ne__")
+            )
+    return False
+
+
 def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
     """``left op right``."""
     if isinstance(left, Guarded) or isinstance(right, Guarded):
@@ -70,6 +90,9 @@ def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return _tile(vm, op, a, b, span)
     if isinstance(left, (IndexTensor, IndexMask)) or isinstance(right, (IndexTensor, IndexMask)):
         return _index(vm, op, left, right, span)
+    if _is_object(vm, left) or _is_object(vm, right):
+        vm.approximate("skipped", f"`{op}` of an object is not followed", span)
+        return Opaque(f"`{op}` of an object")
     if isinstance(left, tuple) or isinstance(right, tuple) or isinstance(left, (Ref, LazyShape)):
         return _sequence(vm, op, left, right, span)
     if isinstance(right, (Ref, LazyShape)):
@@ -385,6 +408,10 @@ def compare(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return lift2(vm, left, right, lambda a, b: compare(vm, op, a, b, span))
     if isinstance(left, IndexTensor) or isinstance(right, IndexTensor):
         return _index(vm, op, left, right, span)
+    if op in ("is", "is not") and isinstance(left, Ref) and isinstance(right, Ref):
+        return E.truth((left.id == right.id) == (op == "is"))
+    if op not in ("is", "is not", "in", "not in") and _overloads(vm, op, left, right):
+        return coercions.unknown_bool(vm, f"a condition depends on `{op}` of an object", span)
     if op in ("==", "!=", "is", "is not"):
         equal = equals(vm, left, right, span)
         if isinstance(equal, Bool):

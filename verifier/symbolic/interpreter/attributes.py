@@ -274,6 +274,8 @@ def _parameter_item(vm: VM, p: Parameter, index: object, span: Span) -> object:
     if p.kind not in (None, "tensor"):
         return Opaque(f"an item of `{p.name}`")
     if p.rank is None and p.name not in vm.inputs.ranks:
+        if isinstance(index, IndexGrid):
+            index = index.parts
         arity = len(index) if isinstance(index, tuple) else 1
         if isinstance(index, tuple) and Ellipsis not in index:
             vm.inputs.settle_rank(p, arity)

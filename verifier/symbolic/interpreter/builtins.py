@@ -41,8 +41,8 @@ def find(name: str) -> object:
         return Builtin(name, lambda *a: Opaque(name))
     if name in ("__name__", "__file__", "__doc__"):
         return name
-    if name in ("True", "False"):
-        return name == "True"
+    if name in ("True", "False", "__debug__"):
+        return name != "False"
     if name in _KNOWN:
         return ExternalRef(f"builtins.{name}")
     return UNBOUND
@@ -201,6 +201,21 @@ def _round_up(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Spa
 
 def _round_down(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> object:
     return arithmetic.lift1(vm, args[0].value, lambda v: _rounded(vm, v, False, span))
+
+
+def _round(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> object:
+    """Python's ``round``: halves go to the even neighbour."""
+    value = args[0].value if len(args) == 1 and not keywords else None
+    if isinstance(value, float):
+        return E.const(round(value)) if math.isfinite(value) else Opaque("rounding infinity")
+    if isinstance(value, Expr):
+        return value
+    return Opaque("a rounded value")
+
+
+def _setattr(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> object:
+    vm.approximate("skipped", "`setattr` is not followed", span)
+    return None
 
 
 def _rounded(vm: VM, value: object, up: bool, span: Span) -> object:
@@ -528,12 +543,12 @@ HOST: dict[str, _Handler] = {
     "divmod": _divmod,
     "pow": _power,
     "slice": _slice,
-    "round": _round_down,
+    "round": _round,
     "print": _nothing,
     "isinstance": _isinstance,
     "hasattr": _hasattr,
     "getattr": _getattr,
-    "setattr": _nothing,
+    "setattr": _setattr,
     "type": _type,
     "id": _id,
     "math.ceil": _round_up,

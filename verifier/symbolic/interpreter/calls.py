@@ -194,8 +194,8 @@ def _unknown(
 
 
 def _touches_tensor(value: object) -> bool:
-    if isinstance(value, View):
-        return True
+    if isinstance(value, (View, Function)):
+        return True  # a function may be called there
     if isinstance(value, tuple):
         return any(_touches_tensor(item) for item in value)
     return isinstance(value, Parameter) and value.kind == "tensor"
@@ -230,6 +230,8 @@ def call_function(
     vm.depth += 1
     try:
         _bind_arguments(vm, function, args, keywords, span)
+        if isinstance(definition, ir.FunctionDef):
+            _decorated(vm, definition)
         if isinstance(definition, ir.LambdaExpr):
             return vm.eval(definition.body)
         flow = statements.execute(vm, definition.body)
@@ -244,6 +246,15 @@ def call_function(
         vm.target_name = hint
         vm.frames.pop()
         vm.cut_path(frame.path_base)
+
+
+def _decorated(vm: VM, definition: ir.FunctionDef) -> None:
+    """A decorator of the project may put anything in the function's place."""
+    for decorator in definition.decorators:
+        base = decorator.func if isinstance(decorator, ir.Call) else decorator
+        if isinstance(base, ir.Name) and isinstance(vm.eval(base), (Function, Class)):
+            text = f"the decorator `{base.id}` of `{definition.name}` is not followed"
+            vm.approximate("skipped", text, definition.name_span)
 
 
 def _bind_arguments(

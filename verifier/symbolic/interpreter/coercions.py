@@ -8,11 +8,12 @@ from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, ListBox
+from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.interpreter.inputs import LazyShape, Parameter
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (
     ApiRef,
+    Class,
     Enumerator,
     EnumMember,
     ExternalRef,
@@ -73,6 +74,12 @@ def truth(vm: VM, value: object, span: Span) -> Bool:
             return E.ne(box.length, 0)
         if isinstance(box, DictBox):
             return E.truth(bool(box.items))
+        if isinstance(box, ObjectBox) and isinstance(box.cls, Class):
+            from verifier.symbolic.interpreter import classes
+
+            names = ("__bool__", "__len__")
+            if any(classes.method(vm, box.cls, name) is not UNBOUND for name in names):
+                return unknown_bool(vm, "a condition depends on an object", span)
         return E.TRUE
     if isinstance(value, Opaque):
         return unknown_bool(vm, f"a condition depends on {value.reason}", span)

@@ -253,7 +253,7 @@ def _comprehension(vm: VM, node: ir.Comprehension) -> object:
                     return "normal"
                 if known is None:
                     vm.approximate(
-                        "havoc", "a comprehension's condition is not followed", condition.span
+                        "skipped", "a comprehension's condition is not followed", condition.span
                     )
             return level(depth + 1)
 

@@ -13,7 +13,7 @@ from verifier.source.project import Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.interpreter import arithmetic, coercions, statements
-from verifier.symbolic.interpreter.heap import Scope
+from verifier.symbolic.interpreter.heap import DictBox, Scope
 from verifier.symbolic.interpreter.inputs import (
     Inputs,
     Parameter,
@@ -288,6 +288,8 @@ class _Entry:
                     views, seen = _returned(vm, escape.value, place)
                     self.opaque = self.opaque or not seen
                     vm.trace.returns.append((vm.path, views, place))
+            if flow == "normal" and frame.returns:
+                vm.trace.returns.append((vm.path, (), definition.name_span))
             rejoin(vm, frame.returns, flow == "normal")
         finally:
             vm.frames.pop()
@@ -370,6 +372,10 @@ def _returned(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool
             if item.id in visited:
                 continue
             visited.add(item.id)
+            box = vm.heap.get(item.id)
+            if isinstance(box, DictBox):
+                stack.extend(box.items.values())
+                continue
             inner = coercions.as_items(vm, item, span)
             if inner is not None:
                 stack.extend(inner)

@@ -18,6 +18,24 @@ def exposed(body: Sequence[ir.Stmt]) -> frozenset[str]:
     return frozenset(out)
 
 
+def breaks(body: Sequence[ir.Stmt]) -> bool:
+    """Whether ``body`` may leave its loop with ``break``."""
+    for stmt in body:
+        if isinstance(stmt, ir.Break):
+            return True
+        if isinstance(stmt, (ir.For, ir.While)):
+            inner: tuple[ir.Stmt, ...] = stmt.orelse
+        elif isinstance(stmt, (ir.FunctionDef, ir.ClassDef)):
+            continue
+        else:
+            parts = ("body", "orelse", "finalbody")
+            inner = tuple(s for part in parts for s in getattr(stmt, part, ()))
+            inner += tuple(s for handler in getattr(stmt, "handlers", ()) for s in handler.body)
+        if breaks(inner):
+            return True
+    return False
+
+
 def assigned(body: Sequence[ir.Stmt]) -> frozenset[str]:
     """Names that ``body`` may bind (nested functions' own names excluded)."""
     out: set[str] = set()

@@ -112,10 +112,16 @@ def _statement(vm: VM, stmt: ir.Stmt) -> str:
         for target in stmt.targets:
             if isinstance(target, ir.Name):
                 bind_name(vm, target.id, UNBOUND)
-    elif isinstance(stmt, (ir.Pass, ir.GlobalStmt)):
+            else:
+                vm.approximate("skipped", "`del` of a part is not followed", stmt.span)
+    elif isinstance(stmt, ir.Pass):
         pass
+    elif isinstance(stmt, ir.GlobalStmt):
+        function = vm.frame.function
+        if function is not None and function.closure is None:
+            vm.approximate("skipped", "rebinding a global is not followed", stmt.span)
     elif isinstance(stmt, ir.UnsupportedStmt):
-        vm.approximate("unmodelled", f"`{stmt.kind}` is not followed", stmt.span)
+        vm.approximate("skipped", f"`{stmt.kind}` is not followed", stmt.span)
     return "normal"
 
 
@@ -244,14 +250,48 @@ def branch(vm: VM, test: E.Bool, body: Sequence[ir.Stmt], orelse: Sequence[ir.St
 def _with(vm: VM, stmt: ir.With) -> str:
     for item in stmt.items:
         value = vm.eval(item.context)
+        if _is_object(vm, value):
+            vm.approximate("skipped", "what `with` does on this object is not followed", item.span)
         if item.target is not None:
             assign(vm, item.target, value, item.span)
     return execute(vm, stmt.body)
 
 
+def _is_object(vm: VM, value: object) -> bool:
+    """Whether a value is an instance of a class that the project defines."""
+    return isinstance(value, Ref) and isinstance(vm.heap.get(value.id), ObjectBox)
+
+
+#: checks of errors that a handler may catch
+_CAUGHT = frozenset(
+    (
+        "call-signature",
+        "division-by-zero",
+        "list-index",
+        "missing-key",
+        "unbound-name",
+        "unpack-mismatch",
+    )
+)
+
+
 def _try(vm: VM, stmt: ir.Try) -> str:
-    """The path on which nothing is raised."""
+    """The path on which nothing is raised; with handlers, what follows is not judged.
+
+    What the body demands or dies of is no demand and no fault then: a handler may catch it.
+    """
+    asserted, checked, dies = len(vm.trace.assumptions), len(vm.checks), vm.trace.dies
     flow = execute(vm, stmt.body)
+    imports = all(isinstance(s, (ir.Import, ir.ImportFrom)) for s in stmt.body)
+    if stmt.handlers and not (imports and vm.frame.function is None):
+        vm.approximate("skipped", "the handlers of `try` are not followed", stmt.span)
+        vm.trace.assumptions[asserted:] = [
+            a for a in vm.trace.assumptions[asserted:] if a.kind != "assert"
+        ]
+        vm.checks[checked:] = [c for c in vm.checks[checked:] if c.rule not in _CAUGHT]
+        vm.trace.dies = dies
+        if flow == "raise":
+            flow = "normal"
     if flow == "normal":
         flow = execute(vm, stmt.orelse)
     if stmt.finalbody:
@@ -273,6 +313,7 @@ def _target_name(target: ir.Expr) -> str:
 
 def _for(vm: VM, stmt: ir.For) -> str:
     iterable = vm.eval(stmt.iterable)
+    length = _list_length(vm, iterable)
     body_exposed = liveness.exposed(stmt.body)
     flow = iterate(
         vm,
@@ -283,9 +324,24 @@ def _for(vm: VM, stmt: ir.For) -> str:
         span=stmt.iterable.span,
         exposed=body_exposed,
     )
+    if _list_length(vm, iterable) is not length:
+        vm.approximate("skipped", "the list changes while it is iterated", stmt.iterable.span)
     if flow == "normal" and stmt.orelse:
-        return execute(vm, stmt.orelse)
+        return _else(vm, stmt)
     return flow
+
+
+def _list_length(vm: VM, iterable: object) -> E.Expr | None:
+    box = vm.heap.get(iterable.id) if isinstance(iterable, Ref) else None
+    return box.length if isinstance(box, ListBox) else None
+
+
+def _else(vm: VM, stmt: ir.For | ir.While) -> str:
+    """What follows a loop that no ``break`` left."""
+    if liveness.breaks(stmt.body):
+        vm.approximate("skipped", "`else` of a loop with `break` is not followed", stmt.span)
+        return "normal"
+    return execute(vm, stmt.orelse)
 
 
 def iterate(
@@ -364,7 +420,7 @@ def _while(vm: VM, stmt: ir.While) -> str:
         if known is None:
             return _symbolic_while(vm, stmt)
         if not known:
-            return execute(vm, stmt.orelse)
+            return _else(vm, stmt) if stmt.orelse else "normal"
         frame.breaks.append([])
         base = vm.path_length()
         flow = loops.iteration(vm, lambda: execute(vm, stmt.body))
@@ -519,7 +575,7 @@ def _set_attribute(vm: VM, owner: object, attr: str, value: object, span: Span) 
                 old = box.attributes.get(attr, UNBOUND)
                 box.attributes[attr] = value if guard is E.TRUE else join(guard, value, old)
         elif isinstance(item, Class):
-            item.namespace[attr] = value
+            vm.approximate("skipped", f"assignment to `{attr}` of a class is not followed", span)
 
 
 def _set_item(vm: VM, target: ir.Subscript, value: object, op: str | None, span: Span) -> None:

@@ -23,9 +23,11 @@ def subscript(machine: Machine, view: View, index: object, span: Span, *, genera
 
     ``index`` is one item or a tuple of items: integers, ``SliceValue``, ``Ellipsis``, ``None``,
     ``DynamicSlice``, in Beta 1 (``generation == "beta1"``) also ``IndexTensor``. Negative integers
-    count from the end; nothing is clamped (NKI-X06). Bounds of plain indices are checked at once,
+    count from the end; nothing is clamped (NKI-X06). A whole ``nl.mgrid`` stands for its parts. Bounds of plain indices are checked at once,
     those of index arrays when an operation uses the view (:func:`~verifier.symbolic.views.use`).
     """
+    if isinstance(index, IndexGrid):
+        index = index.parts  # an index array for each dimension, as if they were written out
     items = index if isinstance(index, tuple) else (index,)
     items = _expand_ellipsis(items, view.rank)
     consumed = sum(item is not None for item in items)
