@@ -9,7 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.trace import View
-from verifier.symbolic.values import ApiRef, Opaque, SliceValue
+from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
 
 
 class NkiDialect:
@@ -92,6 +92,11 @@ class NkiDialect:
 
     def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
         """``tensor[index]``."""
+        items = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, (IndexMask, Range, Ref, str)) for item in items):
+            text = f"`{view.name}` is indexed with something that is no integer, slice or array"
+            machine.approximate("opaque", text, span)
+            return Opaque(text)
         return views.subscript(machine, view, index, span, generation=machine.api)
 
     def operator(

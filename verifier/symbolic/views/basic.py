@@ -11,7 +11,7 @@ from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Axis, View
-from verifier.symbolic.values import DynamicSlice, Register, SliceValue
+from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
 
@@ -23,8 +23,9 @@ def subscript(machine: Machine, view: View, index: object, span: Span, *, genera
 
     ``index`` is one item or a tuple of items: integers, ``SliceValue``, ``Ellipsis``, ``None``,
     ``DynamicSlice``, in Beta 1 (``generation == "beta1"``) also ``IndexTensor``. Negative integers
-    count from the end; nothing is clamped (NKI-X06). A whole ``nl.mgrid`` stands for its parts. Bounds of plain indices are checked at once,
-    those of index arrays when an operation uses the view (:func:`~verifier.symbolic.views.use`).
+    count from the end; nothing is clamped (NKI-X06). A whole ``nl.mgrid`` stands for its parts.
+    Bounds of plain indices are checked at once, those of index arrays when an operation uses the
+    view (:func:`~verifier.symbolic.views.use`).
     """
     if isinstance(index, IndexGrid):
         index = index.parts  # an index array for each dimension, as if they were written out

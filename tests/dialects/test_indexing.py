@@ -1,0 +1,57 @@
+"""Things between the brackets of a tensor that are no plain integers and slices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest, FileResult
+
+WHOLE_GRID = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(image):
+    assert image.shape[0] == {rows} and image.shape[1] == 200
+    out = nl.ndarray((72, 200), dtype=image.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(image[nl.mgrid[0:72, 0:200]])
+    nl.store(out[nl.mgrid[0:72, 0:200]], value=tile)
+    return out
+"""
+
+RANGES = """\
+import nki
+import nki.language as nl
+
+
+@nki.jit
+def kernel(image):
+    assert image.shape == (72, 200)
+    rows, columns = nl.affine_range(72), nl.affine_range(200)
+    out = nl.ndarray((72, 200), dtype=image.dtype, buffer=nl.shared_hbm)
+    nl.store(out[rows, columns], value=nl.load(image[rows, columns]))
+    return out
+"""
+
+
+def check(tmp_path: Path, text: str) -> FileResult:
+    path = tmp_path / "kernel.py"
+    path.write_text(text, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    assert not result.errors
+    return result
+
+
+def test_a_whole_grid_indexes_each_dimension_with_its_part(tmp_path: Path) -> None:
+    (kernel,) = check(tmp_path, WHOLE_GRID.format(rows=72)).kernels
+    assert kernel.status == "verified", kernel.reasons
+    found = check(tmp_path, WHOLE_GRID.format(rows=71)).diagnostics
+    assert {d.rule for d in found} == {"slice-bounds"}
+
+
+def test_a_range_is_no_index_and_nothing_is_claimed_about_it(tmp_path: Path) -> None:
+    result = check(tmp_path, RANGES)
+    assert result.kernels[0].status == "unknown"
+    assert not [d for d in result.diagnostics if d.severity == "error"]
