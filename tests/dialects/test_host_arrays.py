@@ -55,3 +55,27 @@ def test_the_shape_of_the_first_argument_is_kept(tmp_path: Path, array: str) -> 
 def test_an_array_of_another_library_is_not_followed(tmp_path: Path) -> None:
     (kernel,) = check(tmp_path, "np.tril(somewhere())").kernels
     assert kernel.status == "unknown"
+
+
+UNIT = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(image):
+    assert image.shape == (72, 56)
+    unit = nl.load(nl.shared_identity_matrix(n=72, dtype=nl.bfloat16), dtype=image.dtype)
+    out = nl.ndarray((56, 72), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, value=nisa.nc_matmul(nl.load(image), unit))
+    return out
+"""
+
+
+def test_the_identity_of_beta1_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(UNIT, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    assert "load-store-operands" not in {d.rule for d in result.diagnostics}
+    assert not [d for d in result.diagnostics if d.verdict == "unknown"]

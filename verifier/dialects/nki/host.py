@@ -255,10 +255,12 @@ def _identity(machine: Machine, bound: Bound, call: Call) -> object:
         if view is not None:
             _emit(machine, bound, call, view)
             return view
-    shape = None if size is None else ((size, size), 0)
-    return _creation(
-        machine, bound, call, shape, dtype, BufferValue(Buffer.SBUF), filled=True, kind="constant"
-    )
+    # Beta 1 keeps it beside the other shared constants, and kernels load it from there; later it
+    # is a tile (NKI-L12)
+    shared = machine.api == "beta1"
+    buffer = BufferValue(Buffer.SHARED_HBM if shared else Buffer.SBUF)
+    shape = None if size is None else ((size, size), None if shared else 0)
+    return _creation(machine, bound, call, shape, dtype, buffer, filled=True, kind="constant")
 
 
 # --------------------------------------------------------------------------- loops and indices
