@@ -75,6 +75,8 @@ def dimension_name(view: View, dimension: int) -> str:
 def region(access: Access) -> str:
     """``rows 0 .. 128*(M // 128), columns 0 .. N``: the dimensions that are not whole."""
     parts: list[str] = []
+    if access.view.mask is not E.TRUE:
+        return ""  # the mask says more than any range
     for dimension, extent in enumerate(access.view.frame):
         ends = reach(access, dimension)
         if ends is None:

@@ -243,6 +243,15 @@ def k(x, n):
 }
 
 FINE = {
+    "assertions at the end": """
+@nki.jit
+def k(x):
+    P, N = x.shape
+    t = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    assert P <= 128 and N <= 4000
+    return out(x)
+""",
     "missing key": """
 @nki.jit
 def k(x):

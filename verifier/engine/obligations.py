@@ -116,12 +116,20 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
         yield Obligation(rule, check, item.path, (), (), item.order)
 
 
-def known_at(assumptions: Iterable[Assumption], order: int) -> tuple[Bool, ...]:
-    """What the kernel has demanded before a point; the grid's and the contract's demands always."""
+def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple[Bool, ...]:
+    """What the kernel demands where an obligation arises: what it has asserted before.
+
+    The demands of the grid and the contract always hold, and so do later assertions that every
+    run comes to, since nothing runs before the whole kernel is traced; but not for what dies while
+    it is traced.
+    """
+    traced = obligation.rule.on != "host"
     return tuple(
         a.condition
         for a in assumptions
-        if a.order <= order or a.kind in ("grid", "contract", "type")
+        if a.order <= obligation.order
+        or (a.everywhere and traced)
+        or a.kind in ("grid", "contract", "type")
     )
 
 

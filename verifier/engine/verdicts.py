@@ -149,7 +149,7 @@ class Discharger:
 
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
-        known = known_at(self.run.trace.assumptions, obligation.order)
+        known = known_at(self.run.trace.assumptions, obligation)
         extra = (*self._learned, *(a.condition for a in self._inferred))
         return (*simplify((*known, *extra), local), *dict.fromkeys(local))
 
@@ -245,7 +245,7 @@ class Discharger:
         values are not, the failure has to be there for all of them.
         """
         predicate, local = obligation.check.predicate, obligation.local_facts
-        base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
+        base = simplify(known_at(self.run.trace.assumptions, obligation), ())
         inner = {s for term in (predicate, *local) for s in term.free() if self._hidden(s)}
         chosen = {s for s in inner if s.origin in _CHOSEN}
         over = inner - chosen
@@ -297,7 +297,7 @@ class Discharger:
             return None
         # What was learned from other violations must not leak into what is proposed.
         local = obligation.local_facts
-        plain = (*simplify(known_at(self.run.trace.assumptions, obligation.order), local), *local)
+        plain = (*simplify(known_at(self.run.trace.assumptions, obligation), local), *local)
         goal = self._for_widest_dtypes(check.predicate, plain)
         if not self._inner(goal):
             found: Bool | None = goal
@@ -307,7 +307,7 @@ class Discharger:
             return None  # what closes a covering of regions is far from the weakest condition
         if found is None or found is E.FALSE or found is E.TRUE or _conditional(found):
             return None
-        base = simplify(known_at(self.run.trace.assumptions, obligation.order), ())
+        base = simplify(known_at(self.run.trace.assumptions, obligation), ())
         base = (*base, *self._learned)
         if not self.solver.check(Query((*base, found), E.FALSE)).refuted:
             return None

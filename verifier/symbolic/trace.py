@@ -322,7 +322,8 @@ class Assumption:
 
     ``kind``: ``assert`` (said in the kernel), ``contract``, ``type`` (a dimension is >= 1),
     ``inferred`` (a dtype that the kernel needs without saying so), ``grid`` (program indices lie in
-    the grid). ``order`` is its place in program order.
+    the grid). ``order`` is its place in program order. ``everywhere``: no branch and no loop stands
+    around it, so that whatever is traced, this is demanded too.
     """
 
     condition: Bool
@@ -330,6 +331,7 @@ class Assumption:
     span: Span | None
     kind: str
     order: int = 0
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,11 +335,12 @@ class VM:
         return self._decide(self.facts(), condition)
 
     def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+        everywhere = not self._path and not self._loops
         guard = E.and_(*self._path, *(loop.within for loop in self._loops))
         condition = E.implies(guard, condition)
         if condition is not E.TRUE:
             self.trace.assumptions.append(
-                Assumption(condition, text, span, kind, self.next_order())
+                Assumption(condition, text, span, kind, self.next_order(), everywhere)
             )
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
