@@ -347,3 +347,42 @@ def kernel(x):
     x = normal(2, 4, 32, 24)
     found = made(tmp_path, body, head=BETA1)(x)
     np.testing.assert_allclose(found, x.sum(axis=1), rtol=1e-5, atol=1e-6)
+
+
+EXCHANGE = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape[1:]
+    y = nl.ndarray((2, P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    me = nl.program_id(0)
+    own = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    theirs = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=own, src=x[me])
+    for turn in range(3):
+        nisa.sendrecv(src=own, dst=theirs, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+        nisa.tensor_scalar(dst=theirs, data=theirs, op0=nl.add, operand0=1.0 + me)
+        nisa.tensor_copy(dst=own, src=theirs)
+    nisa.dma_copy(dst=y[me], src=own)
+    return y
+"""
+
+
+def test_cores_exchange_what_they_have(tmp_path: Path) -> None:
+    x = normal(2, 32, 8)
+    found = made(tmp_path, EXCHANGE)[2](x)
+    np.testing.assert_allclose(found[0], x[1] + 1 + 2 + 1, rtol=1e-5)
+    np.testing.assert_allclose(found[1], x[0] + 2 + 1 + 2, rtol=1e-5)
+
+
+def test_a_core_that_nobody_sends_to_is_named(tmp_path: Path) -> None:
+    body = EXCHANGE.replace("range(3)", "range(3 - me)")
+    with pytest.raises(KernelError, match="never sent"):
+        made(tmp_path, body)[2](normal(2, 32, 8))
+    with pytest.raises(KernelError, match="only one runs"):
+        made(tmp_path, EXCHANGE)(normal(2, 32, 8))
+
+
+def test_an_exception_in_a_core_that_runs_aside_has_its_line(tmp_path: Path) -> None:
+    body = EXCHANGE.replace("for turn", 'assert me == 0, "no second core"\n    for turn')
+    with pytest.raises(KernelError, match=r"file.py:\d+: AssertionError: no second core"):
+        made(tmp_path, body)[2](normal(2, 32, 8))

@@ -446,6 +446,19 @@ class ConcreteMachine:
 
     # -- time on the chip --------------------------------------------------------------
 
+    @property
+    def order(self) -> int:
+        """Of what happened last."""
+        return self._order
+
+    def exchange_state(
+        self, program: Program, order: int, state: dict[object, object]
+    ) -> tuple[Program, int, dict[object, object]]:
+        """Go on with another instance; gives what the one until now goes on with later."""
+        before = (self.program, self._order, self.state)
+        self.program, self._order, self.state = program, order, state
+        return before
+
     def touch(self, memory: Memory) -> None:
         """A use of an on-chip tensor, for the capacity of its memory."""
         life = memory.life

@@ -7,10 +7,11 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
 from verifier.executor.machine import ConcreteMachine, Options, Plans, Program
 from verifier.executor.memory import Memory, Template, numpy_name
@@ -105,13 +106,20 @@ def sizes_of(grid: Any) -> tuple[int, ...]:
     return sizes
 
 
+#: as many instances along one axis can be the cores of one logical core
+CORES: Final = 2
+
+
 def launch(
     function: Callable[..., Any],
     grid: tuple[int, ...],
     args: tuple[Any, ...],
     keywords: dict[str, Any],
 ) -> Any:
-    """Run every instance of a kernel, one after the other; the result of the first one."""
+    """Run every instance of a kernel, one after the other; the result of the first one.
+
+    The cores of a logical core may exchange data: they are run up to where one waits for another.
+    """
     session = active()
     if not session.running:
         raise LoadingError("a kernel is launched while its file is loaded")
@@ -119,11 +127,16 @@ def launch(
     outer = machine.program
     if not grid:
         return function(*args, **keywords)
-    results: list[Any] = []
     shared: list[Memory] = []
+    programs = [
+        Program(index, grid, shared) for index in itertools.product(*(range(n) for n in grid))
+    ]
+    if len(programs) <= CORES and len(grid) == 1:
+        return Cores(machine, programs, lambda: function(*args, **keywords)).run()[0]
+    results: list[Any] = []
     try:
-        for index in itertools.product(*(range(size) for size in grid)):
-            machine.program = Program(index, grid, shared)
+        for program in programs:
+            machine.program = program
             results.append(function(*args, **keywords))
     finally:
         machine.program = outer

@@ -248,10 +248,15 @@ def atomic_rmw(op: Operation, io: IO) -> None:
 
 @semantics("isa.sendrecv")
 def sendrecv(op: Operation, io: IO) -> None:
-    """Between the two cores of a logical core; alone, a core may only exchange with itself."""
-    if option(io, "send_to_rank", 0) != option(io, "recv_from_rank", 0):
-        raise SemanticsMissing(op.name, "between two cores")
-    copied(io, "src")
+    """Between the cores of a logical core; what a core sends to itself arrives at once."""
+    to, source = option(io, "send_to_rank", 0), option(io, "recv_from_rank", 0)
+    if to == source == io.state.get("rank", 0):
+        copied(io, "src")
+        return
+    exchange = io.state.get("exchange")
+    if not callable(exchange):
+        raise SemanticsMissing(op.name, "between cores of which only one runs")
+    put(io, "dst", exchange(to, source, option(io, "pipe_id"), io.read_raw("src").copy()))
 
 
 @semantics("isa.core_barrier")
