@@ -21,9 +21,7 @@ def weighted(w, x):
     for i in nl.affine_range(height // HEIGHT):
         column = nl.ndarray((depth // ROWS, nl.par_dim(ROWS), WIDTH), dtype=w.dtype, buffer=nl.sbuf)
         for k in nl.affine_range(depth // ROWS):
-            column[k, narrow.p, narrow.x] = nl.load(
-                w[k * ROWS + narrow.p, i * HEIGHT + narrow.x]
-            )
+            column[k, narrow.p, narrow.x] = nl.load(w[k * ROWS + narrow.p, i * HEIGHT + narrow.x])
         for j in nl.affine_range(width // WIDTH):
             acc = nl.zeros((HEIGHT, WIDTH), dtype=nl.float32, buffer=nl.psum)
             for k in nl.affine_range(depth // ROWS):

@@ -23,9 +23,7 @@ def exp_rows(q, k):
     row = nl.ndarray((128, n), dtype=nl.float32, buffer=nl.sbuf)
     for j in range(n // STRIDE):
         acc = nl.ndarray((128, STRIDE), dtype=nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(
-            dst=acc, stationary=first, moving=keys[:, j * STRIDE : (j + 1) * STRIDE]
-        )
+        nisa.nc_matmul(dst=acc, stationary=first, moving=keys[:, j * STRIDE : (j + 1) * STRIDE])
         nisa.tensor_copy(dst=row[:, j * STRIDE : (j + 1) * STRIDE], src=acc)
     nisa.activation(dst=row, op=nl.exp, data=row)
     nisa.dma_copy(dst=peaks, src=row)
