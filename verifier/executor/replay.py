@@ -236,13 +236,24 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
                 write(asdict(Answer("unsupported", reason)))
             return
         for item in items:
-            child = _Child.start(partial(_tell, session, loaded, item))
-            child.deadline += _TIME + 0.5
-            child.wait()
-            late = time.monotonic() >= child.deadline
-            got = child.finish()
-            why = f"it still runs after {_TIME:g} seconds" if late else "its process ended"
-            write(got[0] if got else asdict(Answer("unsupported", why)))
+            # What is live after a part of a run may be too much already.
+            answer = _apart(session, loaded, item, _SHORT) if item.rule in _CAPACITY else None
+            if answer is None or answer["status"] != "confirmed" and answer["seconds"] >= _SHORT:
+                answer = _apart(session, loaded, item, _TIME)
+            write(answer)
+
+
+def _apart(session: Session, loaded: Loaded, item: Item, seconds: float) -> dict[str, Any]:
+    """The answer of a fork of this process: nothing of an interrupted run stays behind."""
+    child = _Child.start(partial(_tell, session, loaded, item, seconds))
+    child.deadline += seconds + 0.5
+    child.wait()
+    late = time.monotonic() >= child.deadline
+    got = child.finish()
+    if got:
+        return got[0]
+    why = f"it still runs after {seconds:g} seconds" if late else "its process ended"
+    return asdict(Answer("unsupported", why, seconds if late else 0.0))
 
 
 def _text(error: BaseException) -> str:
@@ -252,16 +263,22 @@ def _text(error: BaseException) -> str:
 # ------------------------------------------------------------------------ one counterexample
 
 
-def _tell(session: Session, loaded: Loaded, item: Item, write: Callable[[object], None]) -> None:
-    write(asdict(_judge(session, loaded, item)))
+def _tell(
+    session: Session,
+    loaded: Loaded,
+    item: Item,
+    seconds: float,
+    write: Callable[[object], None],
+) -> None:
+    write(asdict(_judge(session, loaded, item, seconds)))
 
 
-def _judge(session: Session, loaded: Loaded, item: Item) -> Answer:
+def _judge(session: Session, loaded: Loaded, item: Item, seconds: float) -> Answer:
     started = time.perf_counter()
     try:
         if item.rule in UNJUDGED:
             return Answer("unsupported", "one run cannot show it")
-        limit(_TIME, _MEMORY)
+        limit(seconds, _MEMORY)
         answer = _run(session, kernel(loaded, item.kernel, Path(item.path)), item)
     except MisuseError as error:
         answer = Answer("unsupported", str(error))
@@ -289,28 +306,12 @@ def _outcome(
 ) -> Outcome:
     """A run up to the place where the rule is broken."""
     session.options = replace(session.options, until=lambda d: _shows(d, item))
-    if item.rule in _CAPACITY:
-        # What is live after a part of the run may be too much already.
-        signal.setitimer(signal.ITIMER_REAL, _SHORT)
-        outcome = run(session, found, arguments, grid, item.kernel)
-        if _full(session, outcome, item):
-            return outcome
-        if outcome.ended is None or outcome.ended[0] != "time":
-            return outcome
-        signal.setitimer(signal.ITIMER_REAL, _TIME - _SHORT)
     outcome = run(session, found, arguments, grid, item.kernel)
-    if item.rule in _CAPACITY:
-        _full(session, outcome, item)
-    return outcome
-
-
-def _full(session: Session, outcome: Outcome, item: Item) -> bool:
-    """Whether a memory is full, even if the run ended early."""
     machine = session.machine
-    if machine is not None and outcome.ended is not None and outcome.ended[0] != "violation":
+    if item.rule in _CAPACITY and machine is not None and outcome.ended is not None:
         with contextlib.suppress(ViolationError):
             capacity(machine)
-    return any(d.rule == item.rule for d in outcome.diagnostics)
+    return outcome
 
 
 def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
