@@ -18,7 +18,7 @@ class Target:
     generation: int  # NKI-H01: 2, 3, 4
     partitions: int  # NKI-H02
     sbuf_bytes: int  # NKI-H04: physical bytes per partition
-    sbuf_usable_bytes: int  # NKI-H05 / NKI-OQ03: physical minus what the compiler keeps
+    sbuf_usable_bytes: int  # NKI-H05: minus the compiler's 16 KiB; later ones: NKI-OQ03
     psum_bytes: int  # NKI-H06
     psum_banks: int  # NKI-H07
     psum_bank_bytes: int  # NKI-H08
