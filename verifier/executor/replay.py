@@ -238,7 +238,7 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
         for item in items:
             # What is live after a part of a run may be too much already.
             answer = _apart(session, loaded, item, _SHORT) if item.rule in _CAPACITY else None
-            if answer is None or answer["status"] != "confirmed" and answer["seconds"] >= _SHORT:
+            if answer is None or (answer["status"] != "confirmed" and answer["seconds"] >= _SHORT):
                 answer = _apart(session, loaded, item, _TIME)
             write(answer)
 
