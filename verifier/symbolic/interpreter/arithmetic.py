@@ -59,10 +59,6 @@ MAX_DEGREE = 16
 MAX_LENGTH = 65536
 
 
-def _is_object(vm: VM, value: object) -> bool:
-    return isinstance(value, Ref) and isinstance(vm.heap.get(value.id), ObjectBox)
-
-
 def _overloads(vm: VM, op: str, left: object, right: object) -> bool:
     """Whether an operand is an object whose class says what the comparison means."""
     from verifier.symbolic.interpreter import classes
@@ -90,7 +86,7 @@ def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return _tile(vm, op, a, b, span)
     if isinstance(left, (IndexTensor, IndexMask)) or isinstance(right, (IndexTensor, IndexMask)):
         return _index(vm, op, left, right, span)
-    if _is_object(vm, left) or _is_object(vm, right):
+    if coercions.is_object(vm, left) or coercions.is_object(vm, right):
         vm.approximate("skipped", f"`{op}` of an object is not followed", span)
         return Opaque(f"`{op}` of an object")
     if isinstance(left, tuple) or isinstance(right, tuple) or isinstance(left, (Ref, LazyShape)):

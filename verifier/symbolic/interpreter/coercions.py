@@ -46,6 +46,11 @@ def unknown_int(vm: VM, reason: str, span: Span) -> Expr:
     return symbol
 
 
+def is_object(vm: VM, value: object) -> bool:
+    """Whether a value is an instance of a class that the project defines."""
+    return isinstance(value, Ref) and isinstance(vm.heap.get(value.id), ObjectBox)
+
+
 def truth(vm: VM, value: object, span: Span) -> Bool:
     """The value in a condition."""
     if isinstance(value, bool):

@@ -250,16 +250,11 @@ def branch(vm: VM, test: E.Bool, body: Sequence[ir.Stmt], orelse: Sequence[ir.St
 def _with(vm: VM, stmt: ir.With) -> str:
     for item in stmt.items:
         value = vm.eval(item.context)
-        if _is_object(vm, value):
+        if coercions.is_object(vm, value):
             vm.approximate("skipped", "what `with` does on this object is not followed", item.span)
         if item.target is not None:
             assign(vm, item.target, value, item.span)
     return execute(vm, stmt.body)
-
-
-def _is_object(vm: VM, value: object) -> bool:
-    """Whether a value is an instance of a class that the project defines."""
-    return isinstance(value, Ref) and isinstance(vm.heap.get(value.id), ObjectBox)
 
 
 #: checks of errors that a handler may catch
