@@ -24,7 +24,20 @@ from typing import Any, Final
 
 import numeric_library
 import numpy as np
-from numeric_entry import BF16, F16, F32, TOLERANCE, Entry, Make, counted, f, normal, plus
+from numeric_entry import (
+    BF16,
+    E4M3,
+    E5M2,
+    F16,
+    F32,
+    TOLERANCE,
+    Entry,
+    Make,
+    counted,
+    f,
+    normal,
+    plus,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -229,6 +242,95 @@ def mambas() -> list[Entry]:
     ]  # fmt: skip
 
 
+def packed(dtype: Any, rng: Any, rows: int, columns: int, spread: float) -> tuple[Any, Any]:
+    """Words of four elements each, and the exponents of groups of eight rows."""
+    values = (rng.standard_normal((rows, columns * 4)) * spread).astype(dtype)
+    scales = rng.integers(122, 130, (rows // 8, columns)).astype(np.uint8)
+    return np.ascontiguousarray(values).view(np.uint32), scales
+
+
+def unpacked(words: Any, scales: Any, dtype: Any) -> Any:
+    """As (rows, columns, 4), scaled."""
+    values = f(words.view(dtype)).reshape(*words.shape, 4)
+    return values * np.repeat(2.0 ** (f(scales) - 127), 8, axis=0)[:, :, None]
+
+
+def microscaled(a: Any, a_scale: Any, b: Any, b_scale: Any, kind: Any) -> Any:
+    dtype = E5M2 if "e5m2" in repr(kind.name) else E4M3
+    left, right = unpacked(a, a_scale, dtype), unpacked(b, b_scale, dtype)
+    return np.einsum("pmj,pnj->mn", left, right)
+
+
+def rounded(x: Any, dtype: Any) -> Any:
+    """(rows, columns, 4), each block of 8 rows and 4 elements at the scale of its largest one."""
+    largest = {E5M2: 57344.0, E4M3: 448.0}[dtype]
+    blocks = f(x).reshape(x.shape[0] // 8, 8, -1, 4)
+    top = np.abs(blocks).max(axis=(1, 3), keepdims=True)
+    scale = 2.0 ** (np.floor(np.log2(top)) - np.floor(np.log2(largest)))
+    kept = np.clip(blocks / scale, -largest, largest).astype(F32).astype(dtype)
+    return (f(kept) * scale).reshape(x.shape[0], -1, 4)
+
+
+def half_microscaled(a: Any, a_scale: Any, b: Any, *_: Any) -> Any:
+    return np.einsum("pmj,pnj->mn", unpacked(a, a_scale, E5M2), rounded(b, E5M2))
+
+
+def rounded_product(a: Any, b: Any, kind: Any, *_: Any) -> Any:
+    """Of (512, n): the four quarters of the rows lie side by side in the packed words."""
+    dtype = E5M2 if "e5m2" in repr(kind.name) else E4M3
+
+    def one(x: Any) -> Any:
+        return rounded(x.reshape(4, 128, -1).transpose(1, 2, 0).reshape(128, -1), dtype)
+
+    return np.einsum("pmj,pnj->mn", one(a), one(b))
+
+
+def microscaled_products() -> list[Entry]:
+    """Factors in blocks of eight-bit floats that share an exponent."""
+
+    def kind(name: str) -> Any:
+        from verifier.executor.proxies import DTypeProxy
+
+        return DTypeProxy(name)
+
+    def offline(name: str, dtype: Any, spread: float) -> Make:
+        def make(rng: Any) -> dict[str, Any]:
+            a, a_scale = packed(dtype, rng, 128, 128, spread)
+            b, b_scale = packed(dtype, rng, 128, 512, spread)
+            return {"stationary_mx_data": a, "stationary_mx_scale": a_scale, "moving_mx_data": b,
+                    "moving_mx_scale": b_scale, "mx_dtype": kind(name)}  # fmt: skip
+
+        return make
+
+    def on_device(rng: Any) -> dict[str, Any]:
+        a, a_scale = packed(E5M2, rng, 128, 128, 1.0)
+        b = rng.standard_normal((128, 2048), np.float32).astype(BF16)
+        e5m2 = kind("float8_e5m2_x4")
+        return {"stationary_mx_data": a, "stationary_mx_scale": a_scale, "moving_data_bf16": b,
+                "stationary_mx_dtype": e5m2, "moving_mx_dtype": e5m2}  # fmt: skip
+
+    def strided(name: str, through_sbuf: bool) -> Make:
+        tensors = normal(BF16, stationary_hbm=(512, 128), moving_hbm=(512, 512))
+        more = {"mx_dtype": lambda rng: kind(name), "use_tensor_copy": through_sbuf}
+        return plus(tensors, **more)
+
+    path = S + "mxfp-matmul/mx_kernels.py"
+    name = "kernel_offline_quantized_mx_matmul"
+    copy = "kernel_copy_strided_quantize_matmul_mx"
+    return [
+        Entry(path, name, offline("float8_e5m2_x4", E5M2, 8.0), microscaled, "bfloat16",
+              target="trn3"),
+        Entry(path, name, offline("float8_e4m3fn_x4", E4M3, 8.0), microscaled, "bfloat16",
+              target="trn3"),
+        Entry(path, "kernel_on_device_quantize_matmul_mx", on_device, half_microscaled, "bfloat16",
+              target="trn3"),
+        Entry(path, copy, strided("float8_e4m3fn_x4", True), rounded_product, "bfloat16",
+              target="trn3"),
+        Entry(path, copy, strided("float8_e5m2_x4", False), rounded_product, "bfloat16",
+              target="trn3"),
+    ]  # fmt: skip
+
+
 def table() -> list[Entry]:
     """Every kernel that is run."""
     return [
@@ -238,6 +340,7 @@ def table() -> list[Entry]:
         *products(),
         *attentions(),
         *mambas(),
+        *microscaled_products(),
         *numeric_library.entries(),
     ]
 

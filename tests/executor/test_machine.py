@@ -386,3 +386,18 @@ def test_an_exception_in_a_core_that_runs_aside_has_its_line(tmp_path: Path) -> 
     body = EXCHANGE.replace("for turn", 'assert me == 0, "no second core"\n    for turn')
     with pytest.raises(KernelError, match=r"file.py:\d+: AssertionError: no second core"):
         made(tmp_path, body)[2](normal(2, 32, 8))
+
+
+def test_functions_of_numpy_are_operators(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    y = nl.ndarray((x.shape[0], 2), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.load(x)
+    nl.store(y[:, 0:1], value=nisa.tensor_reduce(np.max, t, 1))
+    nl.store(y[:, 1:2], value=nisa.tensor_reduce(np.sum, t, 1))
+    return y
+"""
+    x = normal(16, 24)
+    found = made(tmp_path, body, head="import numpy as np\n" + BETA1)(x)
+    np.testing.assert_allclose(found, np.stack([x.max(1), x.sum(1)], 1), rtol=1e-4, atol=1e-5)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -812,6 +812,10 @@ def constant(machine: ConcreteMachine, array: Any, name: str, kind: str = "const
     return Tensor(machine, memory, memory.template.whole, None, None)
 
 
+#: what functions of NumPy that are not ufuncs are made of
+_NUMPY_FUNCTIONS: Final = (type(np.max), type(np.dot))
+
+
 def inward(machine: ConcreteMachine, value: Any) -> Any:
     """A Python value as one of the dialect's."""
     kind = type(value)
@@ -850,9 +854,14 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
     if isinstance(value, np.ufunc):
         found = machine.dialect.external(f"numpy.{value.__name__}")
         return found if found is not None else ExternalRef(f"numpy.{value.__name__}")
-    name = dtype_name(value)
-    if name is not None:
-        return DType.named(name)
+    name = str(getattr(value, "__name__", ""))
+    if type(value) in _NUMPY_FUNCTIONS and getattr(np, name, None) is value:
+        found = machine.dialect.external(f"numpy.{name}")  # np.max, np.sum, np.copy
+        if found is not None:
+            return found
+    dtype = dtype_name(value)
+    if dtype is not None:
+        return DType.named(dtype)
     ref = getattr(value, "tilelint_api", None)
     if isinstance(ref, ApiRef):
         return ref
