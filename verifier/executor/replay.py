@@ -206,8 +206,9 @@ def _quiet() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as there is a run
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    nothing = Path(os.devnull)  # open for as long as there is a run
+    sys.stdin = nothing.open(encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stderr = nothing.open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def _out_of_sight() -> None:
