@@ -207,8 +207,8 @@ def _quiet() -> None:
     for number in (0, 1, 2):
         os.dup2(null, number)
     nothing = Path(os.devnull)  # open for as long as there is a run
-    sys.stdin = nothing.open(encoding="utf-8")  # noqa: SIM115
-    sys.stdout = sys.stderr = nothing.open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stdin = nothing.open(encoding="utf-8")
+    sys.stdout = sys.stderr = nothing.open("w", encoding="utf-8")
 
 
 def _out_of_sight() -> None:
