@@ -86,3 +86,19 @@ def test_unreadable_folders_are_reported(tmp_path: Path) -> None:
             collect([tmp_path / "closed"])
     finally:
         (tmp_path / "closed").chmod(0o700)
+
+
+def test_a_folder_that_is_named_is_walked_though_git_ignores_it(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("/vendor/\n*_local.py\n")
+    inner = tmp_path / "vendor" / "lib" / "pkg"
+    inner.mkdir(parents=True)
+    (inner / "kernel.py").write_text("")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "kernel.py").write_text("")
+    (own / "mine_local.py").write_text("")
+    assert collect([tmp_path]) == [own / "kernel.py"]
+    assert collect([inner]) == [inner / "kernel.py"]
+    assert collect([tmp_path / "vendor"]) == [inner / "kernel.py"]
+    assert collect([own]) == [own / "kernel.py"]

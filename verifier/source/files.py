@@ -118,7 +118,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _specs_above(folder: str) -> list[tuple[str, GitIgnoreSpec]]:
-    """The ``.gitignore`` files between ``folder`` and the top of its repository, top first."""
+    """The ``.gitignore`` files between ``folder`` and the top of its repository, top first.
+
+    Empty if they exclude ``folder`` itself: who names it wants it walked.
+    """
     chain: list[str] = []
     current = folder
     while not os.path.exists(os.path.join(current, ".git")):
@@ -132,7 +135,8 @@ def _specs_above(folder: str) -> list[tuple[str, GitIgnoreSpec]]:
         spec = _read_spec(os.path.join(above, ".gitignore"))
         if spec is not None:
             specs.append((above, spec))
-    return specs
+    inside = [*reversed(chain[:-1]), folder]
+    return [] if any(_ignored(path + "/", specs) for path in inside) else specs
 
 
 def _read_spec(path: str) -> GitIgnoreSpec | None:
