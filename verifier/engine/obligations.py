@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from verifier import rulebase
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule
-from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.interpreter.kernel import Run
@@ -147,7 +146,3 @@ def simplify(assumptions: tuple[Bool, ...], local: tuple[Bool, ...]) -> tuple[Bo
         elif fact is not E.TRUE:
             out.append(fact)
     return tuple(out)
-
-
-def spans_of(check: Check) -> tuple[Span, ...]:
-    return (check.span, *(note.span for note in check.notes))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor.findings import MisuseError
@@ -158,7 +157,3 @@ def _source_of(value: Callable[..., Any] | str) -> tuple[Path, str, Kernel | Non
     if code is None or "<locals>" in name:
         raise KernelError("a kernel is a function at the top level of a file, or 'file.py::name'")
     return Path(code.co_filename).absolute(), name, None
-
-
-def check_inputs(array: Any) -> Array:
-    return np.asarray(array)

@@ -8,41 +8,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Buffer, DType, Storage
 
 Array = NDArray[Any]
-
-#: how elements lie in memory; packed dtypes are words of bits
-NUMPY: Final[dict[str, np.dtype[Any]]] = {
-    "float32": np.dtype(np.float32),
-    "bfloat16": np.dtype(ml_dtypes.bfloat16),
-    "float16": np.dtype(np.float16),
-    "tfloat32": np.dtype(np.float32),
-    "float8_e4m3": np.dtype(ml_dtypes.float8_e4m3),
-    "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
-    "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
-    "float8_e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
-    "int32": np.dtype(np.int32),
-    "uint32": np.dtype(np.uint32),
-    "int16": np.dtype(np.int16),
-    "uint16": np.dtype(np.uint16),
-    "int8": np.dtype(np.int8),
-    "uint8": np.dtype(np.uint8),
-    "bool_": np.dtype(np.bool_),
-    "float8_e5m2_x4": np.dtype(np.uint32),
-    "float8_e4m3fn_x4": np.dtype(np.uint32),
-    "float4_e2m1fn_x4": np.dtype(np.uint16),
-    "int64": np.dtype(np.int64),
-    "uint64": np.dtype(np.uint64),
-    "float64": np.dtype(np.float64),
-}
 
 #: every byte of memory that nothing wrote: NaN in each float dtype, -1 or the maximum in integers
 POISON: Final = 0xFF
@@ -550,10 +525,6 @@ def positions_of(place: Geometry) -> NDArray[np.int64]:
         shape[k] = size
         total += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
     return total
-
-
-def dtype_of(name: str) -> DType:
-    return DType.named(name)
 
 
 def storage_of(

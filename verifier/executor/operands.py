@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from verifier.executor import places
 from verifier.executor.access import Gather, NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import (
-    NUMPY,
-    ConcreteStorage,
-    Flags,
-    Geometry,
-    Memory,
-    Origin,
-    positions_of,
-)
+from verifier.executor.memory import ConcreteStorage, Flags, Geometry, Memory, Origin, positions_of
+from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
@@ -36,12 +29,6 @@ Array = NDArray[Any]
 _NARROW = frozenset(
     name for name, (size, kind) in dt.DTYPES.items() if kind in ("float", "scale") and size < 4
 )
-
-
-class Indirect(Protocol):
-    """Offsets of a view that only the running machine knows."""
-
-    def positions(self) -> Gather: ...
 
 
 @dataclass(slots=True)

@@ -196,17 +196,6 @@ def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:
     return max(candidates, key=lambda n: n.lineno, default=None)
 
 
-def line_of(frame: FrameType | None) -> Span:
-    """The whole line that a frame stands at."""
-    if frame is None:
-        return NOWHERE
-    file = source(frame.f_code.co_filename)
-    line = frame.f_lineno or 1
-    text = file.lines[line - 1] if line <= len(file.lines) else ""
-    start = len(text) - len(text.lstrip())
-    return Span(file.path, line, start, line, max(len(text.rstrip()), start + 1))
-
-
 def is_user(path: str) -> bool:
     """Whether a file is neither ours nor of the Python library."""
     return not path.startswith((_OURS, "<", sys.prefix, sys.base_prefix))

@@ -13,10 +13,10 @@ import numpy as np
 from verifier.executor import places
 from verifier.executor.access import Gather, integer
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import NUMPY, Geometry, Memory, numpy_name, storage_of
+from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
 from verifier.executor.operands import Bound, bound_of
+from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
-from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
@@ -914,7 +914,3 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
     order = list(numbers)
     machine.rng.shuffle(order)
     return order
-
-
-def no_span() -> Span:
-    return places.NOWHERE

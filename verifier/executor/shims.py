@@ -20,7 +20,7 @@ from verifier.dialects.nki.signatures import GENERATIONS, table
 from verifier.executor import calls, places, proxies
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError
-from verifier.executor.memory import NUMPY, Geometry
+from verifier.executor.memory import Geometry
 from verifier.executor.objects import NKIObject
 from verifier.executor.proxies import (
     Harmless,
@@ -30,6 +30,7 @@ from verifier.executor.proxies import (
     inward,
     outward,
 )
+from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
 from verifier.hardware import dtypes as dt
 from verifier.symbolic.values import ApiRef, DeviceLoop

@@ -17,10 +17,10 @@ from verifier.executor.arguments import Argument
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import generation_of, isolated, kernel, load
 from verifier.executor.machine import Options
-from verifier.executor.memory import NUMPY
 from verifier.executor.protocol import Reply, Request
 from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import Outcome, Shaped, TimeIsUpError, definition_of, run
+from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, Session, using
 from verifier.hardware import targets
 from verifier.report import model as report
