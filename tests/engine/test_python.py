@@ -85,6 +85,21 @@ def k(x):
     tile2(8, 8)
     return out(x)
 """,
+    "decorator in a class": """
+class C:
+    def wide(f):
+        def inner(self):
+            return 256
+        return inner
+    @wide
+    def rows(self):
+        return 8
+
+@nki.jit
+def k(x):
+    tile(C().rows(), 8)
+    return out(x)
+""",
     "round": """
 @nki.jit
 def k(x, n):
@@ -243,6 +258,33 @@ def k(x, n):
 }
 
 FINE = {
+    "methods of all kinds": """
+import functools
+
+class Sizes:
+    def __init__(self, p):
+        self._p = p
+    @property
+    def p(self):
+        return self._p
+    @staticmethod
+    def columns():
+        return 8
+    @classmethod
+    def make(cls, p):
+        return cls(p)
+
+@functools.lru_cache(maxsize=None)
+def size(n):
+    return n
+
+@nki.jit
+def k(x):
+    sizes = Sizes.make(64)
+    tile(sizes.p, Sizes.columns())
+    tile(sizes.make(3).p, size(5))
+    return out(x)
+""",
     "assertions at the end": """
 @nki.jit
 def k(x):

@@ -74,6 +74,8 @@ def get(vm: VM, owner: object, attr: str, span: Span) -> object:
         return _parameter_attribute(vm, owner, attr, span)
     if isinstance(owner, Class):
         value = classes.method(vm, owner, attr)
+        if isinstance(value, Function):
+            return classes.bound(value, owner, None)
         if attr == "__name__":
             return owner.definition.name
         return value if value is not UNBOUND else Opaque(f"`{owner.definition.name}.{attr}`")
@@ -168,15 +170,10 @@ def _object_attribute(vm: VM, ref: Ref, attr: str, span: Span) -> object:
         if isinstance(box.cls, Class):
             found = classes.method(vm, box.cls, attr)
             if isinstance(found, Function):
-                if classes.is_static(found):
-                    return found
-                definition = found.definition
-                bound = Function(
-                    definition, found.module, found.closure, ref, found.defaults, found.qualname
-                )
+                bound = classes.bound(found, box.cls, ref)
                 if any(
                     classes._base_name(d) == "property"
-                    for d in getattr(definition, "decorators", ())
+                    for d in getattr(found.definition, "decorators", ())
                 ):
                     from verifier.symbolic.interpreter import calls
 

@@ -7,6 +7,7 @@ later; a class with its own ``__init__`` uses that. Enumerations compare by iden
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
@@ -109,11 +110,13 @@ def method(vm: VM, cls: Class, name: str) -> object:
     return UNBOUND
 
 
-def is_static(function: Function) -> bool:
+def bound(function: Function, cls: Class, instance: Ref | None) -> Function:
+    """A method as it is found on an instance or, without one, on the class."""
     definition = function.definition
-    return isinstance(definition, ir.FunctionDef) and any(
-        _base_name(d) in ("staticmethod", "classmethod") for d in definition.decorators
-    )
+    decorators = definition.decorators if isinstance(definition, ir.FunctionDef) else ()
+    kinds = {_base_name(d) for d in decorators}
+    first: object = cls if "classmethod" in kinds else instance
+    return function if "staticmethod" in kinds else replace(function, bound_self=first)
 
 
 def instantiate(

@@ -59,6 +59,20 @@ def lookup(vm: VM, node: ir.Name) -> object:
     return None
 
 
+def known(vm: VM, name: str) -> bool:
+    """Whether a name means something here; asking is no use of it."""
+    number: int | None = vm.frame.scope
+    while number is not None:
+        box = vm.heap.get(number)
+        assert isinstance(box, Scope)
+        if box.names.get(name, UNBOUND) is not UNBOUND:
+            return True
+        number = box.parent
+    if module_global(vm, vm.frame.module, name) is not UNBOUND:
+        return True
+    return builtins.find(name) is not UNBOUND
+
+
 def _bound_cases(vm: VM, node: ir.Name, value: Guarded) -> object:
     """A name bound on some paths only: reading it elsewhere is a violation."""
     live = arithmetic.live_cases(vm, value)
