@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from verifier.hardware.targets import Target
+from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Operation, Storage, Trace, View
@@ -75,7 +75,8 @@ class Rule:
     operations: tuple[str, ...] = ()
     severity: str = "error"
     sources: tuple[str, ...] = ()
-    dialect: str = "nki"
+    #: whose kernels it judges: "nki", "okk", "ppl"
+    dialects: tuple[str, ...] = ("nki",)
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
     #: a demand on the dtypes of inputs alone is taken as a precondition, not reported
@@ -104,6 +105,11 @@ def register(rule: Rule) -> Rule:
     return rule
 
 
+def of_dialect(dialect: str) -> list[Rule]:
+    """The rules that judge kernels of a dialect, ordered by code."""
+    return [rule for rule in all_rules() if dialect in rule.dialects]
+
+
 def all_rules() -> Sequence[Rule]:
     """Every rule, ordered by code."""
     if not _registry.loaded:
@@ -119,7 +125,9 @@ def find(key: str) -> Rule | None:
     return next((rule for rule in all_rules() if key in (rule.id, rule.code)), None)
 
 
-def run(rule: Rule, target: Target, subject: Operation | Storage | Trace | View) -> Iterator[Check]:
+def run(
+    rule: Rule, target: Hardware, subject: Operation | Storage | Trace | View
+) -> Iterator[Check]:
     """The checks of one rule on one subject."""
     if rule.check is not None:
         yield from rule.check(subject, target)

@@ -35,7 +35,7 @@ def markdown(rule: Rule) -> str:
         f"{rule.summary.strip().rstrip('.')}.",
         f"**Severity:** {rule.severity}  \n"
         f"**Family:** {rule.family}  \n"
-        f"**Dialect:** {rule.dialect}",
+        f"**Dialect:** {', '.join(rule.dialects)}",
         f"## Why\n\n{rule.reason.strip()}",
     ]
     if rule.failing.strip():

@@ -60,7 +60,7 @@ def rule_document(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "code": rule.code,
         "family": rule.family,
-        "dialect": rule.dialect,
+        "dialect": ", ".join(rule.dialects),
         "severity": rule.severity,
         "summary": rule.summary,
         "reason": rule.reason,

@@ -31,14 +31,14 @@ def split(values: Iterable[str]) -> list[str]:
 
 def targets(values: Iterable[str]) -> tuple[str, ...]:
     """Canonical names of known targets, each once, in the order given."""
-    from verifier.hardware.targets import TARGETS, find
+    from verifier.hardware.catalogue import NAMES, find
 
     names: dict[str, None] = {}
     bad: list[str] = []
     for name in split(values):
         target = find(name.lower())
         if target is None:
-            bad.append(_unknown("target", name, list(TARGETS)))
+            bad.append(_unknown("target", name, NAMES))
         else:
             names[target.name] = None
     _refuse(bad)

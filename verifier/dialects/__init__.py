@@ -1,1 +1,12 @@
 """What gives meaning to the names and calls of kernel APIs, a package per dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from verifier.dialects.nki import NkiDialect
+from verifier.symbolic.machine import Dialect
+
+#: the dialects that are interpreted, by the names that discovery gives them
+DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {"nki": NkiDialect}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from verifier import rulebase
 from verifier.configuration.contracts import Contract, ContractError, parse
+from verifier.dialects import DIALECTS
 from verifier.dialects.nki import (
-    NkiDialect,
     import_problem,
     infer_generation,
     jit_problem,
@@ -22,8 +22,8 @@ from verifier.dialects.nki import (
 from verifier.engine import diagnostics, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.verdicts import Discharger, Verdict
-from verifier.hardware import targets
-from verifier.hardware.targets import Target
+from verifier.hardware import catalogue, targets
+from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.query import Query
@@ -98,9 +98,7 @@ def _file(request: report.FileRequest) -> report.FileResult:
     text = _TextFacts()
     first, step = request.part
     for entry in kernels(project, module)[first::step]:
-        if entry.error is not None and entry.dialect == "nki":
-            continue
-        if entry.dialect != "nki":
+        if entry.error is not None or entry.dialect not in DIALECTS:
             continue
         for outcome in _kernel(project, entry, request, errors, text):
             found.append(outcome.kernel)
@@ -134,16 +132,15 @@ def _kernel(
         return []
     if definition is None:
         return []
-    api = request.api_version or text.generation(module)
-    chosen = request.targets or (targets.DEFAULT,)
+    nki = entry.dialect == "nki"
+    api = (request.api_version or text.generation(module)) if nki else entry.dialect
+    names = request.targets
     wanted = entry.keywords.get("platform_target")
-    if not request.targets and isinstance(wanted, str) and targets.find(wanted) is not None:
-        chosen = (wanted,)
+    if nki and not names and isinstance(wanted, str) and targets.find(wanted) is not None:
+        names = (wanted,)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     out: list[_Outcome] = []
-    for name in chosen:
-        target = targets.find(name)
-        assert target is not None, name
+    for target in catalogue.chosen(names, entry.dialect):
         for contract in (*contracts,) or (None,):
             E.fresh_context()
             effect: Effect | None = None
@@ -184,7 +181,7 @@ def _kernel(
 
 
 def _empty(
-    entry: KernelEntry, target: Target, api: str, status: report.Status
+    entry: KernelEntry, target: Hardware, api: str, status: report.Status
 ) -> report.KernelReport:
     """The report of a kernel of which nothing is known."""
     return report.KernelReport(
@@ -241,7 +238,7 @@ def _analyze(
     project: Project,
     job: Request,
     entry: KernelEntry,
-    target: Target,
+    target: Hardware,
     api: str,
     request: report.FileRequest,
 ) -> _Outcome:
@@ -249,9 +246,9 @@ def _analyze(
     limit = request.timeout or DEFAULT_TIMEOUT
     solver = Solver(deadline=limit)
     deadline = time.monotonic() + limit
-    runs = run_all(project, NkiDialect(), target, api, job, solver.decide, deadline)
+    runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
     interpreted = time.perf_counter()
-    rules = rulebase.all_rules()
+    rules = rulebase.of_dialect(entry.dialect)
     selected = {
         rule.id
         for rule in rules
@@ -260,7 +257,7 @@ def _analyze(
     verdicts: list[tuple[Run, Verdict]] = []
     assumptions: dict[str, None] = {}
     reasons: list[report.Reason] = []
-    around = _around(job.module, entry, api, selected)
+    around = _around(job.module, entry, api, selected) if entry.dialect == "nki" else []
     for run in _admitted(runs, solver):
         pending = [*around, *obligations.of_run(run, target, selected, rules)]
         closed = _closed_door(run, solver, selected)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from verifier import rulebase
-from verifier.hardware.targets import Target
+from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -32,7 +32,7 @@ class Obligation:
 
 
 def of_run(
-    run: Run, target: Target, selected: Collection[str], rules: Iterable[Rule]
+    run: Run, target: Hardware, selected: Collection[str], rules: Iterable[Rule]
 ) -> list[Obligation]:
     """All obligations of a run, in program order."""
     out: list[Obligation] = []

@@ -16,6 +16,8 @@ from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.memory import Life, Memory, Template
 from verifier.hardware import dtypes as dt
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.report import model as report
 from verifier.rulebase import Check, Note, Rule
@@ -57,9 +59,7 @@ class Rules:
     @staticmethod
     def load() -> Rules:
         found = Rules({}, [], [], {})
-        for rule in rulebase.all_rules():
-            if rule.dialect != "nki":
-                continue
+        for rule in rulebase.of_dialect("nki"):
             found.by_id[rule.id] = rule
             if rule.on == "storage":
                 found.storage.append(rule)
@@ -108,13 +108,13 @@ class ConcreteMachine:
 
     def __init__(
         self,
-        target: Target,
+        hardware: Hardware,
         api: str,
         options: Options,
         execute: Execute,
         plans: Plans | None = None,
     ) -> None:
-        self._target = target
+        self.hardware = hardware
         self._api = api
         self.options = options
         self.dialect = NkiDialect()
@@ -152,7 +152,13 @@ class ConcreteMachine:
 
     @property
     def target(self) -> Target:
-        return self._target
+        assert isinstance(self.hardware, Target)
+        return self.hardware
+
+    @property
+    def chip(self) -> Chip:
+        assert isinstance(self.hardware, Chip)
+        return self.hardware
 
     @property
     def api(self) -> str:
@@ -207,7 +213,7 @@ class ConcreteMachine:
             argument_spans=dict(argument_spans or {}),
         )
         for rule in self.rules.storage:
-            for check in rulebase.run(rule, self._target, storage):
+            for check in rulebase.run(rule, self.hardware, storage):
                 self.judge(rule, check)
         for size in shape:
             if size.is_const and size.const < 0:
@@ -289,11 +295,11 @@ class ConcreteMachine:
     def judge_operation(self, operation: Operation) -> None:
         table = self.rules.operation
         for rule in (*table.get(operation.name, ()), *table.get("", ())):
-            for check in rulebase.run(rule, self._target, operation):
+            for check in rulebase.run(rule, self.hardware, operation):
                 self.judge(rule, check)
         for rule in self.rules.access:
             for _, view in (*operation.reads, *operation.writes):
-                for check in rulebase.run(rule, self._target, view):
+                for check in rulebase.run(rule, self.hardware, view):
                     self.judge(rule, check)
 
     def check(
@@ -342,7 +348,7 @@ class ConcreteMachine:
             return
         if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
             return
-        self.report(findings.diagnose(rule, check, self.kernel, self._target.name))
+        self.report(findings.diagnose(rule, check, self.kernel, self.hardware.name))
 
     def report(self, diagnostic: report.Diagnostic) -> None:
         self.clean = False

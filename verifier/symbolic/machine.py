@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
@@ -44,7 +45,14 @@ class Machine(Protocol):
     """What a dialect may do. Nothing is raised: problems become checks or ledger entries."""
 
     @property
-    def target(self) -> Target: ...
+    def target(self) -> Target:
+        """The NeuronCore; only for the dialects that run on one."""
+        ...
+
+    @property
+    def chip(self) -> Chip:
+        """The TPU; only for the dialects that run on one."""
+        ...
 
     @property
     def api(self) -> str:

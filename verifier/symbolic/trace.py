@@ -10,26 +10,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr
 
+if TYPE_CHECKING:
+    from verifier.symbolic.lanes import Touch
+
 
 class Buffer(Enum):
-    """Memory spaces. ``HBM`` is private device memory, ``SHARED_HBM`` what kernels return."""
+    """Memory spaces.
+
+    NKI: ``HBM`` is private device memory, ``SHARED_HBM`` what kernels return. TPU: ``LOCAL`` is the
+    lanes' memory, ``L2`` the memory that cores share, ``HBM`` global (system) memory.
+    """
 
     HBM = "hbm"
     SHARED_HBM = "shared_hbm"
     SBUF = "sbuf"
     PSUM = "psum"
     REGISTER = "register"
+    LOCAL = "local"
+    L2 = "l2"
     UNKNOWN = "unknown"
 
     @property
     def on_chip(self) -> bool:
-        return self in (Buffer.SBUF, Buffer.PSUM)
+        return self in (Buffer.SBUF, Buffer.PSUM, Buffer.LOCAL)
 
     @property
     def off_chip(self) -> bool:
@@ -302,6 +312,8 @@ class Operation:
     engine: str = "unknown"
     call_text: str = ""
     attributes: dict[str, object] = field(default_factory=dict)
+    #: operands that are addresses (OKK); ``reads`` and ``writes`` are empty then
+    touches: tuple[Touch, ...] = ()
 
     def view(self, role: str) -> View | None:
         operand = self.operands.get(role)

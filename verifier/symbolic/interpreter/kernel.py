@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from verifier.hardware.targets import Target
+from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
 from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
@@ -90,7 +90,7 @@ Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 def run_all(
     project: Project,
     dialect: Dialect,
-    target: Target,
+    hardware: Hardware,
     api: str,
     request: Request,
     decide: Decide,
@@ -120,7 +120,9 @@ def run_all(
         tried.add(key)
         restarts += 1
         try:
-            run = _run_once(project, dialect, target, api, request, decide, ranks, fixed, deadline)
+            run = _run_once(
+                project, dialect, hardware, api, request, decide, ranks, fixed, deadline
+            )
             impossible = any(a.condition is E.FALSE for a in run.trace.assumptions)
             if impossible and (open_ranks or ranks):
                 refused.append(run)
@@ -211,7 +213,7 @@ def _subscripts(root: ir.Node, names: set[str]) -> list[tuple[str, int]]:
 def _run_once(
     project: Project,
     dialect: Dialect,
-    target: Target,
+    hardware: Hardware,
     api: str,
     request: Request,
     decide: Decide,
@@ -228,7 +230,7 @@ def _run_once(
         dialect=dialect.name,
     )
     inputs = Inputs(ranks=ranks, fixed=frozenset(fixed))
-    vm = VM(project, dialect, target, api, trace, inputs, decide, request.grid, deadline)
+    vm = VM(project, dialect, hardware, api, trace, inputs, decide, request.grid, deadline)
     for condition, text in request.conditions:
         vm.assume(condition, text, definition.name_span, "contract")
     ended: tuple[str, Span] | None = None

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -129,7 +131,7 @@ class VM:
         self,
         project: Project,
         dialect: Dialect,
-        target: Target,
+        hardware: Hardware,
         api: str,
         trace: Trace,
         inputs: Inputs,
@@ -139,7 +141,7 @@ class VM:
     ) -> None:
         self.project = project
         self.dialect = dialect
-        self._target = target
+        self.hardware = hardware
         self._api = api
         self.trace = trace
         self.inputs = inputs
@@ -171,7 +173,13 @@ class VM:
 
     @property
     def target(self) -> Target:
-        return self._target
+        assert isinstance(self.hardware, Target)
+        return self.hardware
+
+    @property
+    def chip(self) -> Chip:
+        assert isinstance(self.hardware, Chip)
+        return self.hardware
 
     @property
     def api(self) -> str:
@@ -353,7 +361,7 @@ class VM:
             elif self._api == "beta1":
                 size = E.symbol(f"num_programs({number})", 1, origin="grid")
             else:
-                most = self._target.lnc_max if number == 0 else 1
+                most = self.target.lnc_max if number == 0 else 1
                 size = E.symbol(f"num_programs({number})", 1, most, origin="grid")
             index = E.symbol(f"program_id({number})", 0, origin="loop")
             span = self.trace.span

@@ -1,0 +1,154 @@
+"""Hardware numbers of the Sophgo TPUs. Rules, layouts and the executor take every number from here.
+
+Sources are rows of the TPU catalogue (``CHIP-xx``), which cite the chips' manuals and headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One TPU. Sizes are in bytes; local memory is ``lanes`` x ``local_bytes``."""
+
+    name: str
+    dialects: tuple[str, ...]  # kernels that it runs: "okk", "ppl"
+    arch: str  # CHIP-25; "bm1684" has none
+    isa: int  # instruction set: 4 (BM1684), 6, 7, 8 or 9, the major number of the arch
+    lanes: int  # X: NPUs, lanes
+    local_bytes: int  # S: local memory of one lane
+    banks: int  # banks of one lane
+    eu_bytes: int  # E: the alignment unit
+    cores: int
+    l2_bytes: int  # L2 as tensor memory; 0: none for kernels
+    dtypes: frozenset[str]  # element types that tensors may have
+    channels_max: int  # most channels of an elementwise operand: OKK-B02, TPU-A02
+    #: input channels per group of a convolution's weights (``gIC``) by dtype (CHIP-24)
+    groups: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def bank_bytes(self) -> int:
+        """CHIP-21."""
+        return self.local_bytes // self.banks
+
+    @property
+    def memory_bytes(self) -> int:
+        """All local memory: addresses lie in ``0 <= A < memory_bytes`` (ADR-01)."""
+        return self.lanes * self.local_bytes
+
+
+_INTEGERS = frozenset(("int8", "uint8", "int16", "uint16", "int32", "uint32"))
+_COMMON = _INTEGERS | {"float32", "float16", "bfloat16", "int4", "uint4"}
+_FP8 = frozenset(("float8_e4m3", "float8_e5m2"))
+
+
+def _groups(eight: int, sixteen: int, **others: int) -> Mapping[str, int]:
+    table = dict.fromkeys(("int8", "uint8", *_FP8), eight)
+    table.update(dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), sixteen))
+    return {**table, **others}
+
+
+def _ppl(
+    name: str,
+    arch: str,
+    lanes: int,
+    local_bytes: int,
+    eu_bytes: int,
+    cores: int,
+    l2_bytes: int,
+    groups: Mapping[str, int],
+    extra: frozenset[str] = frozenset(),
+) -> Chip:
+    return Chip(
+        name=name,
+        dialects=("ppl",),
+        arch=arch,
+        isa=int(arch.split("_")[1]),
+        lanes=lanes,
+        local_bytes=local_bytes,
+        banks=16,
+        eu_bytes=eu_bytes,
+        cores=cores,
+        l2_bytes=l2_bytes,
+        dtypes=_COMMON | extra,
+        channels_max=65535,
+        groups=groups,
+    )
+
+
+_KIB: Final = 1024
+_V7: Final = _FP8 | {"tfloat32", "float20"}
+
+CHIPS: Final[dict[str, Chip]] = {
+    chip.name: chip
+    for chip in (
+        Chip(  # CHIP-01
+            name="bm1684",
+            dialects=("okk",),
+            arch="",
+            isa=4,
+            lanes=64,
+            local_bytes=512 * _KIB,
+            banks=8,
+            eu_bytes=128,
+            cores=1,
+            l2_bytes=0,
+            dtypes=_INTEGERS | {"float32", "float16"},
+            channels_max=4095,
+            groups={"float32": 2},
+        ),
+        _ppl(  # CHIP-02
+            "bm1684x", "tpu_6_0", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1)
+        ),
+        _ppl(  # CHIP-03
+            "bm1684xe", "tpu_6_0_e", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1)
+        ),
+        _ppl(  # CHIP-04
+            "bm1688", "tpul_6_0", 32, 128 * _KIB, 16, 2, 0, _groups(32, 16, float32=1)
+        ),
+        _ppl(  # CHIP-05
+            "bm1690",
+            "tpub_7_1",
+            64,
+            256 * _KIB,
+            64,
+            8,
+            134217728,
+            _groups(64, 32, float32=1, tfloat32=16),
+            _V7,
+        ),
+        _ppl(  # CHIP-06
+            "sg2260e",
+            "tpub_7_1_e",
+            64,
+            256 * _KIB,
+            64,
+            4,
+            16777216,
+            _groups(64, 32, float32=1, tfloat32=16),
+            _V7,
+        ),
+        _ppl(  # CHIP-07
+            "sg2262",
+            "tpub_9_0",
+            16,
+            128 * _KIB,
+            32,
+            32,
+            0,
+            {**_groups(16, 16), "float8_e4m3": 32, "float8_e5m2": 32, "tfloat32": 8},
+            _V7 | {"float4_e2m1"},
+        ),
+    )
+}
+
+#: other names of the same hardware (CHIP-05, CHIP-06)
+ALIASES: Final[dict[str, str]] = {"sg2260": "bm1690", "bm1690e": "sg2260e"}
+
+
+def find(name: str) -> Chip | None:
+    """The chip of that name or alias."""
+    return CHIPS.get(ALIASES.get(name, name))

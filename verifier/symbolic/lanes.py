@@ -1,0 +1,64 @@
+"""Operands that are addresses: tensors in a TPU's local memory, and in its system memory.
+
+Local memory is ``lanes`` x ``local_bytes``. A local address is a plain number: ``lane * local_bytes
++ byte``. Channel ``c`` of a tensor that starts in lane ``Q`` lies in lane ``(Q + c) mod lanes``, in
+slot ``(Q + c) div lanes``; within a lane, element ``(n, c, h, w)`` lies ``n * Ns + slot * Cs +
+h * Hs + w * Ws`` elements behind the tensor's byte (ADR-02 to ADR-04). In system memory the second
+stride goes from channel to channel (ADR-20).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.trace import DType, Storage
+
+#: ``(n, c, h, w)``
+Quad = tuple[Expr, Expr, Expr, Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalTensor:
+    """A tensor in local memory as an operand sees it.
+
+    ``shape`` counts elements of ``dtype``; ``strides`` are in elements. ``layout`` names how the
+    strides came about: ``aligned``, ``compact``, ``row-aligned``, ``matrix``, ``2ic`` ... when the
+    operation implies them, ``free`` when they were given. ``given`` is the stride argument itself.
+    """
+
+    address: Expr
+    shape: Quad
+    strides: Quad
+    dtype: DType
+    layout: str = "free"
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SystemAddress:
+    """A place in a buffer of system memory: ``offset`` bytes from its start."""
+
+    storage: Storage
+    offset: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemTensor:
+    """A tensor in system memory as a transfer sees it; ``strides`` are in elements."""
+
+    address: SystemAddress
+    shape: Quad
+    strides: Quad
+    dtype: DType
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One tensor that an operation reads, writes, or both."""
+
+    role: str
+    tensor: LocalTensor | SystemTensor
+    reads: bool
+    writes: bool
