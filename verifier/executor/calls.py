@@ -7,12 +7,13 @@ offsets: whether what is read was written, and the protocol of sums.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from verifier.executor.memory import Memory, Template
-from verifier.executor.operands import Bound, perform
+from verifier.executor.operands import Steps, perform, steps_of
 from verifier.executor.proxies import (
     BufferProxy,
     DTypeProxy,
@@ -20,7 +21,6 @@ from verifier.executor.proxies import (
     Tensor,
     call_of,
     outward,
-    tensor_of,
 )
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
@@ -31,22 +31,25 @@ if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
 
 _PLAIN = frozenset({int, float, str, bool, NoneType})
+_NAMED = frozenset({DTypeProxy, EnumProxy, BufferProxy})
 
 
 @dataclass(slots=True)
 class Plan:
-    """How to repeat a call. ``operation`` None: it only makes a tensor."""
+    """How to repeat a call. ``steps`` None: it only makes a tensor.
 
-    operation: Operation | None
-    #: role and where its tensor is among the arguments; -1: the tensor that the call makes
+    A position among the tensors that are arguments is -1 for the one that the call makes.
+    """
+
+    steps: Steps | None
+    #: role and position of its tensor
     roles: tuple[tuple[str, int], ...]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
     template: Template | None
     name: str
     span: Span
     filled: bool
-    returns: bool
+    #: position of the tensor that is the result; None: the result is ``outcome``
+    returns: int | None
     outcome: Any
 
 
@@ -63,10 +66,11 @@ def call(
     plannable = _describe(args, parts, tensors)
     if plannable and keywords:
         parts.extend(keywords)
-        plannable = _describe(tuple(keywords.values()), parts, tensors)
+        plannable = _describe(keywords.values(), parts, tensors)
     key: tuple[Any, ...] | None = None
     if plannable:
-        _aliases(tensors, parts)
+        if len(tensors) > 1:
+            _aliases(tensors, parts)
         key = tuple(parts)
         plan = machine.plans.get(key)
         if plan is not None:
@@ -90,38 +94,31 @@ def _short(ref: ApiRef) -> str:
     return ref.name.rpartition(".")[2]
 
 
-def _describe(values: tuple[Any, ...], parts: list[Any], tensors: list[Tensor]) -> bool:
+def _describe(values: Iterable[Any], parts: list[Any], tensors: list[Tensor]) -> bool:
     """Append what identifies the arguments; False if a call with them cannot be planned."""
     for value in values:
         kind = type(value)
         if kind is Tensor:
-            place = value.place
-            if place is None:
+            layout = value.layout
+            if layout is None:
                 return False
-            template = value.memory.template
-            parts.append(template.key)
-            parts.append(place.shape)
-            parts.append(place.strides)
-            parts.append(place.dtype)
-            parts.append(place.offset if value.part is not None else None)
+            parts.append(layout)
             tensors.append(value)
         elif kind in _PLAIN:
             parts.append(kind)
             parts.append(value)
-        elif kind is DTypeProxy:
-            parts.append(value.name)
-        elif kind is BufferProxy:
-            if value.inner.placement:
+        elif kind in _NAMED:
+            if value.key is None:
                 return False
-            parts.append(value.inner.buffer.value)
-        elif kind is EnumProxy or hasattr(value, "tilelint_api"):
-            parts.append(value)
+            parts.append(value.key)
         elif kind is tuple or kind is list:
             parts.append(kind)
             parts.append(len(value))
             inner: list[Tensor] = []
-            if not _describe(tuple(value), parts, inner) or inner:
+            if not _describe(value, parts, inner) or inner:
                 return False
+        elif hasattr(value, "tilelint_api"):
+            parts.append(value)
         else:
             return False
     return True
@@ -129,12 +126,10 @@ def _describe(values: tuple[Any, ...], parts: list[Any], tensors: list[Tensor]) 
 
 def _aliases(tensors: list[Tensor], parts: list[Any]) -> None:
     """Which operands share memory, and where in it."""
-    if len(tensors) > 1:
-        memories = [id(tensor.memory) for tensor in tensors]
-        if len(set(memories)) < len(memories):
-            first = {memory: k for k, memory in reversed(list(enumerate(memories)))}
-            parts.append(tuple(first[memory] for memory in memories))
-            parts.append(tuple(tensor.place.offset for tensor in tensors if tensor.place))
+    memories = [tensor.memory for tensor in tensors]
+    if len(set(memories)) < len(memories):
+        parts.append(tuple(memories.index(memory) for memory in memories))
+        parts.append(tuple(tensor.place.offset for tensor in tensors if tensor.place))
 
 
 def _plan(
@@ -155,11 +150,11 @@ def _plan(
     if operation is None:
         if new is None or ref.name not in ("language.ndarray", "language.empty_like"):
             return None
-        return Plan(None, (), (), (), new.template, new.name, new.span, False, True, None)
+        return Plan(None, (), new.template, new.name, new.span, False, -1, None)
     if isinstance(operation.accumulates, Bool):
         return None
     own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}
-    roles: list[tuple[str, int]] = []
+    roles: dict[str, int] = {}
     for role, operand in operation.operands.items():
         value = operand.value
         if isinstance(value, View):
@@ -168,46 +163,36 @@ def _plan(
                 if new is None or getattr(value.storage, "memory", None) is not new:
                     return None
                 at = -1
-            roles.append((role, at))
+            roles[role] = at
         elif isinstance(value, tuple) and any(isinstance(item, View) for item in value):
             return None
-    names = {role for role, _ in roles}
+    returns: int | None = None
+    if isinstance(result, View):
+        returns = -1 if new is not None else own.get(id(result))
+        if returns is None:
+            return None
+    bounds = {role: (tensors[at] if at >= 0 else out).bound() for role, at in roles.items()}
     return Plan(
-        operation,
-        tuple(roles),
-        tuple(role for role, _ in operation.reads if role in names),
-        tuple(role for role, _ in operation.writes if role in names),
+        steps_of(machine, operation, bounds),
+        tuple(roles.items()),
         new.template if new is not None else None,
         new.name if new is not None else "",
         new.span if new is not None else operation.span,
         new is not None and new.template.prototype.initialised,
-        isinstance(result, View),
+        returns,
         None if isinstance(result, View) else out,
     )
 
 
 def _run(machine: ConcreteMachine, plan: Plan, tensors: list[Tensor]) -> Any:
-    memory: Memory | None = None
-    made: Tensor | None = None
     template = plan.template
     if template is not None:
         memory = machine.make(template, plan.name, plan.span, None)
         part = template.partition_axis if template.on_chip else None
-        made = Tensor(machine, memory, template.whole, None, part)
+        # position -1 from now on
+        tensors.append(Tensor(machine, memory, template.whole, None, part))
         if plan.filled:
             machine.clear(memory)
-    operation = plan.operation
-    if operation is None:
-        return made
-    bounds: dict[str, Bound] = {}
-    for role, at in plan.roles:
-        tensor = tensors[at] if at >= 0 else made
-        assert tensor is not None and tensor.place is not None
-        bounds[role] = Bound(tensor.memory, tensor.place)
-    perform(machine, operation, bounds, plan.reads, plan.writes)
-    if not plan.returns:
-        return plan.outcome
-    if made is not None:
-        return made
-    view = operation.operands["dst"].value
-    return tensor_of(machine, view) if isinstance(view, View) else plan.outcome
+    if plan.steps is not None:
+        perform(machine, plan.steps, {role: tensors[at].bound() for role, at in plan.roles})
+    return plan.outcome if plan.returns is None else tensors[plan.returns]

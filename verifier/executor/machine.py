@@ -249,8 +249,7 @@ class ConcreteMachine:
             ) from None
         found = self._templates.get(key)
         if found is None:
-            found = Template(storage, len(self._templates))
-            self._templates[key] = found
+            found = self._templates[key] = Template(storage)
         return found
 
     def make(self, template: Template, name: str, span: Span, storage: Storage | None) -> Memory:
@@ -466,17 +465,16 @@ class ConcreteMachine:
         return before
 
     def touch(self, memory: Memory) -> None:
-        """A use of an on-chip tensor, for the capacity of its memory."""
+        """A use of a tensor, for the capacity of the memory on chip."""
         life = memory.life
-        self._order += 1
-        if life is None:
-            template = memory.template
-            if template.on_chip:
-                life = Life(template, memory.name, memory.span, self._order, self._order)
-                memory.life = life
-                self.lives.append(life)
-        else:
-            life.last = self._order
+        order = self._order = self._order + 1
+        if life is not None:
+            life.last = order
+            return
+        template = memory.template
+        if template.on_chip:
+            life = memory.life = Life(template, memory.name, memory.span, order, order)
+            self.lives.append(life)
 
 
 def sizes(values: Sequence[Expr]) -> tuple[int, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ Array = NDArray[Any]
 #: every byte of memory that nothing wrote: NaN in each float dtype, -1 or the maximum in integers
 POISON: Final = 0xFF
 
+#: from this many windows on a tensor on, those that are gone are swept out (at powers of two)
+_SWEEP: Final = 256
+
 #: tensors with more elements keep no record of single elements when only shapes are run
 TRACKED: Final = 1 << 26
 
@@ -31,11 +35,11 @@ def numpy_name(dtype: np.dtype[Any]) -> str | None:
     return dt.canonical("bool_" if dtype.name == "bool" else dtype.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """Where the elements of a view lie: ``offset + sum(index * stride)``, in its own elements.
 
-    ``dtype`` is the view's. Positions count from the start of the tensor, row-major.
+    ``dtype`` is the view's. Positions count from the start of the tensor, row-major. (A named tuple
+    because one is made, compared and hashed for most subscripts of a kernel.)
     """
 
     offset: int
@@ -44,17 +48,28 @@ class Geometry:
     dtype: str
 
 
+class Layout:
+    """Views that rules cannot tell apart: of one template, by extents, strides and dtype.
+
+    On chip, where in the tensor they start belongs to it. Compared by identity.
+    """
+
+    __slots__ = ()
+
+
 class Template:
-    """What tensors of one kind have in common; ``key`` tells templates apart."""
+    """What tensors of one kind have in common; templates are compared by identity."""
 
     __slots__ = (
+        "_layouts",
         "address",
         "buffer",
+        "bytes_per_partition",
         "dtype",
         "elements",
         "itemsize",
-        "key",
         "kind",
+        "layout",
         "on_chip",
         "partition_axis",
         "placed",
@@ -64,8 +79,7 @@ class Template:
         "whole",
     )
 
-    def __init__(self, prototype: Storage, key: int) -> None:
-        self.key = key
+    def __init__(self, prototype: Storage) -> None:
         self.prototype = prototype
         self.shape = tuple(size.const for size in prototype.shape)
         name = prototype.dtype.name
@@ -83,11 +97,21 @@ class Template:
         self.elements = prod(self.shape)
         self.strides = row_major(self.shape)
         self.whole = Geometry(0, self.shape, self.strides, self.dtype)
-
-    @property
-    def bytes_per_partition(self) -> int:
+        #: of the whole tensor, its partition axis where it was allocated
+        self.layout = Layout()
+        self._layouts: dict[tuple[object, ...], Layout] = {}
         rows = self.shape[self.partition_axis] if self.partition_axis is not None else 1
-        return self.elements // max(rows, 1) * self.itemsize
+        self.bytes_per_partition = self.elements // max(rows, 1) * self.itemsize
+
+    def layout_of(self, place: Geometry, part: int | None) -> Layout:
+        """What rules see of a view with that partition axis (None: of a tensor off chip)."""
+        if place is self.whole and part == (self.partition_axis if self.on_chip else None):
+            return self.layout
+        key = (part, *place) if part is not None else (part, *place[1:])
+        found = self._layouts.get(key)
+        if found is None:
+            found = self._layouts[key] = Layout()
+        return found
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,6 +120,11 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     for k in range(len(shape) - 2, -1, -1):
         strides[k] = strides[k + 1] * shape[k + 1]
     return tuple(strides)
+
+
+@lru_cache(maxsize=1024)
+def _in_bytes(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    return tuple(stride * itemsize for stride in strides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +202,8 @@ class Memory:
         self.data: NDArray[np.uint8] | None = None
         #: a window on another tensor that was copied here whole, until one of the two is written
         self.alias: Array | None = None
-        self.aliases: weakref.WeakSet[Memory] | None = None
+        #: tensors that are windows on this one (or were: the dead are swept out now and then)
+        self.aliases: list[weakref.ref[Memory]] | None = None
         #: the bytes that nothing wrote are not poisoned yet
         self.raw = False
         self.full = False
@@ -264,7 +294,7 @@ class Memory:
             dtype,
             data,
             place.offset * size,
-            tuple(stride * size for stride in place.strides),
+            _in_bytes(place.strides, size),
         )
 
     def writable(self, place: Geometry) -> Array:
@@ -277,17 +307,21 @@ class Memory:
         if self.alias is not None:
             self.materialise()
         if self.aliases is not None:
-            for other in list(self.aliases):
-                if other.alias is not None:
+            for reference in self.aliases:
+                other = reference()
+                if other is not None and other.alias is not None:
                     other.materialise()
             self.aliases = None
 
     def show(self, source: Memory, window: Array) -> None:
         """Become a copy of a part of another tensor, without copying yet."""
         self.alias = window
-        if source.aliases is None:
-            source.aliases = weakref.WeakSet()
-        source.aliases.add(self)
+        known = source.aliases
+        if known is None:
+            known = source.aliases = []
+        elif len(known) >= _SWEEP and len(known).bit_count() == 1:
+            known[:] = [each for each in known if each() is not None]
+        known.append(weakref.ref(self))
 
     def flat(self, dtype: str) -> Array:
         """All elements in row-major order, as ``dtype``."""

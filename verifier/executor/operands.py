@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,13 +64,12 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
 class Operands:
     """:class:`verifier.executor.semantics.base.IO` over the memory of the machine."""
 
-    __slots__ = ("bounds", "machine", "operation", "window")
+    __slots__ = ("bounds", "machine", "operation", "steps", "window")
 
-    def __init__(
-        self, machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]
-    ) -> None:
+    def __init__(self, machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
         self.machine = machine
-        self.operation = operation
+        self.steps = steps
+        self.operation = steps.operation
         self.bounds = bounds
         #: what was read of an input, and whose it is: writing it whole elsewhere is put off
         self.window: tuple[Array, Memory] | None = None
@@ -174,8 +173,11 @@ class Operands:
         return self.value(role)
 
     def value(self, role: str) -> Any:
-        operand = self.operation.operands.get(role)
-        return None if operand is None else plain(operand.value)
+        values = self.steps.values
+        if role not in values:
+            operand = self.operation.operands.get(role)
+            values[role] = None if operand is None else plain(operand.value)
+        return values[role]
 
     def view(self, role: str) -> View:
         found = self._bound(role)
@@ -264,59 +266,92 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             for k, item in enumerate(operand.value):
                 if isinstance(item, View):
                     bounds[f"{role}[{k}]"] = bound_of(machine, item)
-    reads = tuple(role for role, _ in operation.reads if role in bounds)
-    writes = tuple(role for role, _ in operation.writes if role in bounds)
-    perform(machine, operation, bounds, reads, writes)
+    perform(machine, steps_of(machine, operation, bounds), bounds)
 
 
 #: operations of the Tensor Engine that follow the accumulation protocol
 MATMULS = frozenset({"isa.nc_matmul", "isa.nc_matmul_mx", "language.matmul"})
 
 
-def perform(
-    machine: ConcreteMachine,
-    operation: Operation,
-    bounds: dict[str, Bound],
-    reads: tuple[str, ...],
-    writes: tuple[str, ...],
-) -> None:
+@dataclass(slots=True)
+class Steps:
+    """What running an operation takes, as far as the templates of its tensors settle it."""
+
+    operation: Operation
+    #: roles: what is read and what is written
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    #: roles on chip, in the order in which they are used
+    used: tuple[str, ...]
+    #: roles in PSUM: what is read, what is written, and of that what the protocol of sums governs
+    consumed: tuple[str, ...]
+    started: tuple[str, ...]
+    sums: tuple[str, ...]
+    #: of Beta 1: the sum in PSUM that the first term overwrites
+    own_sum: str | None
+    #: whether the Tensor Engine writes, and whether that begins a sum
+    tensor: bool
+    resets: bool
+    #: constants, as the semantics asked for them
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:
+    """How to run an operation on tensors of these templates."""
+    reads = tuple(role for role, _ in operation.reads if role in bounds)
+    writes = tuple(role for role, _ in operation.writes if role in bounds)
+    buffers = {role: found.memory.template.buffer for role, found in bounds.items()}
+    started = tuple(role for role in writes if buffers[role] is Buffer.PSUM)
+    matmul = operation.name in MATMULS
+    beta1 = machine.api == "beta1"
+    own_sum = beta1 and operation.accumulates == "always" and writes[:1] == started[:1]
+    tensor = matmul or operation.engine == "tensor"
+    return Steps(
+        operation,
+        reads,
+        writes,
+        used=tuple(role for role in (*writes, *reads) if buffers[role].on_chip),
+        consumed=tuple(role for role in reads if buffers[role] is Buffer.PSUM),
+        started=started,
+        sums=started if matmul and not beta1 else (),
+        own_sum=writes[0] if own_sum and writes else None,
+        tensor=tensor,
+        resets=not tensor or operation.accumulates in ("no", E.FALSE),
+    )
+
+
+def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
     """Run an operation whose operands are found."""
     machine.performed += 1
+    operation = steps.operation
+    shapes_only = machine.options.shapes_only
     moving: Move | None = None
-    for role in reads:
-        if not _written(bounds[role]):
+    for role in steps.reads:
+        found = bounds[role]
+        if not (found.memory.full or _written(found)):
             moving = _move(machine, operation, role, bounds) or moving
             if moving is None or moving.role != role:
-                _check_read(machine, operation, role, bounds[role])
-    own_sum = False
-    if operation.accumulates == "always" and writes:
-        target = bounds[writes[0]]
-        own_sum = machine.api == "beta1" and target.memory.template.buffer is Buffer.PSUM
-        if own_sum and not machine.options.shapes_only:
-            target.memory.settle()
-            target.memory.mark(target.memory.template.whole)
-    matmul = operation.name in MATMULS
-    for role in writes:
-        found = bounds[role]
-        if found.memory.template.buffer is Buffer.PSUM and matmul and machine.api != "beta1":
-            _check_sum(machine, operation, role, found)
-        machine.touch(found.memory)
-    for role in reads:
+                _check_read(machine, operation, role, found)
+    if steps.own_sum is not None and not shapes_only:
+        memory = bounds[steps.own_sum].memory
+        memory.settle()
+        memory.mark(memory.template.whole)
+    for role in steps.sums:
+        _check_sum(machine, operation, role, bounds[role])
+    for role in steps.used:
         machine.touch(bounds[role].memory)
-        _consume(bounds[role])
-    if machine.options.shapes_only:
-        for role in writes:
+    for role in steps.consumed:
+        found = bounds[role]
+        _set(found.memory.consumed, found.place, True)
+    if shapes_only:
+        for role in steps.writes:
             _mark(machine, bounds[role])
     else:
-        _meaning(operation.name)(operation, Operands(machine, operation, bounds))
+        _meaning(operation.name)(operation, Operands(machine, steps, bounds))
         if moving is not None:
-            _carry(machine, operation, bounds, moving)
-    for role in writes:
-        found = bounds[role]
-        if found.memory.template.buffer is Buffer.PSUM:
-            tensor = matmul or operation.engine == "tensor"
-            resets = not tensor or operation.accumulates in ("no", E.FALSE)
-            _started(found, tensor, resets, operation.name.rpartition(".")[2])
+            _carry(machine, steps, bounds, moving)
+    for role in steps.started:
+        _started(bounds[role], steps)
 
 
 _meanings: dict[str, Callable[[Operation, Any], None]] = {}
@@ -403,9 +438,9 @@ class Shadow(Operands):
     __slots__ = ("changed", "move", "result")
 
     def __init__(
-        self, machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound], move: Move
+        self, machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound], move: Move
     ) -> None:
-        super().__init__(machine, operation, bounds)
+        super().__init__(machine, steps, bounds)
         self.move = move
         shape = self.shape("dst")
         self.result = np.zeros(shape, np.bool_)
@@ -460,11 +495,9 @@ def _move(
     return Move(role, written.copy(), first)
 
 
-def _carry(
-    machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound], move: Move
-) -> None:
-    shadow = Shadow(machine, operation, bounds, move)
-    _meaning(operation.name)(operation, shadow)
+def _carry(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound], move: Move) -> None:
+    shadow = Shadow(machine, steps, bounds, move)
+    _meaning(steps.operation.name)(steps.operation, shadow)
     target = bounds["dst"]
     assert isinstance(target.place, Geometry)
     target.memory.carry(target.place, shadow.result, shadow.changed, move.origin)
@@ -564,18 +597,12 @@ def _check_sum(machine: ConcreteMachine, operation: Operation, role: str, found:
         )
 
 
-def _consume(found: Bound) -> None:
+def _started(found: Bound, steps: Steps) -> None:
     memory = found.memory
-    if memory.template.buffer is Buffer.PSUM:
-        _set(memory.consumed, found.place, True)
-
-
-def _started(found: Bound, by_matmul: bool, resets: bool, name: str) -> None:
-    memory = found.memory
-    if not by_matmul:
-        memory.writer = memory.writer or name
-    _set(memory.started, found.place, by_matmul)
-    if resets:
+    if not steps.tensor:
+        memory.writer = memory.writer or steps.operation.name.rpartition(".")[2]
+    _set(memory.started, found.place, steps.tensor)
+    if steps.resets:
         _set(memory.consumed, found.place, False)
 
 

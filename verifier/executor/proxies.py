@@ -13,7 +13,7 @@ import numpy as np
 from verifier.executor import places
 from verifier.executor.access import Gather, integer
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
+from verifier.executor.memory import Geometry, Layout, Memory, numpy_name, storage_of
 from verifier.executor.operands import Bound, bound_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -41,13 +41,20 @@ if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
 
 
-class DTypeProxy:
+class Named:
+    """A value that is all in its name: ``key`` tells it apart; None: it is more than that."""
+
+    __slots__ = ("key",)
+    key: str | None
+
+
+class DTypeProxy(Named):
     """An element type as kernels see it: compared by name, also with NumPy's."""
 
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.key = self.name = name
 
     @property
     def itemsize(self) -> int:
@@ -85,12 +92,13 @@ def dtype_name(value: object) -> str | None:
     return None
 
 
-class EnumProxy:
+class EnumProxy(Named):
     """A member of an enumeration of the API."""
 
     __slots__ = ("kind", "name")
 
     def __init__(self, kind: str, name: str) -> None:
+        self.key = f"{kind}.{name}"
         self.kind = kind
         self.name = name
 
@@ -108,19 +116,19 @@ class EnumProxy:
         return f"{self.kind}.{self.name}"
 
 
-class BufferProxy:
+class BufferProxy(Named):
     """A memory region: ``nl.sbuf``, or what a Beta 1 allocator returned."""
 
-    __slots__ = ("inner",)
+    __slots__ = ("inner", "name")
 
     def __init__(self, inner: BufferValue) -> None:
         self.inner = inner
+        self.name = inner.buffer.value
+        self.key = None if inner.placement else f"buffer {self.name}"
 
     @property
-    def name(self) -> str:
-        return self.inner.buffer.value
-
-    value = name
+    def value(self) -> str:
+        return self.name
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
@@ -291,7 +299,17 @@ class Tensor:
     when it is asked for: by ``made`` (parent and index of a subscript that was checked already).
     """
 
-    __slots__ = ("_made", "_view", "in_place", "machine", "memory", "part", "place")
+    __slots__ = (
+        "_bound",
+        "_layout",
+        "_made",
+        "_view",
+        "in_place",
+        "machine",
+        "memory",
+        "part",
+        "place",
+    )
     __array_ufunc__ = None
 
     def __init__(
@@ -303,6 +321,8 @@ class Tensor:
         part: int | None,
         made: tuple[Tensor, object] | None = None,
     ) -> None:
+        self._bound: Bound | None = None
+        self._layout: Layout | None = None
         self.machine = machine
         self.memory = memory
         self.place = place
@@ -358,11 +378,20 @@ class Tensor:
     def buffer(self) -> BufferProxy:
         return BufferProxy(BufferValue(self.memory.template.buffer))
 
+    @property
+    def layout(self) -> Layout | None:
+        """What rules see of it; None if that is not affine."""
+        if self._layout is None and self.place is not None:
+            self._layout = self.memory.template.layout_of(self.place, self.part)
+        return self._layout
+
     def bound(self) -> Bound:
         """Memory and place of the elements."""
-        if self.place is not None:
-            return Bound(self.memory, self.place, self._view)
-        return bound_of(self.machine, self.view)
+        if self.place is None:
+            return bound_of(self.machine, self.view)
+        if self._bound is None:
+            self._bound = Bound(self.memory, self.place)
+        return self._bound
 
     def __getitem__(self, index: Any) -> Any:
         quick = self._quick(index)
@@ -398,6 +427,15 @@ class Tensor:
             kind = type(item)
             if kind is slice:
                 start, stop, step = item.start, item.stop, item.step
+                if (
+                    step is None
+                    and type(start) is type(stop) is int
+                    and 0 <= start < stop <= extent
+                ):
+                    offset += start * strides[dim]
+                    sizes.append(stop - start)
+                    steps.append(strides[dim])
+                    continue
                 if step is not None and step != 1:
                     if type(step) is not int or step < 1:
                         return None
