@@ -20,17 +20,27 @@ ALLOWED: dict[str, frozenset[str]] = {
     "verifier.report": frozenset(),
     "verifier.configuration": frozenset({"verifier.hardware"}),
     "verifier.symbolic": frozenset({"verifier.source", "verifier.hardware"}),
-    "verifier.dialects": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
+    "verifier.layouts": frozenset({"verifier.symbolic", "verifier.hardware"}),
+    "verifier.dialects": frozenset(
+        {"verifier.symbolic", "verifier.hardware", "verifier.source", "verifier.layouts"}
+    ),
     "verifier.solver": frozenset({"verifier.symbolic"}),
     "verifier.rulebase": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
     "rules": frozenset(
-        {"verifier.rulebase", "verifier.symbolic", "verifier.hardware", "verifier.source"}
+        {
+            "verifier.rulebase",
+            "verifier.symbolic",
+            "verifier.hardware",
+            "verifier.source",
+            "verifier.layouts",
+        }
     ),
     "verifier.executor": frozenset(
         {
             "verifier.rulebase",
             "verifier.dialects",
             "verifier.hardware",
+            "verifier.layouts",
             "verifier.report",
             "verifier.source",
             "verifier.symbolic",
@@ -56,6 +66,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.engine",
             "verifier.executor",
             "verifier.hardware",
+            "verifier.layouts",
             "verifier.report",
             "verifier.rulebase",
             "verifier.source",
