@@ -24,7 +24,8 @@ class LocalTensor:
 
     ``shape`` counts elements of ``dtype``; ``strides`` are in elements. ``layout`` names how the
     strides came about: ``aligned``, ``compact``, ``row-aligned``, ``matrix``, ``2ic`` ... when the
-    operation implies them, ``free`` when they were given. ``given`` is the stride argument itself.
+    operation implies them, ``free`` when they were given. ``given`` says that they were.
+    ``stride_lane`` is the lane that a stride helper was told (LAY-06); None if no helper was asked.
     """
 
     address: Expr
@@ -33,6 +34,7 @@ class LocalTensor:
     dtype: DType
     layout: str = "free"
     given: bool = False
+    stride_lane: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
