@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+from numeric_theirs import Theirs
 
 BF16: Final = np.dtype(ml_dtypes.bfloat16)
 E5M2: Final = np.dtype(ml_dtypes.float8_e5m2)
@@ -33,7 +34,8 @@ class Entry:
     """One line of the table. ``tolerance``: a dtype of :data:`TOLERANCE`, or ``exact``.
 
     ``call``: the source of a kernel of this name that calls the one of ``path`` with settings that
-    are not arrays. ``after``: what becomes of the results before they are compared.
+    are not arrays. ``after``: what becomes of the results before they are compared. ``theirs``: a
+    reference by the authors of the kernel, compared as well if torch is there.
     """
 
     path: str
@@ -46,6 +48,7 @@ class Entry:
     api: str | None = None
     call: str = ""
     after: Callable[[Any], Any] | None = None
+    theirs: Theirs | None = None
 
 
 # ------------------------------------------------------------------------------- inputs

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 from numeric_entry import BF16, F16, F32, Entry, counted, f, normal, plus
+from numeric_theirs import Names, Theirs
 
 L: Final = "nki-library/src/nkilib_src/nkilib/core/"
 CORE: Final = "nkilib_src.nkilib.core."
@@ -65,6 +68,11 @@ def nonzero_rows(input_tensor: Any, *_: Any) -> Any:
     return indices, np.count_nonzero(input_tensor, axis=0).astype(np.int32)
 
 
+def nonzero_columns(input_tensor: Any, start: Any, count: int, *_: Any) -> Any:
+    first = int(start[0])
+    return nonzero_rows(input_tensor[:, first : first + count])
+
+
 def rms(x: Any, eps: float = 1e-6) -> Any:
     return f(x) / np.sqrt((f(x) ** 2).mean(axis=-1, keepdims=True) + eps)
 
@@ -95,6 +103,39 @@ def routed(x: Any, w: Any, w_bias: Any, k: int = 4) -> Any:
     logits = f(x).T @ f(w) + f(w_bias)
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :k]
     return logits, best.astype(np.uint32), softmax(logits)
+
+
+def routed_best(x: Any, w: Any, w_bias: Any) -> Any:
+    """As before, but the softmax is over the k experts; it is 0 for the others."""
+    logits, best, _ = routed(x, w, w_bias)
+    chosen = np.zeros(logits.shape)
+    values = softmax(np.take_along_axis(logits, best.astype(int), axis=-1))
+    np.put_along_axis(chosen, best.astype(int), values, axis=-1)
+    return logits, best, chosen
+
+
+def largest(x: Any, k: int = 256) -> Any:
+    """The k largest of each row, and where they are."""
+    where = np.argsort(-x, axis=-1, kind="stable")[:, :k]
+    return np.take_along_axis(x, where, axis=-1), where.astype(np.uint32)
+
+
+def halves(rows: Any) -> Any:
+    """(batch, sequence, hidden) as (128, rows, hidden / 128); each core has one half of hidden."""
+    b, s, _ = rows.shape
+    return np.concatenate(
+        [half.reshape(b * s, 128, -1).transpose(1, 0, 2) for half in np.split(rows, 2, axis=-1)],
+        axis=-1,
+    )
+
+
+def rms_halves(input: Any, gamma: Any) -> Any:
+    return halves(rms(input) * f(gamma))
+
+
+def normed_halves(input: Any, gamma: Any, beta: Any) -> Any:
+    x = f(input) - f(input).mean(axis=-1, keepdims=True)
+    return halves(x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-6) * f(gamma) + f(beta))
 
 
 def flattened(input_tensor: Any, row_offsets: Any, size: int, length: int) -> Any:
@@ -155,17 +196,50 @@ NORM_STATIC: Final = call(
     "    settings = RmsNormQuantKernelArgs(quantization_type=QuantizationType.STATIC)\n"
     "    return rmsnorm_quant_kernel(hidden, ln_w, settings, scale)\n",
 )
-ROUTER: Final = call(
-    "router_topk.router_topk",
-    "router_topk",
-    "def entry(x, w, w_bias):\n"
-    "    T, E = x.shape[1], w.shape[1]\n"
-    "    logits = nl.ndarray((T, E), dtype=nl.float32, buffer=nl.shared_hbm)\n"
-    "    affinities = nl.ndarray((T, E), dtype=nl.float32, buffer=nl.shared_hbm)\n"
-    "    index = nl.ndarray((T, 4), dtype=nl.uint32, buffer=nl.shared_hbm)\n"
-    "    router_topk(x, w, w_bias, logits, affinities, index, RouterActFnType.SOFTMAX, 4,\n"
-    "                x_hbm_layout=0, x_sb_layout=0)\n"
-    "    return logits, index, affinities\n",
+
+
+def router(pre_norm: bool) -> str:
+    return call(
+        "router_topk.router_topk",
+        "router_topk",
+        "def entry(x, w, w_bias):\n"
+        "    T, E = x.shape[1], w.shape[1]\n"
+        "    logits = nl.ndarray((T, E), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    affinities = nl.ndarray((T, E), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    index = nl.ndarray((T, 4), dtype=nl.uint32, buffer=nl.shared_hbm)\n"
+        "    router_topk(x, w, w_bias, logits, affinities, index, RouterActFnType.SOFTMAX, 4,\n"
+        f"                x_hbm_layout=0, x_sb_layout=0, router_pre_norm={pre_norm})\n"
+        "    return logits, index, affinities\n",
+    )
+
+
+RMS_NORM: Final = call(
+    "subkernels.rmsnorm_tkg",
+    "rmsnorm_tkg",
+    "def entry(input, gamma):\n"
+    "    b, s, h = input.shape\n"
+    "    out = nl.ndarray((128, b * s, h // 128), dtype=input.dtype, buffer=nl.shared_hbm)\n"
+    "    rmsnorm_tkg(input, gamma, out)\n"
+    "    return out\n",
+)
+LAYER_NORM: Final = call(
+    "subkernels.layernorm_tkg",
+    "layernorm_tkg",
+    "def entry(input, gamma, beta):\n"
+    "    b, s, h = input.shape\n"
+    "    out = nl.ndarray((128, b * s, h // 128), dtype=input.dtype, buffer=nl.shared_hbm)\n"
+    "    layernorm_tkg(input, gamma, out, beta)\n"
+    "    return out\n",
+)
+TOP_K: Final = (
+    "import nki\nimport nki.language as nl\n"
+    f"from {CORE}topk.rotational_topk import *\n\n"
+    "shape = (40, 4058)\n"
+    "topk_config = create_topk_config(shape, nl.float32, 256, True, 2)\n"
+    "config = prepare_rotational_constants(create_rotational_topk_config(shape, topk_config))\n\n\n"
+    "@nki.jit\n"
+    "def entry(inp):\n"
+    "    return rotational_topk(inp, config)\n"
 )
 ROPE_LAST: Final = call(
     "embeddings.rope_hf",
@@ -186,55 +260,171 @@ def sparse(length: int, columns: int, dtype: Any) -> Any:
     return make
 
 
+# ------------------------------------------------------------------ the library's references
+
+
+def theirs(path: str, name: str, rtol: Any, atol: float, **more: Any) -> Theirs:
+    return Theirs(f"src/nkilib_src/nkilib/core/{path}.py", name, rtol, atol, **more)
+
+
+def quantized(kind: str, scale: bool) -> Theirs:
+    """The tests of rmsnorm_quant have their reference with them."""
+
+    def given(names: Names) -> dict[str, Any]:
+        more = {"lower_bound": 0.0, "quant_only": False}
+        more["quant_type"] = getattr(names["QuantizationType"], kind)
+        return more if scale else {**more, "input_dequant_scale": None}
+
+    def packed(found: Any) -> Any:
+        last = np.ascontiguousarray(found[..., -4:]).view(np.uint8).view(np.float32)
+        return found[..., :-4].astype(np.float32), last
+
+    return Theirs(
+        "test/integration/nkilib/core/rmsnorm/test_rmsnorm_quant.py",
+        "rmsnorm_quant_ref",
+        (0.072, 0.007),
+        1e-8,
+        given=given,
+        renamed=(("hidden", "inp"), ("ln_w", "gamma"), ("scale", "input_dequant_scale")),
+        compared=None if scale else packed,
+    )
+
+
+def routing(pre_norm: bool) -> Theirs:
+    def given(names: Names) -> dict[str, Any]:
+        unused = dict.fromkeys(("router_logits", "expert_affinities", "expert_index"))
+        kind = {"act_fn": names["RouterActFnType"].SOFTMAX, "k": 4}
+        layout = {"x_hbm_layout": 0, "x_sb_layout": 0, "router_pre_norm": pre_norm}
+        return {**unused, **kind, **layout}
+
+    return theirs(
+        "router_topk/router_topk_torch", "router_topk_torch_ref", 2e-2, 1e-5, given=given,
+        results=("router_logits", "expert_index", "expert_affinities"),
+    )  # fmt: skip
+
+
+def fused_projection() -> Theirs:
+    def given(names: Names) -> dict[str, Any]:
+        return {"gamma": None, "dtype": np.float32, "norm_type": names["NormType"].NO_NORM}
+
+    return Theirs(
+        "test/integration/nkilib/core/qkv/test_qkv_common.py",
+        "norm_qkv_ref",
+        2e-2,
+        1e-5,
+        given=given,
+        renamed=(("input", "hidden"), ("fused_qkv_weights", "qkv_weights")),
+    )
+
+
+def no(*names: str) -> Any:
+    """Parameters that references have and do not look at."""
+    return lambda _: dict.fromkeys(names)
+
+
+SUM: Final = ("cumsum/cumsum_torch", "cumsum_torch_ref")
+ROTATED: Final = theirs(
+    "embeddings/rope_torch", "rope_torch_ref", 2**-7, 1e-3, results=("x_out",)
+)  # fmt: skip
+NONZERO: Final = theirs(
+    "subkernels/find_nonzero_indices_torch", "find_nonzero_indices_torch_ref", 0.0, 0.0,
+    results=("indices", "nonzero_counts"),
+)  # fmt: skip
+PROJECTED: Final = "output_projection/output_projection_"
+
+
+def rotated_heads(narrow: bool) -> Theirs:
+    return theirs(
+        "embeddings/rope_hf_torch", "rope_hf_torch_ref", 1e-6, 1e-6, narrow=narrow,
+        given=no("q_out", "k_out"), results=("q_out", "k_out"),
+    )  # fmt: skip
+
+
 def entries() -> list[Entry]:
     """Every kernel of the library that is run."""
     heads = {"x_in": (128, 1, 8, 128), "cos": (64, 1, 128), "sin": (64, 1, 128)}
     last = {"q": (1, 32, 256, 128), "k": (1, 8, 256, 128), "cos": (1, 256, 128),
             "sin": (1, 256, 128)}  # fmt: skip
-    blocks = {"f_len": 256, "output_len": 10240}
-    offsets = np.asarray([3, 21], np.int32)
+    blocks = {"f_len": 256, "output_len": 9216}
+    offsets = np.asarray([3, 20], np.int32)
+    columns = {"col_start_id": np.asarray([16], np.int32), "n_cols": 16, "chunk_size": 10240}
+    steps = {"input": (4, 8, 8192), "gamma": (1, 8192)}
     return [
-        Entry(L + "cumsum/cumsum.py", "cumsum", normal(F32, x=(128, 2048)), running_sum),
+        Entry(L + "cumsum/cumsum.py", "cumsum", normal(F32, x=(128, 2048)), running_sum,
+              theirs=theirs(*SUM, 1e-3, 1e-3, results=("output_0",))),
         Entry(L + "cumsum/cumsum.py", "cumsum",
-              normal(BF16, x=(64, 4, 1024)), running_sum, "bfloat16"),
+              normal(BF16, x=(64, 4, 1024)), running_sum, "bfloat16",
+              theirs=theirs(*SUM, 1e-2, 1e-3, results=("output_0",))),
         Entry(L + "max/cascaded_max.py", "cascaded_max",
-              normal(F32, input_tensor=(8, 5, 4058)), row_max, "exact", grid=(2,)),
+              normal(F32, input_tensor=(8, 5, 4058)), row_max, "exact", grid=(2,),
+              theirs=theirs("max/cascaded_max_torch", "cascaded_max_torch_ref", 1e-5, 1e-5,
+                            results=("max_values", "max_indices"))),
+        *([Entry(L + "topk/rotational_topk.py", "entry", normal(F32, inp=(40, 4058)), largest,
+              "exact", grid=(2,), call=TOP_K,
+              theirs=theirs("topk/torch_ref", "topk_torch_ref", 1e-5, 1e-8,
+                            given=lambda _: {"config": SimpleNamespace(
+                                topk_config=SimpleNamespace(k=256, sorted=True))},
+                            results=("topk_values", "topk_indices")))]
+          if find_spec("scipy") else []),  # the library makes tables for it with scipy
         Entry(L + "embeddings/rope.py", "RoPE",
-              plus(normal(BF16, **heads), lnc_shard=True), rotated_halves, "bfloat16", grid=(2,)),
+              plus(normal(BF16, **heads), lnc_shard=True), rotated_halves, "bfloat16", grid=(2,),
+              theirs=ROTATED),
         Entry(L + "embeddings/rope.py", "RoPE",
               plus(normal(BF16, **heads), lnc_shard=True, contiguous_layout=False),
-              rotated_pairs, "bfloat16", grid=(2,)),
+              rotated_pairs, "bfloat16", grid=(2,), theirs=ROTATED),
         Entry(L + "embeddings/rope_hf.py", "entry", normal(F32, **last), rotated_last,
-              grid=(2,), call=ROPE_LAST),
+              grid=(2,), call=ROPE_LAST, theirs=rotated_heads(narrow=False)),
         Entry(L + "subkernels/find_nonzero_indices.py", "find_nonzero_indices",
               plus(sparse(4096, 128, np.int32), chunk_size=4096),
-              nonzero_rows, "exact", grid=(2,)),
+              nonzero_rows, "exact", grid=(2,), theirs=NONZERO),
         Entry(L + "subkernels/find_nonzero_indices.py", "find_nonzero_indices",
-              plus(sparse(10240, 128, F32), chunk_size=10240), nonzero_rows, "exact", grid=(2,)),
+              plus(sparse(10240, 128, F32), **columns),
+              nonzero_columns, "exact", grid=(2,), theirs=NONZERO),
         Entry(L + "subkernels/indexed_flatten.py", "indexed_flatten",
               plus(counted(np.int32, input_tensor=(2, 4096)), row_offsets=offsets, **blocks),
-              lambda x, o, n, m: flattened(x, o, n, m), "exact", grid=(2,)),
+              lambda x, o, n, m: flattened(x, o, n, m), "exact", grid=(2,),
+              theirs=theirs("subkernels/indexed_flatten_torch", "indexed_flatten_torch_ref",
+                            0.0, 0.0, results=("flattened_array",))),
+        Entry(L + "subkernels/rmsnorm_tkg.py", "entry",
+              normal(F16, **steps), rms_halves, "float16", grid=(2,), api="0.2", call=RMS_NORM,
+              theirs=theirs("subkernels/rmsnorm_torch", "rmsnorm_tkg_torch_ref", 2e-2, 1e-5,
+                            given=no("output"), results=("out",))),
+        Entry(L + "subkernels/layernorm_tkg.py", "entry",
+              normal(F16, **steps, beta=(1, 8192)), normed_halves, "float16", grid=(2,),
+              api="0.2", call=LAYER_NORM,
+              theirs=theirs("subkernels/layernorm_torch", "layernorm_tkg_torch_ref", 2e-2, 1e-5,
+                            given=no("output"), results=("out",))),
         Entry(L + "rmsnorm/rmsnorm_quant.py", "entry",
               normal(BF16, hidden=(1, 160, 16384), ln_w=(1, 16384)), normed_rows, "float8",
-              grid=(2,), call=NORM_ROWS, after=unpacked_rows),
+              grid=(2,), call=NORM_ROWS, after=unpacked_rows, theirs=quantized("ROW", False)),
         Entry(L + "rmsnorm/rmsnorm_quant.py", "entry",
               plus(normal(BF16, hidden=(1, 2, 16384), ln_w=(1, 16384)),
                    scale=np.full((128, 1), 0.07, F32)),
-              normed_static, "float8", grid=(2,), call=NORM_STATIC),
+              normed_static, "float8", grid=(2,), call=NORM_STATIC,
+              theirs=quantized("STATIC", True)),
+        Entry(L + "router_topk/router_topk.py", "entry",
+              uniform(-0.1, 0.1, BF16, x=(3072, 32), w=(3072, 128), w_bias=(1, 128)),
+              routed, "bfloat16", grid=(2,), call=router(True), theirs=routing(True)),
         Entry(L + "router_topk/router_topk.py", "entry",
               uniform(-0.1, 0.1, BF16, x=(3072, 16), w=(3072, 128), w_bias=(1, 128)),
-              routed, "bfloat16", grid=(2,), call=ROUTER),
+              routed_best, "bfloat16", grid=(2,), call=router(False), theirs=routing(False)),
         Entry(L + "output_projection/output_projection_cte/output_projection_cte.py",
               "output_projection_cte",
               normal(BF16, attention=(1, 16, 64, 128), weight=(1024, 3072), bias=(1, 3072)),
-              projected, "bfloat16", grid=(2,)),
+              projected, "bfloat16", grid=(2,),
+              theirs=theirs(PROJECTED + "cte/output_projection_cte_torch",
+                            "output_projection_cte_torch_ref", 2e-2, 1e-5)),
         Entry(L + "output_projection/output_projection_tkg.py", "output_projection_tkg",
               normal(BF16, attention=(64, 4, 8, 4), weight=(512, 3072), bias=(1, 3072)),
-              projected_steps, "bfloat16", grid=(2,)),
+              projected_steps, "bfloat16", grid=(2,),
+              theirs=theirs(PROJECTED + "tkg_torch", "output_projection_tkg_torch_ref",
+                            2e-2, 1e-5, results=("out",))),
         Entry(L + "qkv/qkv.py", "qkv",
               normal(BF16, input=(1, 128, 8192), fused_qkv_weights=(8192, 384)),
-              plain_product, "bfloat16", grid=(2,)),
+              plain_product, "bfloat16", grid=(2,), theirs=fused_projection()),
         Entry(L + "attention/attention_cte.py", "attention_cte",
               uniform(-1, 1, F16, q=(3, 2048, 128), k=(3, 128, 2048), v=(3, 2048, 128)),
-              causal_attention, "bfloat16", grid=(2,)),
+              causal_attention, "bfloat16", grid=(2,),
+              theirs=theirs("attention/attention_cte_torch", "attention_cte_torch_ref",
+                            2e-2, 1e-5)),
     ]  # fmt: skip

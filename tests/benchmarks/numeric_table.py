@@ -2,10 +2,15 @@
 
 ``python tests/benchmarks/numeric_table.py --corpus DIR``: DIR holds clones of ``nki-samples``,
 ``aws-neuron-sdk`` and ``nki-library``. Prints one line per kernel; exit status 1 if one of them
-disagrees or does not run. The references are in this file and in ``numeric_library.py``.
+disagrees or does not run. Our references are in this file and in ``numeric_library.py``. Kernels
+of nki-library are compared with the library's own references too if torch can be imported.
 
 An error is the largest difference over the largest magnitude of the reference (of each output).
-``exact``: not one bit may differ; integers never may.
+``exact``: not one bit may differ; integers never may. ``R+A`` is what the library's own test
+allows: a difference of A and R times the largest magnitude of the reference.
+
+At the end stand the kernels of nki-samples and of the SDK's examples that no line is about, each
+with what is wrong with it.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numeric_library
+import numeric_theirs
 import numpy as np
 from numeric_entry import (
     BF16,
@@ -38,6 +44,7 @@ from numeric_entry import (
     normal,
     plus,
 )
+from numeric_theirs import Theirs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -155,6 +162,8 @@ def additions() -> list[Entry]:
               normal(BF16, **small), total, "bfloat16"),
         Entry(X + "simulate/nki_simulate_example.py", "add_kernel",
               normal(F32, a_ptr=(128, 512), b_ptr=(128, 512)), total),
+        Entry("nki-samples/test/unit/test_neuron_profile.py", "nki_tensor_tensor_add",
+              normal(F16, a_tensor=(128, 512), b_tensor=(128, 512)), total, "float16"),
     ]  # fmt: skip
 
 
@@ -331,6 +340,21 @@ def microscaled_products() -> list[Entry]:
     ]  # fmt: skip
 
 
+#: kernels that are not valid, and what they are given: shapes of bfloat16 tensors, other values
+INVALID: Final[dict[tuple[str, str], tuple[tuple[str, Any], ...]]] = {
+    (X + "layout-loop.py", "tensor_exp_kernel_"): (("in_tensor", (256, 512)),),
+    (X + "layout-dynamic-loop.py", "tensor_exp_kernel_"): (("in_tensor", (256, 512)),),
+    (X + "layout-violation.py", "tensor_exp_kernel_"): (("in_tensor", (256, 512)),),
+    (T + "pipelined_attention.py", "flash_fwd"): (
+        ("q", (1, 128, 16384)),
+        ("k", (1, 128, 16384)),
+        ("v", (1, 16384, 128)),
+        ("softmax_scale", 0.125),
+        ("use_causal_mask", False),
+    ),
+}
+
+
 def table() -> list[Entry]:
     """Every kernel that is run."""
     return [
@@ -349,14 +373,23 @@ def table() -> list[Entry]:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """``reference``: ``library`` or ``ours``. ``error``: the largest."""
+
+    reference: str
+    tolerance: str
+    error: float
+    good: bool
+
+
+@dataclass(frozen=True)
 class Row:
-    """One line, as printed. ``error``: the largest; None if there was nothing to compare."""
+    """One line, as printed."""
 
     kernel: str
     shapes: str
     dtype: str
-    tolerance: str
-    error: float | None
+    compared: tuple[Compared, ...]
     seconds: float
     result: str
 
@@ -380,12 +413,31 @@ def distance(found: Any, wanted: Any) -> float:
     return largest / max(float(np.abs(b).max()), 1e-30) if largest == largest else float("inf")
 
 
-def compare(found: Any, wanted: Any, tolerance: str) -> tuple[float, bool]:
+def with_ours(found: Any, wanted: Any, tolerance: str) -> Compared:
     pairs = list(zip(parts(found), parts(wanted), strict=True))
     error = max(distance(a, b) for a, b in pairs)
     exact = [(a, b) for a, b in pairs if tolerance == "exact" or np.asarray(b).dtype.kind in "iu"]
     good = all(np.array_equal(a, b) for a, b in exact)
-    return error, good and (tolerance == "exact" or error <= TOLERANCE[tolerance])
+    if tolerance == "exact":
+        return Compared("ours", "exact", error, good)
+    allowed = TOLERANCE[tolerance]
+    return Compared("ours", f"{allowed:g} {tolerance}", error, good and error <= allowed)
+
+
+def with_theirs(found: Any, wanted: list[Any], entry: Theirs) -> Compared:
+    """As the library's tests compare; integers may not differ here."""
+    error, good = 0.0, True
+    stated: list[str] = []
+    for number, (a, b) in enumerate(zip(parts(found), wanted, strict=True)):
+        rtol, atol = entry.allowed(number)
+        stated.append(f"{rtol:g}+{atol:g}" if rtol or atol else "exact")
+        error = max(error, distance(a, b))
+        most = float(np.abs(f(b)).max(initial=0.0))
+        if a.shape != b.shape or not np.all(np.abs(f(a) - f(b)) <= atol + rtol * most):
+            good = False
+        if b.dtype.kind in "iu" and not np.array_equal(a, b):
+            good = False
+    return Compared("library", " ".join(dict.fromkeys(stated)), error, good)
 
 
 def measure(job: tuple[str, int]) -> Row:
@@ -399,14 +451,12 @@ def measure(job: tuple[str, int]) -> Row:
     arrays = [v for v in arguments.values() if isinstance(v, np.ndarray)]
     shapes = " ".join("x".join(map(str, a.shape)) for a in arrays)
     dtypes = " ".join(sorted({a.dtype.name for a in arrays}))
-    stated = entry.tolerance
-    if stated != "exact":
-        stated = f"{TOLERANCE[stated]:g} ({stated})"
     wanted = entry.reference(*arguments.values())
     started = time.perf_counter()
-    error: float | None = None
+    compared: list[Compared] = []
     try:
         with tempfile.TemporaryDirectory() as folder:
+            tempfile.tempdir = folder  # what kernels leave behind goes as well
             file = path
             if entry.call:
                 file = Path(folder, "call.py")
@@ -418,24 +468,79 @@ def measure(job: tuple[str, int]) -> Row:
                 kernel = kernel[entry.grid]
             with contextlib.redirect_stdout(io.StringIO()):  # some of them print
                 found = kernel(**arguments)
-        if entry.after is not None:
-            found = entry.after(found)
         seconds = time.perf_counter() - started
-        error, good = compare(found, wanted, entry.tolerance)
-        result = "agrees" if good else "DISAGREES"
+        if entry.theirs is not None and numeric_theirs.available():
+            root = Path(corpus, entry.path.partition("/")[0])
+            theirs = numeric_theirs.wanted(root, entry.theirs, arguments)
+            part = entry.theirs.compared
+            compared.append(with_theirs(part(found) if part else found, theirs, entry.theirs))
+        ours = entry.after(found) if entry.after is not None else found
+        compared.append(with_ours(ours, wanted, entry.tolerance))
+        result = "agrees" if all(item.good for item in compared) else "DISAGREES"
     except Exception as problem:  # every entry has its line, whatever becomes of it
         seconds = time.perf_counter() - started
         result = f"FAILS: {type(problem).__name__}: {problem}"
+    finally:
+        tempfile.tempdir = None
     name = f"{entry.path.partition('/')[0]}:{path.stem}.{entry.kernel}"
-    return Row(name, shapes, dtypes, stated, error, seconds, result)
+    return Row(name, shapes, dtypes, tuple(compared), seconds, result)
 
 
 def text(row: Row) -> str:
-    error = "-" if row.error is None else f"{row.error:.1e}"
+    both = "; ".join(f"{c.reference} {c.error:.1e} of {c.tolerance}" for c in row.compared)
     return (
-        f"{row.kernel:<78} {row.shapes:<50} {row.dtype:<16} {row.tolerance:<16} "
-        f"{error:>8} {row.seconds:>7.2f} {row.result}"
+        f"{row.kernel:<78} {row.shapes:<50} {row.dtype:<16} {row.seconds:>7.2f} "
+        f"{row.result:<9} {both}"
     )
+
+
+def left_out(corpus: Path, chosen: str) -> tuple[list[str], bool]:
+    """Kernels that no line is about: what a run of each breaks. Whether that is said of all."""
+    from verifier.cli.runner import gather, roots_of
+    from verifier.source.discovery import discover
+    from verifier.source.project import Project
+
+    places = [str(corpus / "nki-samples"), str(corpus / X)]
+    files = gather(tuple(places)).files
+    project = Project(Path(root) for root in roots_of(tuple(places)))
+    entries = discover(project, [project.module(Path(file)) for file in sorted(files)])
+    run = {(entry.path, entry.kernel) for entry in table()}
+    lines: list[str] = []
+    good = True
+    for kernel in entries:
+        path = kernel.path.relative_to(corpus).as_posix()
+        if (path, kernel.name) in run or chosen not in f"{path}::{kernel.name}":
+            continue
+        reason = refusal(corpus, path, kernel.name)
+        good = good and reason is not None
+        lines.append(f"{path}::{kernel.name}: {reason or 'HAS NO LINE'}")
+    return lines, good
+
+
+def refusal(corpus: Path, path: str, name: str) -> str | None:
+    """Why a kernel is no line of the table, by a run on shapes; None if there is no reason."""
+    from verifier.executor.api import KernelError, Simulation, simulate
+    from verifier.executor.machine import Options
+    from verifier.executor.running import Shaped
+
+    invalid = INVALID.get((path, name))
+    if invalid is None:
+        return None
+    arguments = {k: Shaped("bfloat16", v) if isinstance(v, tuple) else v for k, v in invalid}
+    shapes = " ".join("x".join(map(str, v)) for _, v in invalid if isinstance(v, tuple))
+    try:
+        made = simulate(f"{corpus / path}::{name}", "trn2")
+    except KernelError as error:
+        return str(error).replace(f"{corpus}/", "")
+    options = Options(shapes_only=True)
+    outcome = Simulation(made.kernel, made.target, made.api_version, options).outcome(**arguments)
+    if outcome.diagnostics:
+        first = outcome.diagnostics[0]
+        return f"line {first.span.line}: {first.rule}: {first.message} ({shapes})"
+    if outcome.ended is not None and outcome.ended[0] == "raised":
+        _, message, span = outcome.ended
+        return f"line {span.line if span else 0}: {message} ({shapes})"
+    return None
 
 
 def main() -> int:
@@ -444,24 +549,35 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kernels whose path or name contains this")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    corpus = options.corpus.absolute()
     chosen = [
-        (str(options.corpus.absolute()), k)
+        (str(corpus), k)
         for k, entry in enumerate(table())
         if options.only in f"{entry.path}::{entry.kernel}"
     ]
     started = time.perf_counter()
-    print(
-        f"{'kernel':<78} {'shapes':<50} {'dtype':<16} {'tolerance':<16} "
-        f"{'error':>8} {'seconds':>7} result"
-    )
+    print(f"{'kernel':<78} {'shapes':<50} {'dtype':<16} {'seconds':>7} result    errors")
     rows: list[Row] = []
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        others = pool.submit(left_out, corpus, options.only)
         for row in pool.map(measure, chosen):
             print(text(row), flush=True)
             rows.append(row)
+        lines, said = others.result()
+    if lines:
+        print("\nnot run, for they break a rule with the inputs that they are written for:")
+        print("\n".join(lines))
     good = sum(row.agrees for row in rows)
-    print(f"{good} of {len(rows)} agree, {time.perf_counter() - started:.1f} s")
-    return 0 if good == len(rows) else 1
+    by = {name: sum(any(c.reference == name for c in row.compared) for row in rows)
+          for name in ("library", "ours")}  # fmt: skip
+    kernels = len({row.kernel for row in rows})
+    print(
+        f"\n{good} of {len(rows)} agree ({kernels} kernels; {by['library']} compared with the "
+        f"library's own references, {by['ours']} with ours), {time.perf_counter() - started:.1f} s"
+    )
+    if not numeric_theirs.available():
+        print("torch is not there: the library's own references are not looked at")
+    return 0 if good == len(rows) and said else 1
 
 
 if __name__ == "__main__":

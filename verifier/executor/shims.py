@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -59,7 +60,8 @@ class Api:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         frame = sys._getframe(1)
-        machine = active().current()
+        session = active()
+        machine = session.machine or session.current()
         if self._special is not None:
             return self._special(self.tilelint_api, args, keywords)
         return calls.call(machine, self.tilelint_api, frame, args, keywords)
@@ -181,11 +183,18 @@ def _finfo(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 
 def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """An array of the host as a tensor."""
+    """An array of the host, or of a ``.npy`` file, as a tensor (NKI-L11)."""
     machine = active().current()
     array = args[0] if args else keywords.get("constant")
     wanted = keywords.get("dtype", args[1] if len(args) > 1 else None)
     name = proxies.dtype_name(wanted) if wanted is not None else None
+    if isinstance(array, (str, os.PathLike)):
+        try:
+            array = np.load(array, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is no array of NumPy"
+            text = f"shared_constant: cannot read {os.fspath(array)}: {reason}"
+            raise MisuseError(text, places.here("shared_constant").span) from None
     array = np.asarray(array)
     if name is not None:
         array = array.astype(NUMPY[name])
