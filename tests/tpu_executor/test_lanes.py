@@ -1,0 +1,117 @@
+"""Tensors in lanes x bytes, against one element at a time."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verifier.executor.lanes import ByteMemory, OutsideError, local_place, system_place
+
+DTYPES = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.float32)}
+
+
+def places(lanes, size, address, shape, strides, itemsize):
+    """``(n, c, h, w) -> byte``, by the definition (ADR-04)."""
+    lane, byte = divmod(address, size)
+    ns, cs, hs, ws = strides
+    return {
+        (n, c, h, w): (lane + c) % lanes * size
+        + byte
+        + itemsize * (n * ns + (lane + c) // lanes * cs + h * hs + w * ws)
+        for n, c, h, w in itertools.product(*(range(extent) for extent in shape))
+    }
+
+
+@st.composite
+def tensors(draw):
+    lanes = draw(st.integers(1, 5))
+    shape = tuple(draw(st.integers(1, high)) for high in (3, 11, 3, 4))
+    strides = tuple(draw(st.integers(0, 40)) for _ in range(4))
+    itemsize = draw(st.sampled_from(sorted(DTYPES)))
+    address = draw(st.integers(0, lanes - 1)) * 4096 + draw(st.integers(0, 64)) * itemsize
+    return lanes, address, shape, strides, itemsize
+
+
+@given(tensors())
+@settings(max_examples=200, deadline=None)
+def test_reading_is_the_definition(tensor):
+    lanes, address, shape, strides, itemsize = tensor
+    rng = np.random.default_rng(1)
+    size = 4096 * lanes
+    data = rng.integers(0, 200, size * 2, np.uint8)
+    memory = ByteMemory(data.size, data, full=True)
+    got = memory.read(
+        local_place(lanes, 4096, address, shape, strides, itemsize), np.dtype(f"u{itemsize}")
+    )
+    for index, byte in places(lanes, 4096, address, shape, strides, itemsize).items():
+        assert got[index].tobytes() == data[byte : byte + itemsize].tobytes()
+
+
+@given(tensors())
+@settings(max_examples=200, deadline=None)
+def test_writing_is_the_definition_and_the_last_one_stays(tensor):
+    lanes, address, shape, strides, itemsize = tensor
+    rng = np.random.default_rng(2)
+    memory = ByteMemory(8192 * lanes)
+    expected = np.zeros(8192 * lanes, np.uint8)
+    written = np.zeros(8192 * lanes, np.uint8)
+    array = rng.integers(0, 100, shape).astype(np.dtype(f"u{itemsize}"))
+    place = local_place(lanes, 4096, address, shape, strides, itemsize)
+    memory.write(place, array)
+    for index, byte in places(lanes, 4096, address, shape, strides, itemsize).items():
+        expected[byte : byte + itemsize] = np.frombuffer(array[index].tobytes(), np.uint8)
+        written[byte : byte + itemsize] = 1
+    assert memory.data is not None and memory.flags is not None
+    assert memory.data.tobytes() == expected.tobytes()
+    assert memory.flags.tobytes() == written.tobytes()
+    assert memory.written(place) and memory.touched
+
+
+def test_what_nothing_wrote_is_poison():
+    memory = ByteMemory(4 * 256)
+    memory.write(
+        local_place(4, 256, 0, (1, 2, 1, 4), (0, 0, 0, 1), 4), np.zeros((1, 2, 1, 4), "f4")
+    )
+    wide = local_place(4, 256, 0, (1, 3, 1, 4), (0, 0, 0, 1), 4)
+    assert not memory.written(wide)
+    got = memory.read(wide, np.dtype(np.float32))
+    assert np.isnan(got[0, 2]).all() and not got[0, :2].any()
+
+
+def test_past_the_end_of_a_lane_is_the_next_lane():
+    memory = ByteMemory(4 * 256)
+    memory.write(
+        local_place(4, 256, 224, (1, 1, 1, 16), (16, 16, 16, 1), 4),
+        np.arange(16, dtype=np.float32).reshape(1, 1, 1, 16),
+    )
+    got = memory.read(local_place(4, 256, 256, (1, 1, 1, 8), (8, 8, 8, 1), 4), np.dtype("f4"))
+    assert got.reshape(-1).tolist() == list(range(8, 16))
+
+
+def test_bytes_that_are_not_there():
+    memory = ByteMemory(4 * 256)
+    place = local_place(4, 256, 3 * 256 + 252, (1, 1, 1, 2), (2, 2, 2, 1), 4)
+    assert not memory.inside(place)
+    with pytest.raises(OutsideError):
+        memory.read(place, np.dtype("f4"))
+    with pytest.raises(OutsideError):
+        memory.write(place, np.zeros((1, 1, 1, 2), np.float32))
+    with pytest.raises(OutsideError):
+        memory.mark(system_place(-4, (1, 1, 1, 2), (2, 2, 2, 1), 4))
+
+
+def test_system_memory_steps_from_channel_to_channel():
+    data = np.arange(120, dtype=np.float32)
+    memory = ByteMemory(480, data.view(np.uint8), full=True)
+    place = system_place(8, (2, 3, 2, 2), (60, 20, 5, 1), 4)
+    got = memory.read(place, np.dtype("f4"))
+    grid = data[2:]
+    assert got[1, 2, 1, 1] == grid[60 + 40 + 5 + 1]
+    memory.write(
+        system_place(0, (1, 1, 1, 4), (4, 4, 4, 0), 4), np.arange(4, dtype="f4").reshape(1, 1, 1, 4)
+    )
+    assert data[0] == 3.0

@@ -1,0 +1,261 @@
+"""A TPU's memory as bytes: local memory as lanes x bytes, buffers in system memory.
+
+A tensor is ``(address, shape, strides, dtype)`` with four extents. In local memory channel ``c`` of
+a tensor that starts in lane ``Q`` lies in lane ``(Q + c) mod lanes``, ``(Q + c) div lanes`` slots
+further (ADR-02 to ADR-04). All lanes lie in one array, one behind the other: what is written past
+the end of a lane lands in the next one, as on the device (ADR-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Bytes: TypeAlias = NDArray[np.uint8]
+#: ``(n, c, h, w)``
+Quad: TypeAlias = tuple[int, int, int, int]
+
+#: integers as wide as an element, and one of them with every byte 1
+_WORDS: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_ONES: Final = {size: int.from_bytes(b"\1" * size, "little") for size in _WORDS}
+
+
+class OutsideError(Exception):
+    """An access to bytes that are not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Elements at ``offset + sum(index * step)`` bytes; ``channels``: those of the tensor."""
+
+    offset: int
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    channels: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the elements of a tensor lie in the bytes of a memory, block by block.
+
+    ``apart``: no two elements share bytes (False: they may).
+    """
+
+    shape: Quad
+    itemsize: int
+    blocks: tuple[Block, ...]
+    apart: bool
+
+    @property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+    def bounds(self) -> tuple[int, int]:
+        """The first byte, and the one behind the last; ``(0, 0)`` if there are no elements."""
+        low: int | None = None
+        high = 0
+        for block in self.blocks:
+            spans = [(size - 1) * step for size, step in zip(block.shape, block.steps, strict=True)]
+            first = block.offset + sum(span for span in spans if span < 0)
+            last = block.offset + sum(span for span in spans if span > 0) + self.itemsize
+            low = first if low is None else min(low, first)
+            high = max(high, last)
+        return (0, 0) if low is None else (low, high)
+
+
+def local_place(
+    lanes: int, local_bytes: int, address: int, shape: Quad, strides: Quad, itemsize: int
+) -> Place:
+    """The place of a tensor in local memory; ``strides`` in elements, the second from slot to slot.
+
+    At most three blocks: the channels in the lanes from the first on, whole rounds of all lanes,
+    and what is left.
+    """
+    start, byte = divmod(address, local_bytes)
+    n, c, h, w = shape
+    ns, cs, hs, ws = (stride * itemsize for stride in strides)
+    blocks: list[Block] = []
+    if prod(shape) > 0:
+        row, lane = divmod(start, lanes)
+        byte += row * lanes * local_bytes
+        done = 0
+        slot = 0
+        if lane:
+            head = min(c, lanes - lane)
+            blocks.append(
+                Block(
+                    lane * local_bytes + byte,
+                    (n, head, h, w),
+                    (ns, local_bytes, hs, ws),
+                    (0, head),
+                )
+            )
+            done, slot = head, 1
+        rounds = (c - done) // lanes
+        if rounds:
+            blocks.append(
+                Block(
+                    byte + slot * cs,
+                    (n, rounds, lanes, h, w),
+                    (ns, cs, local_bytes, hs, ws),
+                    (done, done + rounds * lanes),
+                )
+            )
+            done += rounds * lanes
+            slot += rounds
+        if done < c:
+            blocks.append(
+                Block(byte + slot * cs, (n, c - done, h, w), (ns, local_bytes, hs, ws), (done, c))
+            )
+    slots = -(-(start % lanes + c) // lanes)
+    extent = _extent((n, slots, h, w), (ns, cs, hs, ws), itemsize)
+    apart = extent is not None and extent <= local_bytes
+    return Place(shape, itemsize, tuple(blocks), apart)
+
+
+def _extent(shape: Quad, steps: tuple[int, ...], itemsize: int) -> int | None:
+    """Bytes from the first to the last element, if each dimension steps over the inner ones
+    (ADR-24); else None."""
+    extent = itemsize
+    spans = sorted((abs(t), size) for size, t in zip(shape, steps, strict=True) if size > 1)
+    for step, size in spans:
+        if step < extent:
+            return None
+        extent += step * (size - 1)
+    return extent
+
+
+def system_place(offset: int, shape: Quad, strides: Quad, itemsize: int) -> Place:
+    """The place of a tensor in a buffer; ``offset`` in bytes, ``strides`` in elements (ADR-20)."""
+    steps = tuple(stride * itemsize for stride in strides)
+    blocks = (Block(offset, shape, steps, (0, shape[1])),) if prod(shape) > 0 else ()
+    return Place(shape, itemsize, blocks, _extent(shape, steps, itemsize) is not None)
+
+
+def _positions(block: Block) -> NDArray[np.int64]:
+    """The first byte of every element of a block."""
+    total = np.full(block.shape, block.offset, np.int64)
+    for k, (size, step) in enumerate(zip(block.shape, block.steps, strict=True)):
+        along = [1] * len(block.shape)
+        along[k] = size
+        total += (np.arange(size, dtype=np.int64) * step).reshape(along)
+    return total
+
+
+class ByteMemory:
+    """Bytes, and which of them were written.
+
+    ``full``: all were. Without ``data`` only the record is kept (``shapes_only``); without
+    ``tracked`` not even that.
+    """
+
+    __slots__ = ("data", "flags", "full", "size", "touched", "tracked")
+
+    def __init__(
+        self, size: int, data: Bytes | None = None, *, full: bool = False, tracked: bool = True
+    ) -> None:
+        self.size = size
+        self.data = data
+        self.full = full
+        self.tracked = tracked
+        self.flags: Bytes | None = None
+        #: whether anything was written to it
+        self.touched = False
+
+    def materialise(self) -> Bytes:
+        if self.data is None:
+            self.data = np.zeros(max(1, self.size), np.uint8)
+        return self.data
+
+    def _record(self) -> Bytes:
+        if self.flags is None:
+            self.flags = np.zeros(max(1, self.size), np.uint8)
+        return self.flags
+
+    def _windows(self, buffer: Bytes, place: Place, dtype: np.dtype[Any]) -> Iterator[Any]:
+        """The elements of every block: windows on ``buffer``.
+
+        Raises:
+            OutsideError: bytes before the first or behind the last one are meant.
+        """
+        low, high = place.bounds()
+        if low < 0 or high > self.size:
+            raise OutsideError(f"bytes {low} to {high} of {self.size}")
+        for block in place.blocks:
+            yield block, np.ndarray(block.shape, dtype, buffer, block.offset, block.steps)
+
+    def _gather(self, buffer: Bytes, place: Place, dtype: np.dtype[Any]) -> Array:
+        out = np.empty(place.shape, dtype)
+        n, _, h, w = place.shape
+        for block, window in self._windows(buffer, place, dtype):
+            first, last = block.channels
+            out[:, first:last] = window.reshape(n, last - first, h, w)
+        return out
+
+    def read(self, place: Place, dtype: np.dtype[Any]) -> Array:
+        """A copy of the elements; every byte that nothing wrote is 0xFF."""
+        out = self._gather(self.materialise(), place, dtype)
+        if not (self.full or not self.tracked) and not self.written(place):
+            word = _WORDS[place.itemsize]
+            seen = self._gather(self._record(), place, word)
+            bits = out.view(word)
+            np.bitwise_or(bits, ~(seen * word.type(0xFF)), out=bits)
+        return out
+
+    def write(self, place: Place, array: Array) -> None:
+        """Store an array of the tensor's shape and element size; of several elements in one place
+        the last one stays (ADR-23)."""
+        data = self.materialise()
+        self._put(data, place, array)
+        self.mark(place)
+
+    def _put(self, data: Bytes, place: Place, array: Array) -> None:
+        array = np.broadcast_to(array, place.shape)
+        if not place.apart:
+            self._put_in_order(data, place, np.ascontiguousarray(array))
+            return
+        for block, window in self._windows(data, place, array.dtype):
+            first, last = block.channels
+            part = array[:, first:last]
+            window[...] = part if window.ndim == 4 else part.reshape(window.shape)
+
+    def _put_in_order(self, data: Bytes, place: Place, array: Array) -> None:
+        for _ in self._windows(data, place, array.dtype):  # are they all there?
+            pass
+        n, _, h, w = place.shape
+        at = np.empty(place.shape, np.int64)
+        for block in place.blocks:
+            first, last = block.channels
+            at[:, first:last] = _positions(block).reshape(n, last - first, h, w)
+        each = array.view(np.uint8).reshape(-1, place.itemsize)
+        data[at.reshape(-1, 1) + np.arange(place.itemsize)] = each
+
+    def mark(self, place: Place) -> None:
+        """The bytes of a tensor are written."""
+        self.touched = True
+        if self.full or not self.tracked:
+            return
+        word = _WORDS[place.itemsize]
+        one = word.type(_ONES[place.itemsize])
+        for _, window in self._windows(self._record(), place, word):
+            window[...] = one
+
+    def written(self, place: Place) -> bool:
+        """Whether every byte of a tensor was written (or cannot be told)."""
+        if self.full or not self.tracked:
+            return True
+        word = _WORDS[place.itemsize]
+        one = word.type(_ONES[place.itemsize])
+        return all(
+            bool((window == one).all()) for _, window in self._windows(self._record(), place, word)
+        )
+
+    def inside(self, place: Place) -> bool:
+        low, high = place.bounds()
+        return low >= 0 and high <= self.size
