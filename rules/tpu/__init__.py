@@ -1,0 +1,1 @@
+"""Rules for Sophgo TPUs: addresses, lanes, strides, operands and schedules."""

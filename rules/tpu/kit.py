@@ -1,0 +1,372 @@
+"""What the TPU rules share: operands as places in memory, scalar arguments, building checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from verifier.hardware.chips import Chip
+from verifier.layouts import address as places
+from verifier.layouts import strides as layouts
+from verifier.rulebase import Check, Note
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
+from verifier.symbolic.trace import Operation
+
+GDMA: Final = "gdma"
+BDC: Final = "bdc"
+#: names of the positions of shapes and strides
+AXES: Final = ("n", "c", "h", "w")
+
+# ----------------------------------------------------------------------------- operands
+
+
+def local(op: Operation) -> Iterator[tuple[Touch, LocalTensor]]:
+    """The operands in local memory, each once, in the order of the arguments."""
+    seen: set[str] = set()
+    for touch in op.touches:
+        if isinstance(touch.tensor, LocalTensor) and touch.role not in seen:
+            seen.add(touch.role)
+            yield touch, touch.tensor
+
+
+def system(op: Operation) -> Iterator[tuple[Touch, SystemTensor]]:
+    """The operands in system memory, each once."""
+    seen: set[str] = set()
+    for touch in op.touches:
+        if isinstance(touch.tensor, SystemTensor) and touch.role not in seen:
+            seen.add(touch.role)
+            yield touch, touch.tensor
+
+
+def local_of(op: Operation, *roles: str) -> LocalTensor | None:
+    """The local operand of the first of these roles that the operation has."""
+    found = {touch.role: tensor for touch, tensor in local(op)}
+    return next((found[role] for role in roles if role in found), None)
+
+
+def function(op: Operation) -> str:
+    """The name without its prefix: ``bdc_add``."""
+    return op.name.removeprefix("okk.")
+
+
+def as_expr(value: object) -> Expr | None:
+    """The value as an integer expression; None if it is not an integer."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return E.const(value)
+    return None
+
+
+def number(op: Operation, role: str) -> Expr | None:
+    """An integer argument."""
+    return as_expr(op.value(role))
+
+
+def words(role: str) -> str:
+    """An argument as users speak of it: ``dst_addr`` is ``dst``."""
+    return role.removesuffix("_addr")
+
+
+# ----------------------------------------------------------------------------- geometry
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where a local tensor lies: bytes ``[start, end)`` of every lane that it occupies.
+
+    ``slots`` is how many of its channels a lane holds (ADR-03); ``length`` is exact for a tensor
+    whose strides are not negative (ADR-08).
+    """
+
+    lane: Expr
+    address: Expr
+    start: Expr
+    length: Expr
+    slots: Expr
+    channels: Expr
+
+    @property
+    def end(self) -> Expr:
+        """The byte behind the last one, in its lane."""
+        return self.start + self.length
+
+    @property
+    def lanes_end(self) -> Expr:
+        """The lane behind the last one, for a tensor that does not go round."""
+        return self.lane + self.channels
+
+
+def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
+    """Channels per lane, ``ceil((Q + C) / X)`` (ADR-03)."""
+    return places.channels_per_lane(chip.lanes, lane, channels)
+
+
+def lane(chip: Chip, tensor: LocalTensor) -> Expr:
+    """The lane in which the tensor starts (ADR-02)."""
+    return places.lane_of(chip, tensor.address)
+
+
+def block(chip: Chip, tensor: LocalTensor) -> Block:
+    """The place of a local tensor (ADR-08)."""
+    start_lane = lane(chip, tensor)
+    start = places.byte_of(chip, tensor.address)
+    length = places.extent_bytes(
+        chip, start_lane, tensor.shape, tensor.strides, tensor.dtype.itemsize
+    )
+    channels = tensor.shape[1]
+    return Block(
+        start_lane,
+        tensor.address,
+        start,
+        length,
+        slots(chip, start_lane, channels),
+        channels,
+    )
+
+
+def system_block(tensor: SystemTensor) -> tuple[Expr, Expr]:
+    """First byte and the byte behind the last one, from the start of the buffer."""
+    start = tensor.address.offset
+    length = places.system_extent_bytes(tensor.shape, tensor.strides, tensor.dtype.itemsize)
+    return start, start + length
+
+
+def is_dense(chip: Chip, tensor: LocalTensor) -> bool:
+    """Whether the tensor uses all of its place but the padding of its channels.
+
+    Its strides are those of the aligned or the compact layout, as far as folding tells. Nothing
+    else may use the padding (ADR-07). That they are of the right lane is another rule's business
+    (LAY-06).
+    """
+    size = tensor.dtype.itemsize
+    if not size.is_const or chip.eu_bytes % size.const:
+        return False
+    lanes = [lane(chip, tensor), E.const(0)]
+    if tensor.stride_lane is not None:
+        lanes.append(tensor.stride_lane)
+    for start_lane in lanes:
+        counts = places.steps(chip.lanes, start_lane, tensor.shape)
+        for expected in (
+            layouts.aligned(chip.lanes, chip.eu_bytes, start_lane, tensor.shape, size.const),
+            layouts.compact(chip.lanes, start_lane, tensor.shape),
+        ):
+            if layouts.agree(tensor.strides, expected, counts) is E.TRUE:
+                return True
+    return False
+
+
+def nonempty(shape: Quad) -> tuple[Bool, ...]:
+    """What holds of the shape of an operand that does something."""
+    return tuple(fact for fact in (E.ge(size, 1) for size in shape) if fact is not E.TRUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a tensor: its symbols' ranges, and the address of its first byte."""
+
+    index: Quad
+    address: Expr
+    ranges: tuple[Bool, ...]
+
+
+def element(chip: Chip, tensor: LocalTensor) -> Element:
+    """Some element of a local tensor (ADR-04); its address counts through all lanes."""
+    index = _index(tensor.shape)
+    where, byte = places.place(chip, tensor.address, tensor.strides, tensor.dtype.itemsize, index)
+    return Element(index, where * chip.local_bytes + byte, _within(index, tensor.shape))
+
+
+def system_element(tensor: SystemTensor) -> Element:
+    """Some element of a tensor in system memory; its address counts from the buffer's start."""
+    index = _index(tensor.shape)
+    offset = E.const(0)
+    for position, stride in zip(index, tensor.strides, strict=True):
+        offset = offset + position * stride
+    address = tensor.address.offset + offset * tensor.dtype.itemsize
+    return Element(index, address, _within(index, tensor.shape))
+
+
+def _index(shape: Quad) -> Quad:
+    n, c, h, w = (
+        E.const(0) if size.is_const and size.const == 1 else E.fresh(axis, 0, None, "point")
+        for axis, size in zip(AXES, shape, strict=True)
+    )
+    return n, c, h, w
+
+
+def _within(index: Quad, shape: Quad) -> tuple[Bool, ...]:
+    facts = (E.lt(position, size) for position, size in zip(index, shape, strict=True))
+    return tuple(fact for fact in facts if fact is not E.TRUE)
+
+
+def lanes_apart(chip: Chip, first: Block, second: Block) -> Bool:
+    """Whether two tensors that do not go round occupy different lanes."""
+    inside = E.and_(E.le(first.lanes_end, chip.lanes), E.le(second.lanes_end, chip.lanes))
+    beside = E.or_(E.le(first.lanes_end, second.lane), E.le(second.lanes_end, first.lane))
+    return E.and_(inside, beside)
+
+
+def bytes_apart(first: Block, second: Block) -> Bool:
+    """Whether two tensors use different bytes of whatever lanes they share."""
+    beside = E.or_(
+        E.le(first.address + first.length, second.address),
+        E.le(second.address + second.length, first.address),
+    )
+    together = E.eq(first.lane, second.lane)  # then addresses compare as bytes of a lane do
+    if together is E.TRUE:
+        return beside
+    in_lane = E.or_(E.le(first.end, second.start), E.le(second.end, first.start))
+    return E.or_(E.and_(together, beside), in_lane)
+
+
+def places_apart(chip: Chip, first: Block, second: Block) -> Bool:
+    """Whether the places of two tensors do not meet."""
+    return E.or_(bytes_apart(first, second), lanes_apart(chip, first, second))
+
+
+def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tuple[Bool, ...]]:
+    """When two local tensors share no byte (ADR-11), and the ranges of the symbols that it needs.
+
+    Places that do not meet settle it. Places that meet do share bytes if both tensors have a layout
+    without gaps and start in lane 0, or if neither goes round; else the statement is about one
+    element of each: two elements with a common byte refute it.
+    """
+    one, two = block(chip, first), block(chip, second)
+    by_place = places_apart(chip, one, two)
+    if by_place is E.TRUE:
+        return E.TRUE, ()
+    sure: Bool = E.FALSE
+    if is_dense(chip, first) and is_dense(chip, second):
+        sure = E.or_(
+            E.and_(E.eq(one.lane, 0), E.eq(two.lane, 0)),
+            E.and_(E.eq(one.slots, 1), E.eq(two.slots, 1)),
+        )
+    if sure is E.TRUE:
+        return by_place, ()
+    here, there = element(chip, first), element(chip, second)
+    different = E.or_(
+        E.le(here.address + first.dtype.itemsize, there.address),
+        E.le(there.address + second.dtype.itemsize, here.address),
+    )
+    return E.or_(by_place, E.and_(E.not_(sure), different)), (*here.ranges, *there.ranges)
+
+
+def system_apart(first: SystemTensor, second: SystemTensor) -> tuple[Bool, tuple[Bool, ...]]:
+    """When two tensors of one buffer share no byte, and the ranges of the symbols it needs."""
+    a0, a1 = system_block(first)
+    b0, b1 = system_block(second)
+    by_place = E.or_(E.le(a1, b0), E.le(b1, a0))
+    if by_place is E.TRUE:
+        return E.TRUE, ()
+    if is_continuous(first) and is_continuous(second):
+        return by_place, ()
+    here, there = system_element(first), system_element(second)
+    different = E.or_(
+        E.le(here.address + first.dtype.itemsize, there.address),
+        E.le(there.address + second.dtype.itemsize, here.address),
+    )
+    return E.or_(by_place, different), (*here.ranges, *there.ranges)
+
+
+def is_continuous(tensor: SystemTensor) -> bool:
+    """Whether the elements follow each other without gaps (LAY-C), as far as folding tells."""
+    expected = E.const(1)
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
+        once = size.is_const and size.const == 1
+        if not once and stride is not expected:
+            return False
+        expected = expected * size
+    return True
+
+
+def moved(tensor: LocalTensor, put: E.Substitution) -> LocalTensor:
+    """The tensor in another iteration."""
+    return replace(
+        tensor,
+        address=put.expr(tensor.address),
+        shape=_each(put, tensor.shape),
+        strides=_each(put, tensor.strides),
+    )
+
+
+def moved_system(tensor: SystemTensor, put: E.Substitution) -> SystemTensor:
+    """The tensor in another iteration."""
+    return replace(
+        tensor,
+        address=replace(tensor.address, offset=put.expr(tensor.address.offset)),
+        shape=_each(put, tensor.shape),
+        strides=_each(put, tensor.strides),
+    )
+
+
+def _each(put: E.Substitution, values: Quad) -> Quad:
+    a, b, c, d = (put.expr(value) for value in values)
+    return a, b, c, d
+
+
+def same_place(a: LocalTensor, b: LocalTensor) -> bool:
+    """Whether two operands are the same tensor, term by term."""
+    if a.address is not b.address or a.dtype.itemsize is not b.dtype.itemsize:
+        return False
+    if any(x is not y for x, y in zip(a.shape, b.shape, strict=True)):
+        return False
+    return all(x is y for x, y in zip(a.strides, b.strides, strict=True))
+
+
+def holds_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
+    """Whether the place of one tensor provably contains that of another, by folding alone."""
+    if same_place(outer, inner):
+        return True
+    big, small = block(chip, outer), block(chip, inner)
+    if big.lane is not small.lane or E.le(big.start, small.start) is not E.TRUE:
+        return False
+    if E.le(small.channels, big.channels) is not E.TRUE:
+        return False
+    return E.le(small.end, big.end) is E.TRUE
+
+
+# ----------------------------------------------------------------------------- checks
+
+
+def check(
+    op: Operation,
+    role: str,
+    predicate: Bool,
+    text: str,
+    message: str,
+    *facts: str,
+    values: Iterable[tuple[str, Expr]] = (),
+    given: Iterable[Bool] = (),
+    notes: Iterable[Note] = (),
+    help: Iterable[str] = (),
+    severity: str | None = None,
+    exact: bool = True,
+    reason: str = "",
+) -> Check:
+    """A check at the argument ``role`` of an operation."""
+    return Check(
+        predicate=predicate,
+        span=op.span_of(role),
+        text=text,
+        message=message,
+        facts=facts,
+        given=tuple(given),
+        values=tuple(values),
+        notes=tuple(notes),
+        help=tuple(help),
+        severity=severity,
+        exact=exact,
+        reason=reason,
+    )
+
+
+def between(value: Expr, low: int, high: int) -> Bool:
+    return E.and_(E.ge(value, low), E.le(value, high))
+
+
+def divisible(value: Expr, divisor: int) -> Bool:
+    return E.eq(E.mod(value, divisor), 0)
