@@ -14,6 +14,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import RecordValue
 
 GDMA: Final = "gdma"
 BDC: Final = "bdc"
@@ -64,6 +65,21 @@ def as_expr(value: object) -> Expr | None:
 def number(op: Operation, role: str) -> Expr | None:
     """An integer argument."""
     return as_expr(op.value(role))
+
+
+def record(op: Operation, role: str) -> tuple[Expr, ...] | None:
+    """The fields of a structure (``dim4``, ``dim2``, ``Padding``); None if absent or not known."""
+    value = op.value(role)
+    if not isinstance(value, RecordValue):
+        return None
+    fields = tuple(as_expr(item) for item in value.fields)
+    known = tuple(item for item in fields if item is not None)
+    return known if len(known) == len(fields) else None
+
+
+def is_null(op: Operation, role: str) -> bool:
+    """Whether a pointer is NULL, or no argument of the function."""
+    return op.value(role) is None
 
 
 def words(role: str) -> str:

@@ -1,0 +1,208 @@
+"""Matrices: their width in channels, the lane they start in, and their rows in system memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.tpu import functions, kit
+from rules.tpu.examples import pair
+from rules.tpu.kit import check, function
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+#: most columns of a matrix in one channel (OKK-Q03)
+MOST_COLUMNS: Final = 128
+
+_TRANSFERS: Final = tuple(f"okk.{name}" for name in sorted(functions.MATRIX_TRANSFERS))
+
+
+def _width(op: Operation, chip: Chip) -> Iterator[Check]:
+    transfer = function(op) in functions.MATRIX_TRANSFERS
+    for columns_role in ("cols",) if transfer else ("left_cols", "right_cols"):
+        role = f"{columns_role}_per_channel"
+        columns, width = kit.number(op, columns_role), kit.number(op, role)
+        if columns is None or width is None:
+            continue
+        values = ((columns_role, columns), (role, width))
+        if transfer:
+            predicate = E.and_(E.ge(width, 1), E.le(width, columns))
+            text, fact = f"1 <= {role} <= {columns_role}", "OKK-G02"
+        else:
+            least = E.minimum(columns, MOST_COLUMNS)
+            predicate = E.and_(E.ge(width, 1), E.le(width, least))
+            text, fact = f"1 <= {role} <= min({MOST_COLUMNS}, {columns_role})", "OKK-Q03"
+        yield check(
+            op,
+            role,
+            predicate,
+            text,
+            f"the width of a channel of a matrix of `{function(op)}` is out of range",
+            fact,
+            "LAY-M",
+            values=values,
+            help=("min(columns, 32) is a width that suits most matrices",),
+            # the functional behaviour is right: the manual alone forbids it
+            severity="warning" if transfer else None,
+        )
+
+
+_WIDTH = pair(
+    "product",
+    "columns: int, a: okk.SystemAddr, b: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+assert 1 <= columns <= 512
+okk.initialize()
+width = @@
+okk.gdma_32bit_matrix_S2L(0, a, 6, 40, 20, 40)
+okk.gdma_32bit_matrix_S2L(65536, b, 40, columns, width, columns)
+okk.bdc_matmul(131072, 0, 65536, 0, 6, 40, columns, 20, width, False, False)
+okk.gdma_32bit_matrix_L2S(y, 131072, 6, columns, width, columns)
+okk.poll()
+""",
+    "32",
+    "min(columns, 32)",
+)
+
+register(
+    Rule(
+        id="okk-matrix-width",
+        code="OKK211",
+        family="okk",
+        summary="a channel of a matrix has between 1 and min(128, columns) columns",
+        reason=(
+            "A matrix lies in local memory as channels of some columns each. The manual admits 1 "
+            "to 128 of them, and no more than the matrix has."
+        ),
+        facts=("OKK-Q03", "OKK-G02", "OKK-G01", "LAY-M", "INC-18"),
+        on="operation",
+        operations=(*_TRANSFERS, "okk.bdc_matmul"),
+        check=_width,
+        dialects=("okk",),
+        sources=("OKKernel manual, fp32_nn", "OKKernel manual, layout"),
+        failing=_WIDTH[0],
+        passing=_WIDTH[1],
+    )
+)
+
+
+def _matrix_lane(op: Operation, chip: Chip) -> Iterator[Check]:
+    role = "dst_addr" if function(op).endswith("S2L") else "src_addr"
+    tensor = kit.local_of(op, role)
+    columns, width = kit.number(op, "cols"), kit.number(op, "cols_per_channel")
+    rows = kit.number(op, "rows")
+    if tensor is None or columns is None or width is None or rows is None:
+        return
+    channels = E.ceildiv(columns, width)
+    lane = kit.lane(chip, tensor)
+    here = kit.slots(chip, lane, channels)
+    there = kit.slots(chip, E.const(0), channels)
+    yield check(
+        op,
+        role,
+        E.or_(E.eq(here, there), E.le(rows, 1)),
+        "channels per lane are those of a matrix that starts in lane 0",
+        f"`{function(op)}` places the rows of this matrix as if it started in lane 0",
+        "OKK-G07",
+        "INC-25",
+        given=(E.ge(width, 1),),
+        values=(
+            ("start lane", lane),
+            ("channels", channels),
+            ("channels per lane", here),
+            ("channels per lane that it counts with", there),
+        ),
+        help=("start the matrix in lane 0, or where its channels end before the last lane",),
+    )
+
+
+_MATRIX_LANE = pair(
+    "moved",
+    "x: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+okk.initialize()
+start = @@ * okk.local_mem_size_per_npu()
+okk.gdma_32bit_matrix_S2L(start, x, 7, 100, 25, 100)
+okk.bdc_mul_C(start, start, 3.0, okk.dim4(7, 4, 1, 25), None, None)
+okk.gdma_32bit_matrix_L2S(y, start, 7, 100, 25, 100)
+okk.poll()
+""",
+    "62",
+    "60",
+)
+
+register(
+    Rule(
+        id="okk-matrix-lane",
+        code="OKK212",
+        family="okk",
+        summary="a matrix that is transferred starts where its channels do not wrap once more",
+        reason=(
+            "Matrix transfers compute the distance of two rows without the start lane, compute "
+            "functions with it. Where the start lane makes the channels wrap once more, the rows "
+            "of one are not those of the other."
+        ),
+        facts=("OKK-G07", "INC-25"),
+        on="operation",
+        operations=_TRANSFERS,
+        check=_matrix_lane,
+        dialects=("okk",),
+        sources=("measured on the functional behaviour of BM1684",),
+        failing=_MATRIX_LANE[0],
+        passing=_MATRIX_LANE[1],
+    )
+)
+
+
+def _rows(op: Operation, chip: Chip) -> Iterator[Check]:
+    pitch, columns = kit.number(op, "row_stride"), kit.number(op, "cols")
+    rows = kit.number(op, "rows")
+    if pitch is None or columns is None or rows is None:
+        return
+    yield check(
+        op,
+        "row_stride",
+        E.or_(E.ge(pitch, columns), E.le(rows, 1)),
+        "row_stride >= cols",
+        f"the rows of the matrix that `{function(op)}` writes overlap",
+        "OKK-G03",
+        values=(("row_stride", pitch), ("cols", columns)),
+        help=("row_stride counts the elements from one row to the next in system memory",),
+    )
+
+
+_ROWS = pair(
+    "narrow",
+    "x: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+okk.initialize()
+okk.gdma_32bit_matrix_S2L(0, x, 11, 30, 10, 50)
+okk.gdma_32bit_matrix_L2S(y, 0, 11, 30, 10, @@)
+okk.poll()
+""",
+    "10",
+    "50",
+)
+
+register(
+    Rule(
+        id="okk-matrix-rows",
+        code="OKK213",
+        family="okk",
+        summary="the rows of a matrix that is stored do not overlap",
+        reason=(
+            "row_stride is the distance of two rows in system memory, in elements: less than the "
+            "columns, and each row overwrites the end of the one before."
+        ),
+        facts=("OKK-G03",),
+        on="operation",
+        operations=("okk.gdma_32bit_matrix_L2S",),
+        check=_rows,
+        dialects=("okk",),
+        sources=("OKKernel manual, gdma",),
+        failing=_ROWS[0],
+        passing=_ROWS[1],
+    )
+)
