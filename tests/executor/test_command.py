@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = """
+import ctypes
 import os
+import sys
 
 os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "none"
 
@@ -51,7 +53,70 @@ def greedy(x):
 @nki.jit
 def raises(x):
     return x.shape[7]
+
+
+@nki.jit
+def talks(x):
+    raise ValueError("two\\nlines")
+
+
+@nki.jit
+def leaves(x):
+    sys.exit(3)
+
+
+@nki.jit
+def quits(x):
+    os._exit(0)
+
+
+@nki.jit
+def crashes(x):
+    return ctypes.string_at(0)
+
+
+@nki.jit
+def interrupts(x):
+    raise KeyboardInterrupt
+
+
+@nki.jit
+def recurses(x):
+    return recurses(x)
+
+
+@nki.jit
+def stubborn(x):
+    while True:
+        try:
+            forever(x)
+        except BaseException:
+            pass
+
+
+@nki.jit
+def prints(x):
+    print("{not json")
+    if os.fork() == 0:
+        while True:
+            pass
+    return scaled(x)
+
+
+missing = absent_elsewhere.thing
+number = 3
+
+
+@nki.jit
+def lacks(x):
+    return missing(x)
 """
+
+
+def line(text: str, after: str = "") -> int:
+    """The line of the kernels' file that holds a text."""
+    start = KERNELS.index(after)
+    return KERNELS[: KERNELS.index(text, start)].count("\n") + 1
 
 
 @pytest.fixture
@@ -99,7 +164,7 @@ def test_a_violation_is_shown_with_its_line(file: Path) -> None:
     done = command(f"{file}::scaled", "--arg", "x=fp32[200,32]")
     assert done.returncode == 1
     assert "error[partition-extent]" in done.stdout and "t = nl.ndarray((P, F)" in done.stdout
-    assert "kernels.py:19:20" in done.stdout
+    assert f"kernels.py:{line('t = nl.ndarray((P')}:20" in done.stdout
 
 
 def test_a_huge_tensor_is_checked_by_its_shape(file: Path) -> None:
@@ -119,12 +184,44 @@ def test_a_huge_tensor_is_checked_by_its_shape(file: Path) -> None:
         (["scaled", "--arg", "x=fp32[4,4]", "--target", "gpu"], "unknown target 'gpu'"),
         (["scaled", "--arg", "x=fp32[4,4]", "--grid", "2,0"], "a grid is one to three"),
         (["absent", "--arg", "x=fp32[4,4]"], "has no kernel `absent`"),
-        (["raises", "--arg", "x=fp32[4,4]"], "kernels.py:41: `raises` raises IndexError"),
+        (["scaled", "--arg", "x=fp32[4,4,4]"], "raises ValueError: too many values to unpack"),
+        (["scaled", "--arg", "x=3"], "raises AttributeError: 'int' object has no"),
+        (["scaled", "--arg", "x=fp32[0,4]"], "'0' is no size"),
+        (["scaled", "--arg", "x=fp32[]"], "a tensor has at least one size"),
+        (["scaled", "--arg", "x"], "an argument is NAME=VALUE, not 'x'"),
+        (["scaled", "--arg", "x=@"], "'@' is followed by a file"),
+        (["scaled", "--arg", "x=fp32[4,4]", "--arg", "x=1"], "argument 'x' is given twice"),
+        (["scaled", "--arg", f"x=fp32[{10**20},4]"], "MB of the 4096 MB that the kernel may use"),
+        (["scaled", "--arg", "x=fp32[4,4]", "--save", "/no/x.npz"], "no such directory"),
+        (["number", "--arg", "x=fp32[4,4]"], "`number` in"),
+        *(
+            ([name, "--arg", "x=fp32[4,4]", *more], f"kernels.py:{line(at, name)}: {message}")
+            for name, at, message, *more in (
+                ("raises", "return x.shape", "`raises` raises IndexError"),
+                ("talks", "raise Value", "`talks` raises ValueError: two lines"),
+                ("leaves", "sys.exit", "`leaves` raises SystemExit: 3"),
+                ("quits", "os._exit", "the process of the kernel ended with status 0"),
+                ("crashes", "return ctypes", "the process of the kernel was ended by SIGSEGV"),
+                ("interrupts", "raise Key", "`interrupts` raises KeyboardInterrupt"),
+                ("recurses", "return rec", "`recurses` raises RecursionError"),
+                ("lacks", "return miss", "`lacks` raises NameError: name 'missing' is not"),
+                (
+                    "greedy",
+                    "kept.app",
+                    "the kernel needs more memory than the 300 MB",
+                    "--memory",
+                    "300",
+                ),
+            )
+        ),
+        (
+            ["lacks", "--arg", "x=fp32[4,4]"],
+            f"(line {line('missing =')}: NameError: name 'absent_elsewhere' is not defined)",
+        ),
         (
             ["forever", "--arg", "x=fp32[4,4]", "--timeout", "0.5"],
             "the kernel still runs after 0.5 seconds",
         ),
-        (["greedy", "--arg", "x=fp32[4,4]", "--memory", "300"], "needs more memory"),
     ],
 )
 def test_misuse_is_one_line(file: Path, arguments: list[str], message: str) -> None:
@@ -132,6 +229,65 @@ def test_misuse_is_one_line(file: Path, arguments: list[str], message: str) -> N
     done = command(f"{file}::{name}", *rest)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from verifier.executor import runner
+    from verifier.executor.arguments import Argument
+    from verifier.executor.protocol import Request
+
+    monkeypatch.setattr(runner, "_GRACE", 3.0)
+    x = {"x": Argument("tensor", dtype="float32", shape=(4, 4))}
+    reply = runner.run(Request(str(file), "stubborn", x, "trn2", timeout=1.0))
+    assert reply.ended is not None and reply.ended[0] == "time"
+    assert reply.ended[2] == str(file) and reply.ended[3] in range(
+        line("def forever"), line("def greedy")
+    )
+
+
+def test_what_a_kernel_prints_and_starts_does_no_harm(file: Path) -> None:
+    done = command(f"{file}::prints", "--arg", "x=fp32[4,4]")
+    assert done.returncode == 0 and "{not json" in done.stdout and "no violations" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (np.asarray([{}, []], object), "it holds Python objects (a pickle), not numbers"),
+        (np.asarray(["a", "b"]), "there are no tensors of dtype <U1"),
+        (np.ones((2, 2), complex), "there are no tensors of dtype complex128"),
+        (b"junk", "it is no array of NumPy"),
+        (b"", "it is no array of NumPy"),
+    ],
+)
+def test_a_file_without_usable_numbers(
+    file: Path, tmp_path: Path, content: object, message: str
+) -> None:
+    path = tmp_path / "x.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content, allow_pickle=True)
+    done = command(f"{file}::scaled", "--arg", f"x=@{path}")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "argument 'x': " in done.stderr and message in done.stderr
+
+
+def test_files_beside_the_kernel_may_have_any_name(tmp_path: Path) -> None:
+    for name in ("numpy", "ml_dtypes", "json", "random", "secrets", "ast", "zipfile", "nki"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not this one')\n")
+    path = tmp_path / "copying.py"
+    path.write_text(
+        "import numpy as np\nimport nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+        "@nki.jit\ndef copied(x):\n"
+        "    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nisa.dma_copy(dst=y, src=x)\n    return y\n"
+    )
+    saved = tmp_path / "out.npz"
+    done = command(f"{path}::copied", "--arg", "x=bf16[4,4]", "--save", saved)
+    assert (done.returncode, done.stderr) == (0, "") and saved.is_file()
 
 
 def test_a_missing_file_and_a_missing_name() -> None:
@@ -143,7 +299,29 @@ def test_a_file_that_does_not_parse(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("def f(:\n")
     done = command(f"{path}::f")
-    assert done.returncode == 2 and "broken.py:1:" in done.stderr
+    assert done.returncode == 2 and "broken.py:1: the file does not parse" in done.stderr
+    path.write_bytes(b"x = '\xff'\n")
+    done = command(f"{path}::f")
+    assert done.returncode == 2 and "it is not UTF-8 text" in done.stderr
+    path.write_text("x = " + "-" * 100_000 + "1\n")
+    done = command(f"{path}::f")
+    assert done.returncode == 2 and "the file does not parse" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("raise SystemExit(4)\n", "has no kernel `f` (line 1: SystemExit: 4)"),
+        ("import os\nos._exit(0)\n", ".py:2: the process of the kernel ended with status 0"),
+        ("import ctypes\nctypes.string_at(0)\n", ".py:2: the process of the kernel was ended"),
+        ("while True:\n    pass\n", "the kernel still runs after 1 seconds"),
+    ],
+)
+def test_a_file_that_does_not_load(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "loaded.py"
+    path.write_text(text)
+    done = command(f"{path}::f", "--timeout", "1")
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_an_order_that_matters_is_a_violation(tmp_path: Path) -> None:

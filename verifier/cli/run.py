@@ -168,7 +168,7 @@ def _tell(reply: Reply, name: str, path: str) -> int:
     errors = sum(d.severity == "error" for d in shown)
     if reply.ended is not None and reply.ended[0] != "violation":
         kind, message, file, line = reply.ended
-        what = f"`{name}` raises {message}" if kind == "raised" else message
+        what = f"`{name}` raises {message}" if kind in ("raised", "left") else message
         place = f"{file}:{line}: " if line else f"{file}: " if file else ""
         sys.stdout.flush()
         complain(f"{place}{what}")

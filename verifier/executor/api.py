@@ -52,7 +52,16 @@ class Simulation:
     plans: Plans = field(default_factory=Plans, repr=False, compare=False)
 
     def __getitem__(self, grid: Any) -> Simulation:
-        return Simulation(self.kernel, self.target, self.api_version, self.options, sizes_of(grid))
+        """The same kernel on a grid of one to three sizes.
+
+        Raises:
+            KernelError: it is none.
+        """
+        try:
+            sizes = sizes_of(grid)
+        except MisuseError as error:
+            raise KernelError(str(error)) from None
+        return Simulation(self.kernel, self.target, self.api_version, self.options, sizes)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the kernel.

@@ -5,6 +5,7 @@ Started as a script, with a folder in which ``request.json`` waits; the result g
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,6 +20,10 @@ def main(folder: str) -> None:
         # installed or not, our packages come last: users' modules of the same name win
         sys.path.append(home)
     worker.serve(Path(folder))
+    # threads and clean-up of the kernel's own do not keep the process
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

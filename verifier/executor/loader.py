@@ -44,7 +44,10 @@ def _is_users(module: ModuleType) -> bool:
 
 
 def _complete() -> None:
-    """Import what is imported by computed names now: later it would be looked for in vain."""
+    """Import what would be imported late now: then it would be looked for in vain, or in the
+    user's folder, where any name may be taken."""
+    import numpy.random  # noqa: F401 - NumPy imports it when it is first used
+
     from verifier import rulebase
     from verifier.executor import semantics
 
@@ -144,11 +147,11 @@ def _parse(path: Path) -> ast.Module:
         raise MisuseError(f"cannot read {path}: {reason}") from None
     try:
         return ast.parse(text, str(path))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", 1) or 1
+        reason = getattr(error, "msg", None) or str(error) or "too deeply nested"
         raise MisuseError(
-            f"{path} does not parse: {getattr(error, 'msg', error)}",
-            Span(str(path), line, 0, line, 1),
+            f"the file does not parse: {reason}", Span(str(path), line, 0, line, 1)
         ) from None
 
 
@@ -185,7 +188,7 @@ def load(path: Path) -> Loaded:
             continue
         except MisuseError as error:
             problems.append((file.span(statement), error))
-        except Exception as error:  # of the user's top level: named if the kernel needs it
+        except (Exception, SystemExit) as error:  # of the user's file: said if the kernel needs it
             problems.append((file.span(statement), error))
     return Loaded(module, problems)
 
@@ -212,15 +215,13 @@ def kernel(loaded: Loaded, name: str, path: Path) -> Kernel:
         if found is None:
             break
     if found is None:
-        where: Span | None = None
         reason = ""
         for span, error in loaded.problems:
-            where = span
             reason = f" (line {span.line}: {type(error).__name__}: {error})"
             break
         have = [n for n, v in vars(loaded.module).items() if isinstance(v, Kernel)]
         listed = f"; it has {', '.join(have)}" if have else ""
-        raise MisuseError(f"{path} has no kernel `{name}`{listed}{reason}", where)
+        raise MisuseError(f"{path} has no kernel `{name}`{listed}{reason}")
     if isinstance(found, Kernel):
         return found
     if callable(found) and not isinstance(found, type):

@@ -13,6 +13,8 @@ from verifier.report import model as report
 REQUEST: Final = "request.json"
 REPLY: Final = "reply.json"
 ARRAYS: Final = "arrays.npz"
+#: where the process was when it ended, or when its time was up: a traceback
+TRACE: Final = "trace.txt"
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from verifier.executor import protocol
+from verifier.executor import places, protocol
 from verifier.executor.protocol import Reply, Request
 
 #: seconds that starting Python and loading may take on top of the kernel's own time
@@ -31,15 +32,13 @@ def run(request: Request, save: Path | None = None) -> Reply:
         try:
             status = process.wait(timeout=request.timeout + _GRACE)
         except subprocess.TimeoutExpired:
-            _kill(process)
             text = f"the kernel still runs after {request.timeout:g} seconds"
-            return Reply(ended=("time", text, request.path, 0))
-        except BaseException:
+            return Reply(ended=("time", text, *_place(folder, request.path)))
+        finally:
             _kill(process)
-            raise
         found = folder / protocol.REPLY
         if not found.is_file():
-            return Reply(ended=("died", _death(status), request.path, 0))
+            return Reply(ended=("died", _death(status), *_place(folder, request.path)))
         reply = Reply.read(found)
         arrays = folder / protocol.ARRAYS
         if save is not None and arrays.is_file():
@@ -48,9 +47,23 @@ def run(request: Request, save: Path | None = None) -> Reply:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process if it still runs, and those that it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _place(folder: Path, path: str) -> tuple[str, int]:
+    """The innermost line of the user's own code in the last traceback, else the kernel's file."""
+    place: tuple[str, int] = (path, 0)
+    with suppress(OSError):
+        for line in (folder / protocol.TRACE).read_text("utf-8", "replace").splitlines():
+            entry = re.fullmatch(r'  File "(.*)", line (\d+) in .*', line)
+            if "hread 0x" in line:  # the next traceback
+                place = (path, 0)
+            elif entry is not None and not place[1] and places.is_user(entry[1]):
+                place = (entry[1], int(entry[2]))
+    return place
 
 
 def _death(status: int) -> str:

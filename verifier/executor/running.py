@@ -26,6 +26,9 @@ from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.trace import Buffer, Trace
 
+#: characters of what a kernel raises that are shown
+_LONGEST = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
@@ -39,7 +42,8 @@ class Shaped:
 class Outcome:
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
 
-    Kinds: ``violation``, ``unsupported``, ``raised``, ``misuse``, ``memory``, ``time``.
+    Kinds: ``violation``, ``unsupported``, ``raised``, ``left`` (by what is no ``Exception``),
+    ``misuse``, ``memory``, ``time``.
     """
 
     outputs: list[Any] = field(default_factory=list)
@@ -88,17 +92,20 @@ def run(
         outcome.ended = ("violation", error.diagnostic.message, None)
     except (UnsupportedError, MisuseError) as error:
         kind = "unsupported" if isinstance(error, UnsupportedError) else "misuse"
-        outcome.ended = (kind, str(error), error.span or _line(error))
+        outcome.ended = (kind, str(error), error.span or line_of(error))
     except MemoryError as error:
-        outcome.ended = ("memory", "the kernel needs more memory than it may use", _line(error))
+        outcome.ended = ("memory", "the kernel needs more memory than it may use", line_of(error))
     except TimeIsUpError as error:
-        outcome.ended = ("time", str(error), _line(error))
+        outcome.ended = ("time", str(error), line_of(error))
+    except KeyboardInterrupt:
+        raise
     except Exception as error:  # whatever the user's code raises
         if type(error).__name__ == "SemanticsMissing":
-            outcome.ended = ("unsupported", str(error), _line(error))
+            outcome.ended = ("unsupported", str(error), line_of(error))
         else:
-            text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            outcome.ended = ("raised", text, _line(error))
+            outcome.ended = ("raised", text_of(error), line_of(error))
+    except BaseException as error:  # SystemExit, for one
+        outcome.ended = ("left", text_of(error), line_of(error))
     finally:
         session.running = False
     outcome.diagnostics = machine.found
@@ -106,7 +113,15 @@ def run(
     return outcome
 
 
-def _line(error: BaseException) -> Span | None:
+def text_of(error: BaseException) -> str:
+    """An error as one line, of a length that can be read."""
+    text = " ".join(str(error).split())
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 3] + "..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line_of(error: BaseException) -> Span | None:
     """The innermost line of the user's own code in a traceback."""
     found = None
     trace = error.__traceback__
@@ -176,7 +191,7 @@ def _finish(
     machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
 ) -> None:
     trace = Trace(machine.kernel, span.path, span, machine.api, "nki")
-    trace.returns.append(((), tuple(tensor.view for tensor in returned), span))
+    trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     rule = machine.rules.by_id.get("output-buffer")
     if rule is not None:
         for check in rulebase.run(rule, machine.target, trace):

@@ -94,15 +94,15 @@ def sizes_of(grid: Any) -> tuple[int, ...]:
     """A launch grid as its sizes.
 
     Raises:
-        MisuseError: a size is not a positive integer.
+        MisuseError: they are not one to three positive integers.
     """
     items = grid if isinstance(grid, (tuple, list)) else (grid,)
     try:
-        sizes = tuple(int(item) for item in items)
+        sizes = tuple(int(item) for item in items if not isinstance(item, (float, str)))
     except (TypeError, ValueError):
-        raise MisuseError(f"a launch grid has positive sizes, not {grid!r}") from None
-    if any(size < 1 for size in sizes):
-        raise MisuseError(f"a launch grid has positive sizes, not {grid!r}")
+        sizes = ()
+    if len(sizes) != len(items) or not 1 <= len(sizes) <= 3 or any(size < 1 for size in sizes):
+        raise MisuseError(f"a launch grid is one to three positive sizes, not {grid!r}")
     return sizes
 
 

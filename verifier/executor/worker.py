@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import faulthandler
 import inspect
+import math
+import os
+import re
 import resource
 import signal
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from verifier.executor import protocol
+from verifier.executor import places, protocol
 from verifier.executor.arguments import Argument
 from verifier.executor.findings import MisuseError
-from verifier.executor.loader import generation_of, isolated, kernel, load
+from verifier.executor.loader import Loaded, generation_of, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.protocol import Reply, Request
 from verifier.executor.proxies import DTypeProxy
-from verifier.executor.running import Outcome, Shaped, TimeIsUpError, definition_of, run
+from verifier.executor.running import (
+    Outcome,
+    Shaped,
+    TimeIsUpError,
+    definition_of,
+    line_of,
+    run,
+    text_of,
+)
 from verifier.executor.semantics.casts import NUMPY
-from verifier.executor.session import Kernel, Session, using
+from verifier.executor.session import Kernel, Session, known_dtype, using
 from verifier.hardware import targets
 from verifier.report import model as report
 
@@ -31,6 +44,7 @@ def serve(folder: Path) -> None:
     request = Request.read(folder / protocol.REQUEST)
     reply = Reply()
     try:
+        _watch(folder / protocol.TRACE, request.timeout)
         limit(request.timeout, request.memory)
         arrays = _carry_out(request, reply)
         if arrays:
@@ -39,12 +53,36 @@ def serve(folder: Path) -> None:
         span = error.span
         reply.ended = ("misuse", str(error), span.path if span else "", span.line if span else 0)
     except TimeIsUpError as error:
-        reply.ended = ("time", str(error), request.path, 0)
-    except MemoryError:
-        reply.ended = ("memory", "the kernel needs more memory than it may use", request.path, 0)
+        reply.ended = ("time", str(error), *_place(error, request))
+    except MemoryError as error:
+        reply.ended = ("memory", "", *_place(error, request))
+    except KeyboardInterrupt as error:
+        reply.ended = ("left", text_of(error), *_place(error, request))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+    if reply.ended is not None and reply.ended[0] == "memory":
+        text = f"the kernel needs more memory than the {request.memory} MB that it may use"
+        reply.ended = ("memory", text, *reply.ended[2:])
     reply.write(folder / protocol.REPLY)
+
+
+def _place(error: BaseException, request: Request) -> tuple[str, int]:
+    span = line_of(error)
+    return (span.path, span.line) if span is not None else (request.path, 0)
+
+
+def _watch(path: Path, timeout: float) -> None:
+    """Have the line at which this process dies, or hangs, in a file."""
+    file = path.open("w")
+    faulthandler.enable(file, all_threads=False)
+    faulthandler.dump_traceback_later(timeout + 1.0, file=file)
+    leave = os._exit
+
+    def left(status: int) -> NoReturn:
+        faulthandler.dump_traceback(file, all_threads=False)
+        leave(status)
+
+    os._exit = left
 
 
 def limit(timeout: float, memory: int) -> None:
@@ -79,13 +117,16 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     )
     session = Session(target, api, options)
     with using(session), isolated(forever=True):
-        found = kernel(load(path), request.name, path)
+        loaded = load(path)
+        found = kernel(loaded, request.name, path)
         arguments = _arguments(request, found)
         outcome = run(session, found, _copied(arguments), request.grid, request.name)
         if request.loop_order != "forward" and outcome.ended is None and not request.shapes_only:
             session.options = replace(options, loop_order=request.loop_order)
             again = run(session, found, _copied(arguments), request.grid, request.name)
             _compare(request, found, outcome, again)
+    if outcome.ended is not None and outcome.ended[0] == "raised":
+        _explain(outcome, loaded)
     reply.diagnostics = outcome.diagnostics
     reply.operations = outcome.operations
     if outcome.ended is not None:
@@ -102,6 +143,20 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
         reply.outputs.append((_name(out), out.shape))
         arrays[f"out{number}"] = portable(out)
     return arrays
+
+
+def _explain(outcome: Outcome, loaded: Loaded) -> None:
+    """A name that is missing because the line that defines it failed: say which."""
+    assert outcome.ended is not None
+    kind, message, span = outcome.ended
+    missing = re.fullmatch(r"NameError: name '(\w+)' is not defined.*", message)
+    if missing is None:
+        return
+    for place, error in loaded.problems:
+        lines = places.source(place.path).lines[place.line - 1 : place.end_line]
+        if re.search(rf"\b{missing[1]}\b", " ".join(lines)):
+            outcome.ended = (kind, f"{message} (line {place.line}: {text_of(error)})", span)
+            return
 
 
 def _name(array: Any) -> str:
@@ -153,6 +208,12 @@ def _made(request: Request, name: str, argument: Argument, rng: np.random.Genera
     if argument.kind == "tensor":
         if request.shapes_only:
             return Shaped(argument.dtype, argument.shape)
+        size = math.prod(argument.shape) * NUMPY[argument.dtype].itemsize >> 20
+        if size > request.memory:
+            raise MisuseError(
+                f"argument '{name}' takes {size} MB of the {request.memory} MB that the kernel may "
+                "use: raise --memory, or use --shapes-only"
+            )
         return drawn(rng, argument.dtype, argument.shape)
     if argument.kind == "file":
         array = _read(name, argument.value)
@@ -188,9 +249,15 @@ def _read(name: str, path: str) -> Any:
             if (member or name) not in found:
                 raise MisuseError(f"argument '{name}': {file} has no array '{member or name}'")
             found = found[member or name]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or "it is no array of NumPy"
+        if "Object arrays" in str(error):
+            reason = "it holds Python objects (a pickle), not numbers"
         raise MisuseError(f"argument '{name}': cannot read {file}: {reason}") from None
+    try:
+        known_dtype(found)
+    except MisuseError as error:
+        raise MisuseError(f"argument '{name}': {error}") from None
     return found
 
 
