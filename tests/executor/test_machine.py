@@ -401,3 +401,39 @@ def kernel(x):
     x = normal(16, 24)
     found = made(tmp_path, body, head="import numpy as np\n" + BETA1)(x)
     np.testing.assert_allclose(found, np.stack([x.max(1), x.sum(1)], 1), rtol=1e-4, atol=1e-5)
+
+
+def test_a_tensor_is_viewed_as_another_dtype(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((P, F), dtype=nl.int32, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    assert t.size == P * F and t.itemsize == 4
+    nisa.dma_copy(dst=y, src=t.view(nl.int32))
+    return y
+"""
+    np.testing.assert_array_equal(made(tmp_path, body)(normal(24, 6)), normal(24, 6).view(np.int32))
+
+
+def test_windows_on_an_input_stay_what_they_were(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x):
+    P, F = x.shape
+    y = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    for _ in range(3):
+        tiles = []
+        for k in range(F):
+            t = nl.ndarray((P, 1), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=t, src=x[:, k : k + 1])
+            tiles.append(t)
+    nisa.dma_copy(dst=x[:, 0:1], src=tiles[1])
+    for k in range(F):
+        nisa.dma_copy(dst=y[:, k : k + 1], src=tiles[k])
+    return y
+"""
+    x = normal(8, 300)
+    np.testing.assert_array_equal(made(tmp_path, body)(x.copy()), x)

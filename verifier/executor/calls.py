@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from verifier.executor.memory import Memory, Template
-from verifier.executor.operands import Steps, perform, steps_of
+from verifier.executor.memory import Geometry, Memory, Template
+from verifier.executor.operands import Bound, Steps, perform, steps_of
 from verifier.executor.proxies import (
     BufferProxy,
     DTypeProxy,
@@ -61,29 +61,33 @@ def call(
     keywords: dict[str, Any],
 ) -> Any:
     """Perform a call of an API function and give its result."""
-    tensors: list[Tensor] = []
+    spots: list[Bound] = []
     parts: list[Any] = [ref.name, id(frame.f_code), frame.f_lasti]
-    plannable = _describe(args, parts, tensors)
+    plannable = not args or _describe(args, parts, spots)
     if plannable and keywords:
         parts.extend(keywords)
-        plannable = _describe(keywords.values(), parts, tensors)
+        plannable = _describe(keywords.values(), parts, spots)
     key: tuple[Any, ...] | None = None
     if plannable:
-        if len(tensors) > 1:
-            _aliases(tensors, parts)
+        if len(spots) > 1:
+            _aliases(spots, parts)
         key = tuple(parts)
         plan = machine.plans.get(key)
         if plan is not None:
-            return _run(machine, plan, tensors)
+            made = _run(machine, plan, spots)
+            if plan.returns is None:
+                return plan.outcome
+            return made if made is not None else _tensors(args, keywords)[plan.returns]
     machine.clean = True
     before = machine.emitted
-    made = machine.made
+    new = machine.made
     result = machine.dialect.call(machine, ref, call_of(machine, _short(ref), args, keywords))
     count = machine.emitted - before
     out = outward(machine, result)
     if key is not None and machine.clean and count <= 1:
         operation = machine.last if count == 1 else None
-        plan = _plan(machine, ref, operation, tensors, result, out, machine.made - made)
+        tensors = _tensors(args, keywords)
+        plan = _plan(machine, ref, operation, tensors, result, out, machine.made - new)
         if plan is not None:
             machine.plans[key] = plan
             machine.kept.append(frame.f_code)
@@ -94,16 +98,23 @@ def _short(ref: ApiRef) -> str:
     return ref.name.rpartition(".")[2]
 
 
-def _describe(values: Iterable[Any], parts: list[Any], tensors: list[Tensor]) -> bool:
+def _tensors(args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Tensor]:
+    return [value for value in (*args, *keywords.values()) if type(value) is Tensor]
+
+
+def _describe(values: Iterable[Any], parts: list[Any], spots: list[Bound]) -> bool:
     """Append what identifies the arguments; False if a call with them cannot be planned."""
     for value in values:
         kind = type(value)
         if kind is Tensor:
-            layout = value.layout
-            if layout is None:
+            spot = value.spot
+            if spot is None:
                 return False
-            parts.append(layout)
-            tensors.append(value)
+            if spot.layout is None:
+                assert isinstance(spot.place, Geometry)
+                spot.layout = spot.memory.template.layout_of(spot.place, value.part)
+            parts.append(spot.layout)
+            spots.append(spot)
         elif kind in _PLAIN:
             parts.append(kind)
             parts.append(value)
@@ -113,8 +124,12 @@ def _describe(values: Iterable[Any], parts: list[Any], tensors: list[Tensor]) ->
             parts.append(value.key)
         elif kind is tuple or kind is list:
             parts.append(kind)
+            if _PLAIN.issuperset(map(type, value)):
+                parts.append(tuple(map(type, value)))
+                parts.append(tuple(value))
+                continue
             parts.append(len(value))
-            inner: list[Tensor] = []
+            inner: list[Bound] = []
             if not _describe(value, parts, inner) or inner:
                 return False
         elif hasattr(value, "tilelint_api"):
@@ -124,12 +139,12 @@ def _describe(values: Iterable[Any], parts: list[Any], tensors: list[Tensor]) ->
     return True
 
 
-def _aliases(tensors: list[Tensor], parts: list[Any]) -> None:
+def _aliases(spots: list[Bound], parts: list[Any]) -> None:
     """Which operands share memory, and where in it."""
-    memories = [tensor.memory for tensor in tensors]
+    memories = [spot.memory for spot in spots]
     if len(set(memories)) < len(memories):
         parts.append(tuple(memories.index(memory) for memory in memories))
-        parts.append(tuple(tensor.place.offset for tensor in tensors if tensor.place))
+        parts.append(tuple(spot.place.offset for spot in spots if isinstance(spot.place, Geometry)))
 
 
 def _plan(
@@ -184,15 +199,17 @@ def _plan(
     )
 
 
-def _run(machine: ConcreteMachine, plan: Plan, tensors: list[Tensor]) -> Any:
+def _run(machine: ConcreteMachine, plan: Plan, spots: list[Bound]) -> Tensor | None:
+    """Repeat a call on these tensors; gives the tensor that it makes."""
+    made: Tensor | None = None
     template = plan.template
     if template is not None:
         memory = machine.make(template, plan.name, plan.span, None)
         part = template.partition_axis if template.on_chip else None
-        # position -1 from now on
-        tensors.append(Tensor(machine, memory, template.whole, None, part))
+        made = Tensor(machine, memory, template.whole, None, part)
+        spots.append(made.bound())  # -1 from now on
         if plan.filled:
             machine.clear(memory)
     if plan.steps is not None:
-        perform(machine, plan.steps, {role: tensors[at].bound() for role, at in plan.roles})
-    return plan.outcome if plan.returns is None else tensors[plan.returns]
+        perform(machine, plan.steps, {role: spots[at] for role, at in plan.roles})
+    return made

@@ -255,13 +255,10 @@ class ConcreteMachine:
     def make(self, template: Template, name: str, span: Span, storage: Storage | None) -> Memory:
         """A new tensor; in shared memory, instances of a launch get the same one."""
         self.made += 1
-        self.largest = max(self.largest, template.elements)
-        shared = template.kind == "alloc" and (
-            template.buffer is Buffer.SHARED_HBM
-            or (self._api == "beta1" and template.buffer is Buffer.HBM)
-        )
+        if template.elements > self.largest:
+            self.largest = template.elements
         program = self.program
-        if shared and program.grid:
+        if program.grid and self._shared(template):
             number = program.made
             program.made += 1
             if number < len(program.shared) and program.shared[number].template is template:
@@ -270,6 +267,13 @@ class ConcreteMachine:
             program.shared.insert(number, memory)
             return memory
         return Memory(template, name, span, None)
+
+    def _shared(self, template: Template) -> bool:
+        """Whether the instances of a launch see one tensor, not one each."""
+        return template.kind == "alloc" and (
+            template.buffer is Buffer.SHARED_HBM
+            or (self._api == "beta1" and template.buffer is Buffer.HBM)
+        )
 
     def whole(self, memory: Memory, span: Span) -> View:
         storage = memory.storage

@@ -299,8 +299,12 @@ class Memory:
 
     def writable(self, place: Geometry) -> Array:
         """The elements of an affine view, to be written to."""
-        self.part()
-        return self._window(self.materialise(poison=False), place)
+        if self.alias is not None or self.aliases is not None:
+            self.part()
+        data = self.data
+        if data is None:
+            data = self.materialise(poison=False)
+        return self._window(data, place)
 
     def part(self) -> None:
         """Make the bytes this tensor's own, before they are changed."""

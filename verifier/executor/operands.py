@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from verifier.executor import places
 from verifier.executor.access import Gather, NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import ConcreteStorage, Flags, Geometry, Memory, Origin, positions_of
+from verifier.executor.memory import (
+    ConcreteStorage,
+    Flags,
+    Geometry,
+    Layout,
+    Memory,
+    Origin,
+    positions_of,
+)
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
@@ -33,11 +41,15 @@ _NARROW = frozenset(
 
 @dataclass(slots=True)
 class Bound:
-    """A tensor operand: its memory and where in it the elements lie."""
+    """A tensor operand: its memory and where in it the elements lie.
+
+    ``layout``: what rules see of it, once that was asked for.
+    """
 
     memory: Memory
     place: Geometry | Gather
     view: View | None = None
+    layout: Layout | None = None
 
 
 def bound_of(machine: ConcreteMachine, view: View) -> Bound:
@@ -96,14 +108,8 @@ class Operands:
         operand = self.operation.operands.get(role)
         return operand is not None and operand.value is not None
 
-    def _bound(self, role: str) -> Bound:
-        found = self.bounds.get(role)
-        if found is None:
-            raise KeyError(role)
-        return found
-
     def read_raw(self, role: str) -> Array:
-        found = self._bound(role)
+        found = self.bounds[role]
         place = found.place
         if isinstance(place, Geometry):
             window = found.memory.array(place)
@@ -121,7 +127,7 @@ class Operands:
         return array
 
     def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
-        found = self._bound(role)
+        found = self.bounds[role]
         place = found.place
         memory = found.memory
         own = NUMPY[place.dtype]
@@ -158,7 +164,7 @@ class Operands:
             _mark(self.machine, found)
 
     def add(self, role: str, array: Array) -> None:
-        found = self._bound(role)
+        found = self.bounds[role]
         place = found.place
         if isinstance(place, Geometry) and place.dtype == "float32":
             target = found.memory.writable(place)
@@ -180,7 +186,7 @@ class Operands:
         return values[role]
 
     def view(self, role: str) -> View:
-        found = self._bound(role)
+        found = self.bounds[role]
         if found.view is None:
             operand = self.operation.operands.get(role)
             if operand is None or not isinstance(operand.value, View):
@@ -189,13 +195,13 @@ class Operands:
         return found.view
 
     def shape(self, role: str) -> tuple[int, ...]:
-        return self._bound(role).place.shape
+        return self.bounds[role].place.shape
 
     def dtype(self, role: str) -> str:
-        return self._bound(role).place.dtype
+        return self.bounds[role].place.dtype
 
     def mask(self, role: str) -> NDArray[np.bool_] | None:
-        place = self._bound(role).place
+        place = self.bounds[role].place
         return place.mask if isinstance(place, Gather) else None
 
     def accumulates(self, role: str) -> bool | NDArray[np.bool_]:
@@ -204,7 +210,7 @@ class Operands:
             return bool(truth(how, {}))
         if how in ("always", "no"):
             return how == "always"
-        found = self._bound(role)
+        found = self.bounds[role]
         started = found.memory.started
         if isinstance(found.place, Geometry):
             return started.at(found.place)
@@ -553,8 +559,8 @@ def _check_sum(machine: ConcreteMachine, operation: Operation, role: str, found:
     if how == "no":
         return
     place = found.place if isinstance(found.place, Geometry) else memory.template.whole
-    begun = memory.started.any(place)
-    every = memory.started.all(place)
+    started = memory.started.at(place)
+    begun, every = started is not False, started is True
     if every and how != "first-overwrites":
         return
     if (

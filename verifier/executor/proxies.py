@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from verifier.dialects.nki.methods import METHODS
 from verifier.executor import places
 from verifier.executor.access import Gather, integer
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import Geometry, Layout, Memory, numpy_name, storage_of
+from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
 from verifier.executor.operands import Bound, bound_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -297,11 +299,12 @@ class Tensor:
 
     ``place`` says where the elements lie when that is affine; the view that rules look at is made
     when it is asked for: by ``made`` (parent and index of a subscript that was checked already).
+
+    ``spot`` is what calls need of it. There is no ``__getattr__``: it would slow down every look at
+    an attribute; methods of the API are descriptors of the class.
     """
 
     __slots__ = (
-        "_bound",
-        "_layout",
         "_made",
         "_view",
         "in_place",
@@ -309,6 +312,7 @@ class Tensor:
         "memory",
         "part",
         "place",
+        "spot",
     )
     __array_ufunc__ = None
 
@@ -321,8 +325,6 @@ class Tensor:
         part: int | None,
         made: tuple[Tensor, object] | None = None,
     ) -> None:
-        self._bound: Bound | None = None
-        self._layout: Layout | None = None
         self.machine = machine
         self.memory = memory
         self.place = place
@@ -331,11 +333,12 @@ class Tensor:
         self.part = part
         self._made = made
         self.in_place = False
+        self.spot = Bound(memory, place) if place is not None else None
 
     # -- views -----------------------------------------------------------------------
 
     @property
-    def view(self) -> View:
+    def as_view(self) -> View:
         """The view as rules see it."""
         if self._view is None:
             machine = self.machine
@@ -346,7 +349,7 @@ class Tensor:
                 before, machine.silent = machine.silent, True
                 try:
                     found = machine.dialect.subscript(
-                        machine, parent.view, inward(machine, index), places.here().span
+                        machine, parent.as_view, inward(machine, index), places.here().span
                     )
                 finally:
                     machine.silent = before
@@ -358,17 +361,25 @@ class Tensor:
     def shape(self) -> tuple[int, ...]:
         if self.place is not None:
             return self.place.shape
-        return tuple(integer(size) for size in self.view.shape)
+        return tuple(integer(size) for size in self.as_view.shape)
 
     @property
     def dtype(self) -> DTypeProxy:
         if self.place is not None:
             return DTypeProxy(self.place.dtype)
-        return DTypeProxy(self.view.dtype.name or "float32")
+        return DTypeProxy(self.as_view.dtype.name or "float32")
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
 
     @property
     def name(self) -> str:
@@ -378,20 +389,9 @@ class Tensor:
     def buffer(self) -> BufferProxy:
         return BufferProxy(BufferValue(self.memory.template.buffer))
 
-    @property
-    def layout(self) -> Layout | None:
-        """What rules see of it; None if that is not affine."""
-        if self._layout is None and self.place is not None:
-            self._layout = self.memory.template.layout_of(self.place, self.part)
-        return self._layout
-
     def bound(self) -> Bound:
         """Memory and place of the elements."""
-        if self.place is None:
-            return bound_of(self.machine, self.view)
-        if self._bound is None:
-            self._bound = Bound(self.memory, self.place)
-        return self._bound
+        return self.spot if self.spot is not None else bound_of(self.machine, self.as_view)
 
     def __getitem__(self, index: Any) -> Any:
         quick = self._quick(index)
@@ -400,7 +400,7 @@ class Tensor:
         machine = self.machine
         span = places.here().span
         inner = inward(machine, index)
-        found = machine.dialect.subscript(machine, self.view, inner, span)
+        found = machine.dialect.subscript(machine, self.as_view, inner, span)
         if not isinstance(found, View):
             raise UnsupportedError("a subscript that is not followed", span)
         if found.indirect:
@@ -503,7 +503,7 @@ class Tensor:
         where = places.here()
         left, right = where.sides or (where.span, where.span)
         inner = inward(machine, value)
-        machine.dialect.store(machine, target.view, inner, op, left, right)
+        machine.dialect.store(machine, target.as_view, inner, op, left, right)
 
     def _augment(self, op: str, value: Any) -> Tensor:
         self._store(self, value, op)
@@ -534,7 +534,7 @@ class Tensor:
     def _unary(self, op: str) -> Any:
         machine = self.machine
         span = places.here().span
-        result = machine.dialect.operator(machine, op, self.view, None, span)
+        result = machine.dialect.operator(machine, op, self.as_view, None, span)
         if result is None:
             raise UnsupportedError(f"`{op}` on a tile has no meaning", span)
         return outward(machine, result)
@@ -566,26 +566,20 @@ class Tensor:
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a tensor is not iterated over")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        machine = self.machine
-        where = places.here()
-        value = machine.dialect.view_attribute(machine, self.view, name, where.span)
-        if value is not None:
-            return outward(machine, value)
-        from verifier.dialects.nki.methods import METHODS
-
-        if name not in METHODS:
-            raise AttributeError(f"tensors have no attribute `{name}`")
-        return Method(self, name)
-
     def __repr__(self) -> str:
         return f"<tensor {self.memory.name} {list(self.shape)} {self.dtype}>"
 
 
 _install(Tensor)
 _install(IndexProxy)
+
+
+def _method(name: str) -> property:
+    return property(lambda tensor: Method(tensor, name))
+
+
+for _name in METHODS:
+    setattr(Tensor, _name, _method(_name))
 
 
 class Method:
@@ -602,7 +596,7 @@ class Method:
         call = call_of(machine, self.name, args, keywords)
         if not call.text.endswith(self.name):
             call = Call(call.args, call.keywords, call.span, self.name, call.target_name)
-        result = machine.dialect.view_method(machine, self.tensor.view, self.name, call)
+        result = machine.dialect.view_method(machine, self.tensor.as_view, self.name, call)
         if isinstance(result, Opaque):
             raise UnsupportedError(f"`{call.text}`: {result.reason}", call.span)
         if isinstance(result, View) and result.indirect:
@@ -862,7 +856,7 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
     if value is None or kind in (bool, float, str):
         return value
     if kind is Tensor:
-        return value.view
+        return value.as_view
     if kind is tuple or kind is list:
         return tuple(inward(machine, item) for item in value)
     if kind is slice:
@@ -888,7 +882,7 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
     if isinstance(value, range):
         return tuple(E.const(item) for item in value)
     if isinstance(value, np.ndarray):
-        return constant(machine, value, "constant").view
+        return constant(machine, value, "constant").as_view
     if isinstance(value, np.ufunc):
         found = machine.dialect.external(f"numpy.{value.__name__}")
         return found if found is not None else ExternalRef(f"numpy.{value.__name__}")
