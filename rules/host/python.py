@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from verifier.rulebase import Rule, register
 
+#: kernels in Python: whatever the device, this is Python's own
+HOST_DIALECTS = ("nki", "okk", "ppl")
+
 _PASSING_SCALE = """\
 import nki
 import nki.isa as nisa
@@ -54,6 +57,7 @@ register(
         ),
         facts=("NKI-G11",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_PASSING_SCALE.replace("    assert strip >= 1\n", ""),
         passing=_PASSING_SCALE,
@@ -73,6 +77,7 @@ register(
         ),
         facts=("NKI-E19",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace(
             "nisa.dma_copy(dst=dst, src=tile)", "nisa.dma_copy(dst=dst, src=tail)"
@@ -90,6 +95,7 @@ register(
         reason="Unpacking a sequence into another number of names raises ValueError while tracing.",
         facts=("NKI-G01",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    rows, cols, depth = dst.shape\n    tile = nl"),
         passing=_COPY.replace("    tile = nl", "    rows, cols = dst.shape\n    tile = nl"),
@@ -105,6 +111,7 @@ register(
         reason="A call whose arguments do not fit raises TypeError while tracing.",
         facts=("NKI-G13",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace(
             "@nki.jit", "def place(dst, src):\n    nisa.dma_copy(dst=dst, src=src)\n\n\n@nki.jit"
@@ -149,6 +156,7 @@ register(
         ),
         facts=("NKI-G03",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_TILES.replace("src=tiles[r]", "src=tiles[r + 1]"),
         passing=_TILES,
@@ -164,6 +172,7 @@ register(
         reason="Reading a key that is not there raises KeyError while tracing.",
         facts=("NKI-G03",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace(
             "    tile = nl",
@@ -189,6 +198,7 @@ register(
         ),
         facts=("NKI-G09",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("the kernel's own assertions",),
         failing=_COPY.replace("    dst = nl", "    assert p % 96 == 0 and p > 96\n    dst = nl"),
         passing=_COPY.replace("    dst = nl", "    assert p % 32 == 0 and p > 96\n    dst = nl"),
@@ -208,6 +218,7 @@ register(
         ),
         facts=("NKI-G11",),
         on="host",
+        dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("    dst = nl", "    assert f & 64 == 0\n    dst = nl"),
         passing=_COPY.replace("    dst = nl", "    assert f % 64 == 0\n    dst = nl"),

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from verifier.dialects.nki import NkiDialect
+from verifier.dialects.okk import OkkDialect
 from verifier.symbolic.machine import Dialect
 
 #: the dialects that are interpreted, by the names that discovery gives them
-DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {"nki": NkiDialect}
+DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {"nki": NkiDialect, "okk": OkkDialect}

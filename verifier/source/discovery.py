@@ -336,6 +336,10 @@ class _Visitor:
     ) -> _Wrapper | None:
         for decorator in decorators:
             wrapper = self._wrapper(decorator, scopes)
+            if wrapper is None and isinstance(decorator, ast.Call):
+                # `@okk.kernel(Params)`: the argument is the type of what the kernel is given
+                made = self._wrapper(decorator.func, scopes)
+                wrapper = made if made is not None and made.dialect == "okk" else None
             if wrapper is not None:
                 return wrapper
         return None

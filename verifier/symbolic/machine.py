@@ -14,8 +14,9 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
-from verifier.symbolic.values import ApiRef
+from verifier.symbolic.values import ApiRef, RecordType, RecordValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,24 @@ class Machine(Protocol):
 
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         """The items of a tuple or list of known length."""
+        ...
+
+    def as_address(self, value: object, span: Span) -> SystemAddress | None:
+        """The place in system memory a value is (a parameter used as one becomes a buffer)."""
+        ...
+
+    # -- records ------------------------------------------------------------------------------
+
+    def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> object:
+        """A new record; ``origin`` says how its fields were computed."""
+        ...
+
+    def contents(self, value: object) -> RecordValue | None:
+        """What a record holds now; None if the value is no record."""
+        ...
+
+    def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
+        """Assign all fields of a record; False if the value is none that can be assigned to."""
         ...
 
 

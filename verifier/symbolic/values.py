@@ -125,6 +125,42 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordType:
+    """A structure of an API with named, assignable fields (``dim4``); instances are in the heap."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordValue:
+    """What a record holds now; also one of several, with fields that depend on the path.
+
+    ``origin`` is what :meth:`verifier.symbolic.machine.Machine.fill` was told when its fields were
+    computed, None if they were not or another case holds another.
+    """
+
+    kind: RecordType
+    fields: tuple[object, ...]
+    origin: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddressType:
+    """The type of inputs that are addresses of buffers in system memory."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Managed:
+    """What ``with`` enters and leaves."""
+
+    enter: Callable[[], None]
+    leave: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
     """``range``, ``nl.affine_range`` and kin: ``start, stop, step`` and what the loop promises."""
 

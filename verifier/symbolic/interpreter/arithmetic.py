@@ -10,7 +10,7 @@ from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter import coercions
+from verifier.symbolic.interpreter import addresses, coercions
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox, Many, ObjectBox
 from verifier.symbolic.interpreter.inputs import LazyShape, Parameter
 from verifier.symbolic.interpreter.terms import join, same
@@ -86,6 +86,8 @@ def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return _tile(vm, op, a, b, span)
     if isinstance(left, (IndexTensor, IndexMask)) or isinstance(right, (IndexTensor, IndexMask)):
         return _index(vm, op, left, right, span)
+    if addresses.is_address(left) or addresses.is_address(right):
+        return addresses.binary(vm, op, left, right, span)
     if coercions.is_object(vm, left) or coercions.is_object(vm, right):
         vm.approximate("skipped", f"`{op}` of an object is not followed", span)
         return Opaque(f"`{op}` of an object")
@@ -404,6 +406,9 @@ def compare(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return lift2(vm, left, right, lambda a, b: compare(vm, op, a, b, span))
     if isinstance(left, IndexTensor) or isinstance(right, IndexTensor):
         return _index(vm, op, left, right, span)
+    ordered = op in ("==", "!=", "<", "<=", ">", ">=") and left is not None and right is not None
+    if ordered and (addresses.is_address(left) or addresses.is_address(right)):
+        return addresses.compare(vm, op, left, right)
     if op in ("is", "is not") and isinstance(left, Ref) and isinstance(right, Ref):
         return E.truth((left.id == right.id) == (op == "is"))
     if op not in ("is", "is not", "in", "not in") and _overloads(vm, op, left, right):

@@ -519,6 +519,23 @@ def _id(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> 
     return Opaque("id()", harmless=True)
 
 
+def _copy(vm: VM, args: tuple[Arg, ...], keywords: dict[str, Arg], span: Span) -> object:
+    """``copy.copy`` and ``dataclasses.replace`` of records and instances; fields are shared."""
+    return arithmetic.lift1(vm, args[0].value if args else None, lambda v: _copied(vm, v, keywords))
+
+
+def _copied(vm: VM, value: object, changes: dict[str, Arg]) -> object:
+    box = vm.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(box, ObjectBox):
+        changed = {name: arg.value for name, arg in changes.items()}
+        return vm.heap.new(ObjectBox(box.cls, {**box.attributes, **changed}))
+    if isinstance(box, ListBox):
+        return vm.heap.new(ListBox(box.segments, box.kind))
+    if isinstance(box, DictBox):
+        return vm.heap.new(DictBox(dict(box.items)))
+    return value
+
+
 HOST: dict[str, _Handler] = {
     "len": _length,
     "range": _range,
@@ -551,6 +568,8 @@ HOST: dict[str, _Handler] = {
     "setattr": _setattr,
     "type": _type,
     "id": _id,
+    "copy.copy": _copy,
+    "dataclasses.replace": _copy,
     "math.ceil": _round_up,
     "math.floor": _round_down,
     "math.trunc": _int,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.interpreter import arithmetic, attributes, classes, coercions
+from verifier.symbolic.interpreter import arithmetic, attributes, classes, coercions, records
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, Scope
 from verifier.symbolic.interpreter.inputs import Parameter
 from verifier.symbolic.machine import Arg, Call
@@ -102,6 +102,8 @@ def _device_call(
     text: str,
 ) -> object:
     """A call of the kernel API; a path-dependent argument makes one call per case."""
+    args = tuple(_merged(vm, arg) for arg in args)
+    keywords = {name: _merged(vm, arg) for name, arg in keywords.items()}
     for position, arg in enumerate(args):
         value = arg.value
         if isinstance(value, Guarded):
@@ -124,6 +126,14 @@ def _device_call(
     call = Call(args, keywords, span, text, vm.target_name)
     result = vm.dialect.call(vm, api, call)
     return _device_loop(vm, result) if isinstance(result, DeviceLoop) else result
+
+
+def _merged(vm: VM, arg: Arg) -> Arg:
+    """One record for several that the path chooses from: an operation has one shape then."""
+    if not isinstance(arg.value, Guarded):
+        return arg
+    record = records.contents(vm, arg.value)
+    return arg if record is None else Arg(record, arg.span)
 
 
 def _device_loop(vm: VM, loop: DeviceLoop) -> object:
@@ -168,7 +178,8 @@ def _external(
 ) -> object:
     from verifier.symbolic.interpreter import builtins
 
-    if callee.path.startswith("math.") and callee.path in builtins.HOST:
+    known = callee.path.startswith(("math.", "copy.", "dataclasses."))
+    if known and callee.path in builtins.HOST:
         return builtins.call(vm, callee.path, args, keywords, span)
     last = callee.path.rpartition(".")[2]
     if last in _ASSERT_NAMES and args:

@@ -15,6 +15,7 @@ from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, Buffer, DType, Storage, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
@@ -66,6 +67,7 @@ class Parameter:
     rank: int | None = None
     min_rank: int = 0
     view: View | None = None
+    address: SystemAddress | None = None
     pinned: Pinned | None = None
 
     def __repr__(self) -> str:
@@ -178,6 +180,36 @@ class Inputs:
                 span=p.span,
             )
         return p.view
+
+    def address(self, p: Parameter) -> SystemAddress:
+        """The start of a buffer in system memory.
+
+        What a contract does not declare is not known: the buffer is as large as need be then
+        (``placement["declared"]`` is False), and its one dimension counts bytes.
+        """
+        p.kind = "address"
+        if p.address is None:
+            pinned = p.pinned if p.pinned is not None and p.pinned.kind == "tensor" else None
+            shape: tuple[Expr, ...] = (E.symbol(f"{p.name}.bytes", lo=0),)
+            declared = pinned is not None and pinned.shape is not None
+            if pinned is not None and pinned.shape is not None:
+                shape = tuple(self.extent(p, axis) for axis in range(len(pinned.shape)))
+            name = pinned.dtype if pinned is not None and pinned.dtype is not None else None
+            storage = Storage(
+                id=-1 - len(self.storages),
+                name=p.name,
+                buffer=Buffer.HBM,
+                dtype=DType.named(name or "uint8"),
+                shape=shape,
+                partition_axis=None,
+                span=p.span,
+                kind="input",
+                initialised=True,
+                placement={"declared": declared},
+            )
+            self.storages.append(storage)
+            p.address = SystemAddress(storage, E.const(0))
+        return p.address
 
     def integer(self, p: Parameter) -> Expr:
         """The parameter as an integer; type fact: it is not negative."""

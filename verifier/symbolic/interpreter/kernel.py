@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.interpreter import arithmetic, coercions, statements
+from verifier.symbolic.interpreter import arguments, arithmetic, coercions, statements
 from verifier.symbolic.interpreter.heap import DictBox, Scope
 from verifier.symbolic.interpreter.inputs import (
     Inputs,
@@ -303,6 +303,11 @@ class _Entry:
         assert isinstance(definition, ir.FunctionDef)
         defaults = dict(function.defaults)
         enclosing = request.enclosing[depth] if depth < len(request.enclosing) else None
+        structure = arguments.structure_of(vm, definition) if enclosing is None else None
+        if structure is not None:
+            inputs = arguments.instance(vm, structure, request.pinned, initial_value)
+            statements.bind_name(vm, definition.params[0].name, inputs)
+            return
         for position, param in enumerate(definition.params):
             if enclosing is not None and enclosing.method and position == 0:
                 statements.bind_name(vm, param.name, Opaque(f"the object `{param.name}`"))
@@ -326,7 +331,8 @@ class _Entry:
                 pinned=request.pinned.get(name),
             )
             vm.inputs.parameters[name] = p
-            statements.bind_name(vm, param.name, initial_value(vm, p))
+            value = arguments.typed(vm, p, param.annotation, initial_value)
+            statements.bind_name(vm, param.name, value)
 
 
 def initial_value(vm: VM, p: Parameter) -> object:

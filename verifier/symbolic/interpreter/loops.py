@@ -18,7 +18,15 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Heap, ListBox, ObjectBox, Scope
-from verifier.symbolic.interpreter.terms import Renaming, alike, alike_segments, join, mentions
+from verifier.symbolic.interpreter.terms import (
+    Renaming,
+    alike,
+    alike_segments,
+    join,
+    mentions,
+    same,
+)
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Loop, View
 from verifier.symbolic.values import Opaque, Range
 
@@ -171,6 +179,22 @@ def _slots(segments: object) -> tuple[object, ...] | None:
     if not all(isinstance(segment, H.Item) for segment in segments):
         return None
     return tuple(segment.value for segment in segments)
+
+
+def _difference(was: object, now: object) -> Expr | None:
+    """How much an integer or an address has grown, None if it cannot be said."""
+    if isinstance(was, Expr) and isinstance(now, Expr):
+        return now - was
+    if isinstance(was, SystemAddress) and isinstance(now, SystemAddress):
+        return now.offset - was.offset if was.storage is now.storage else None
+    return None
+
+
+def _advanced(start: object, amount: Expr) -> object:
+    if isinstance(start, SystemAddress):
+        return SystemAddress(start.storage, start.offset + amount)
+    assert isinstance(start, Expr)
+    return start + amount
 
 
 class _Generic:
@@ -452,10 +476,9 @@ class _Generic:
             if _slots(was) is not None and _slots(now) is not None and len(was) == len(now):
                 return Guess("slots", was, now)
             return self._forget(place, before)
-        if isinstance(was, Expr) and isinstance(now, Expr):
-            difference = now - was
-            if index not in difference.free():
-                return Guess("linear", was, difference)
+        difference = _difference(was, now)
+        if difference is not None and index not in difference.free():
+            return Guess("linear", was, difference)
         return Guess("last", was, now)
 
     def _forget(self, place: Place, before: Heap) -> Guess:
@@ -480,8 +503,8 @@ class _Generic:
     def _start(self, guess: Guess, index: Expr) -> object:
         """What the place holds when iteration ``index`` starts."""
         if guess.kind == "linear":
-            assert isinstance(guess.start, Expr) and isinstance(guess.step, Expr)
-            return guess.start + guess.step * index
+            assert isinstance(guess.step, Expr)
+            return _advanced(guess.start, guess.step * index)
         if guess.kind == "last":
             previous = Renaming(self.vm.heap, {self.index: index - 1}).value(guess.step)
             if guess.start is UNBOUND:
@@ -561,8 +584,8 @@ class _Generic:
         if guess.kind == "havoc":
             return True
         if guess.kind == "linear":
-            assert isinstance(guess.start, Expr) and isinstance(guess.step, Expr)
-            return now is guess.start + guess.step * (self.loop.index + 1)
+            assert isinstance(guess.step, Expr)
+            return same(now, _advanced(guess.start, guess.step * (self.loop.index + 1)))
         if guess.kind == "last":
             return alike(heap, guess.step, after, now)
         if guess.kind == "rotation":

@@ -27,6 +27,7 @@ from verifier.symbolic.values import (
     Function,
     Guarded,
     IndexGrid,
+    Managed,
     Opaque,
     PendingAdd,
     Range,
@@ -248,13 +249,21 @@ def branch(vm: VM, test: E.Bool, body: Sequence[ir.Stmt], orelse: Sequence[ir.St
 
 
 def _with(vm: VM, stmt: ir.With) -> str:
+    entered: list[Managed] = []
     for item in stmt.items:
         value = vm.eval(item.context)
+        if isinstance(value, Managed):
+            value.enter()
+            entered.append(value)
+            value = None
         if coercions.is_object(vm, value):
             vm.approximate("skipped", "what `with` does on this object is not followed", item.span)
         if item.target is not None:
             assign(vm, item.target, value, item.span)
-    return execute(vm, stmt.body)
+    flow = execute(vm, stmt.body)
+    for manager in reversed(entered):
+        manager.leave()
+    return flow
 
 
 #: checks of errors that a handler may catch

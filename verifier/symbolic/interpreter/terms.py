@@ -16,6 +16,7 @@ from verifier.symbolic.interpreter.heap import (
     Scope,
     Segment,
 )
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, DType, View
 from verifier.symbolic.values import (
     DynamicSlice,
@@ -50,6 +51,9 @@ def join(test: Bool, then: object, other: object) -> object:
         return E.or_(E.and_(test, left), E.and_(E.not_(test), right))
     if isinstance(then, DType) and isinstance(other, DType):
         return DType(E.ite(test, then.code, other.code))
+    if isinstance(then, SystemAddress) and isinstance(other, SystemAddress):
+        if then.storage is other.storage:
+            return SystemAddress(then.storage, E.ite(test, then.offset, other.offset))
     if isinstance(then, tuple) and isinstance(other, tuple) and len(then) == len(other):
         return tuple(join(test, a, b) for a, b in zip(then, other, strict=True))
     cases: list[tuple[Bool, object]] = []
@@ -170,6 +174,8 @@ def mentions(value: object, symbol: Sym, heap: Heap, seen: frozenset[int] = froz
         return any(mentions(item, symbol, heap, seen) for item in value)
     if isinstance(value, DType):
         return symbol in value.code.free()
+    if isinstance(value, SystemAddress):
+        return symbol in value.offset.free()
     if isinstance(value, Guarded):
         return any(symbol in g.free() or mentions(v, symbol, heap, seen) for g, v in value.cases)
     if isinstance(value, Range):
@@ -231,6 +237,8 @@ class Renaming:
             return tuple(self.value(item) for item in value)
         if isinstance(value, DType):
             return DType(s.expr(value.code))
+        if isinstance(value, SystemAddress):
+            return SystemAddress(value.storage, s.expr(value.offset))
         if isinstance(value, Guarded):
             cases = [(s.bool(g), self.value(v)) for g, v in value.cases]
             live = [(g, v) for g, v in cases if g is not E.FALSE]

@@ -23,6 +23,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.interpreter.heap import Box, Heap, Scope
 from verifier.symbolic.interpreter.inputs import Inputs, Parameter
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Dialect
 from verifier.symbolic.trace import (
     Assumption,
@@ -36,7 +37,7 @@ from verifier.symbolic.trace import (
     Trace,
     View,
 )
-from verifier.symbolic.values import Function
+from verifier.symbolic.values import Function, RecordType, RecordValue
 
 if TYPE_CHECKING:
     from verifier.source.project import Module, Project
@@ -401,6 +402,28 @@ class VM:
         from verifier.symbolic.interpreter import coercions
 
         return coercions.as_items(self, value, span)
+
+    def as_address(self, value: object, span: Span) -> SystemAddress | None:
+        from verifier.symbolic.interpreter import addresses
+
+        return addresses.as_address(self, value)
+
+    # -- records ---------------------------------------------------------------------
+
+    def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> object:
+        from verifier.symbolic.interpreter import records
+
+        return records.new(self, kind, values, origin)
+
+    def contents(self, value: object) -> RecordValue | None:
+        from verifier.symbolic.interpreter import records
+
+        return records.contents(self, value)
+
+    def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
+        from verifier.symbolic.interpreter import records
+
+        return records.fill(self, value, values, origin)
 
     # -- entry points of the sibling modules -----------------------------------------
 

@@ -1,0 +1,153 @@
+"""The OKK dialect: what names and calls of an OKK kernel mean."""
+
+from __future__ import annotations
+
+from verifier.dialects.okk import functions, host, names
+from verifier.dialects.okk.binding import Bound, bind, report
+from verifier.dialects.okk.constructors import construct
+from verifier.dialects.okk.emission import perform
+from verifier.dialects.okk.records import UNIONS
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import View
+from verifier.symbolic.values import ApiRef, Managed, Opaque
+
+#: helpers of two forms: with a pointer to write to as in C, or giving the strides back
+_BOTH_FORMS = {"compact_stride": 2, "continuous_stride": 1}
+
+
+class OkkDialect:
+    """:class:`verifier.symbolic.machine.Dialect` for kernels in the manner of OKKernel.
+
+    Local addresses are integers, system addresses :class:`verifier.symbolic.lanes.SystemAddress`;
+    there are no tensors as values. The tensors of an operation are its ``touches``.
+    """
+
+    name = "okk"
+
+    def root(self, dotted: str) -> object | None:
+        """The value of an imported dotted name (``okk``, ``okk.dim4``), or None."""
+        return names.root(dotted)
+
+    def external(self, path: str) -> object | None:
+        """Names of other libraries mean nothing to these kernels."""
+        return None
+
+    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
+        """``okk.attr`` and ``okk.x32.attr``; an unknown name is a finding."""
+        if owner.name == names.MODULE:
+            found = names.member(attr)
+        elif owner.name in UNIONS:
+            found = names.union_member(owner.name, attr)
+        else:
+            return None
+        if found is None:
+            if attr == "NULL":
+                return E.const(0)
+            _no_such_name(machine, attr, owner.name, span)
+        return found
+
+    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
+        """A call of an API function: an operation, or what it gives back."""
+        made = construct(machine, api, call)
+        if made is not None:
+            return made[0]
+        if api.name == "parallel":
+            return _parallel(machine, call)
+        if api.name in ("kernel", "jit"):
+            return Opaque("a kernel", harmless=True)
+        if api.name in ("OKKERNEL_LOG", "okkernel_log"):
+            return None
+        if api.name.removeprefix("okk_") in functions.UNDESCRIBED:
+            machine.unmodelled(f"okk_{api.name}", call.span)
+            return Opaque(f"the result of `{call.text}`, which is not modelled")
+        function = functions.find(api.name.replace("OKKERNEL_ASSERT", "okkernel_assert"))
+        if function is None:
+            _no_such_name(machine, api.name, names.MODULE, call.span)
+            return Opaque(f"the result of `{call.text}`, which does not exist")
+        if len(call.args) + len(call.keywords) == _BOTH_FORMS.get(function.name):
+            parameters = tuple(p for p in function.parameters if p.kind != "out")
+            function = functions.Function(function.name, function.fact, "control", parameters)
+        bound = bind(machine, function, call)
+        if not bound.complete:
+            return Opaque(f"the result of `{call.text}` without its arguments")
+        if not bound.followed:
+            machine.unmodelled(function.spoken, call.span)
+            return Opaque(f"the result of `{call.text}` with arguments that are not followed")
+        if function.name in functions.answers():
+            return host.answer(machine, bound, call)
+        if function.name == "okkernel_assert":
+            _assume(machine, bound)
+        perform(machine, bound, call)
+        return None
+
+    # -- there are no tensors as values -------------------------------------------------
+
+    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
+        """No name of the API is subscripted."""
+        return Opaque(f"{api.name}[...]")
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """No tensors, no attributes of them."""
+        return None
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """No tensors, no methods of them."""
+        return None
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """Memory is not subscripted."""
+        return Opaque(f"an item of `{view.name}`")
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """No operators on tensors."""
+        return None
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """Nothing is stored to but by operations."""
+        machine.approximate("opaque", f"a store to `{target.name}` is not followed", span)
+
+
+def _no_such_name(machine: Machine, name: str, owner: str, span: Span) -> None:
+    meant = names.suggestion(name) if owner == names.MODULE else None
+    if owner != names.MODULE:
+        hint = f"it has {', '.join(UNIONS[owner])}"
+    else:
+        hint = f"did you mean `{meant}`?" if meant is not None else ""
+    message = f"`{owner}` has no `{name}`"
+    report(machine, span, f"{owner} has `{name}`", message, (hint,) if hint else ())
+
+
+def _parallel(machine: Machine, call: Call) -> object:
+    """``with okk.parallel():`` is the section between the two calls of C."""
+    start, end = (functions.find(f"parallel_{edge}") for edge in ("start", "end"))
+    assert start is not None and end is not None
+    if call.args or call.keywords:
+        bind(machine, start, call)
+        return Opaque("a parallel section")
+    first, last = Bound(start, {}, True), Bound(end, {}, True)
+    return Managed(
+        lambda: perform(machine, first, call),
+        lambda: perform(machine, last, call),
+    )
+
+
+def _assume(machine: Machine, bound: Bound) -> None:
+    """``OKKERNEL_ASSERT``: what the kernel demands, though the device only logs it (OKK-X09)."""
+    operand = bound.operands["assertion"]
+    condition = operand.value
+    assert isinstance(condition, Bool)
+    machine.assume(condition, pretty(condition), operand.span, "assert")

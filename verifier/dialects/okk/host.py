@@ -1,0 +1,73 @@
+"""Functions that only compute: sizes of the chip, lanes and slots, strides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from verifier.dialects.okk.binding import Bound
+from verifier.dialects.okk.records import DIM4
+from verifier.dialects.okk.strides import ALIGNED_HELPERS, StrideOrigin, named, quad, remembered
+from verifier.hardware.chips import Chip
+from verifier.layouts import address as places
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.values import Opaque, Ref
+
+_Answer = Callable[[Machine, Bound, Call], object]
+
+#: bytes of the memories of the control core that kernels may use, and where memories start
+#: (CHIP-01, CHIP-23, OKK-008, OKK-009)
+_SIZES: Final[dict[str, int]] = {
+    "l2_sram_size": 2482176,
+    "dtcm_size": 390144,
+    "lookup_table_size": 902144,
+    "global_mem_start_addr": 0x1_0000_0000,
+    "local_mem_start_addr": 0x0800_0000,
+    "l2_sram_start_addr": 0x1000_0000,
+}
+_CHIP: Final[dict[str, Callable[[Chip], int]]] = {
+    "npu_num": lambda chip: chip.lanes,
+    "local_mem_size_per_npu": lambda chip: chip.local_bytes,
+    "local_mem_bank_per_npu": lambda chip: chip.banks,
+    "eu_num": lambda chip: chip.eu_bytes // 4,  # of 4 bytes each (CHIP-20)
+}
+
+
+def answer(machine: Machine, bound: Bound, call: Call) -> object:
+    """What the function gives back."""
+    name = bound.function.name
+    if name in _SIZES:
+        return E.const(_SIZES[name])
+    if name in _CHIP:
+        return E.const(_CHIP[name](machine.chip))
+    if name == "start_npu_index":
+        return places.lane_of(machine.chip, bound.integer("addr"))
+    if name == "channle_num_per_npu":
+        start, channels = bound.integer("start_idx"), bound.integer("num_channels")
+        return places.channels_per_lane(machine.chip.lanes, start, channels)
+    if name in ALIGNED_HELPERS or name in ("compact_stride", "continuous_stride"):
+        return _strides(machine, bound, call)
+    return Opaque(f"the result of `{call.text}`")
+
+
+def _strides(machine: Machine, bound: Bound, call: Call) -> object:
+    """A stride helper: into its out argument, or given back where it has none."""
+    name = bound.function.name
+    layout = "aligned" if name in ALIGNED_HELPERS else name.removesuffix("_stride")
+    itemsize = ALIGNED_HELPERS.get(name, 4)
+    record = bound.record("shape")
+    assert record is not None
+    lane = bound.integer("start_idx") if "start_idx" in bound.operands else None
+    origin = StrideOrigin(layout, itemsize, lane, quad(record))
+    start: Expr | int = lane if lane is not None else 0
+    strides = named(machine.chip, layout, start, origin.shape, itemsize)
+    if "stride" not in bound.operands:
+        return machine.record(DIM4, strides, remembered(origin))
+    target = bound.operands["stride"]
+    if not machine.fill(target.value, strides, remembered(origin)):
+        machine.approximate("opaque", f"what `{call.text}` writes to is not followed", target.span)
+        if not isinstance(target.value, Ref):
+            machine.unmodelled(bound.function.spoken, call.span)
+    return None
