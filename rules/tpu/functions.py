@@ -33,7 +33,7 @@ WINDOWS: Final = POOLS | CONVOLUTIONS
 MATMUL: Final = "bdc_matmul"
 MATRIX_TRANSFERS: Final = frozenset({"gdma_32bit_matrix_S2L", "gdma_32bit_matrix_L2S"})
 #: operands with one value per channel
-PER_CHANNEL: Final = frozenset({"bias_addr", "scale_addr"})
+PER_CHANNEL: Final = frozenset({"bias", "scale"})
 #: series of terms: how many is an argument
 SERIES: Final = frozenset(
     {"bdc_taylor_exp", "bdc_exp_tunable", "bdc_sigmoid_tunable", "bdc_tanh_tunable"}

@@ -16,7 +16,7 @@ from verifier.symbolic.trace import Operation
 
 #: functions whose work tensor must differ from the result only (OKK-E02)
 _RESULT_ONLY: Final = functions.CONVERSIONS | {"bdc_fixed_point_packed_16bit_split_low_8bit"}
-_WORK: Final = ("work_addr", "work_high_addr", "work_low_addr")
+_WORK: Final = ("work", "work_high", "work_low")
 
 
 def _work(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -30,7 +30,7 @@ def _work(op: Operation, chip: Chip) -> Iterator[Check]:
         for other, tensor in operands.items():
             if other in _WORK and _WORK.index(other) <= _WORK.index(role):
                 continue
-            if only_result and other != "dst_addr":
+            if only_result and other != "dst":
                 continue
             disjoint, ranges = kit.apart(chip, work, tensor)
             yield check(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.rulebase import Check, Note
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
@@ -82,9 +83,33 @@ def is_null(op: Operation, role: str) -> bool:
     return op.value(role) is None
 
 
+@runtime_checkable
+class Origin(Protocol):
+    """What a stride helper was asked: the layout, the start lane (None off chip) and the shape."""
+
+    @property
+    def layout(self) -> str: ...
+    @property
+    def start_lane(self) -> Expr | None: ...
+    @property
+    def shape(self) -> Quad: ...
+
+
+def origin(op: Operation, role: str) -> Origin | None:
+    """The call of a helper that made an operand's strides; None if none did."""
+    origins = op.attributes.get("origins")
+    found = origins.get(role) if isinstance(origins, Mapping) else None
+    return found if isinstance(found, Origin) else None
+
+
 def words(role: str) -> str:
     """An argument as users speak of it: ``dst_addr`` is ``dst``."""
     return role.removesuffix("_addr")
+
+
+def span_of(op: Operation, role: str) -> Span:
+    """The text of an argument, or of the address of an operand."""
+    return op.span_of(role if role in op.operands else f"{role}_addr")
 
 
 # ----------------------------------------------------------------------------- geometry
@@ -158,6 +183,8 @@ def is_dense(chip: Chip, tensor: LocalTensor) -> bool:
     else may use the padding (ADR-07). That they are of the right lane is another rule's business
     (LAY-06).
     """
+    if not tensor.given:
+        return True
     size = tensor.dtype.itemsize
     if not size.is_const or chip.eu_bytes % size.const:
         return False
@@ -366,7 +393,7 @@ def check(
     """A check at the argument ``role`` of an operation."""
     return Check(
         predicate=predicate,
-        span=op.span_of(role),
+        span=span_of(op, role),
         text=text,
         message=message,
         facts=facts,

@@ -89,7 +89,7 @@ register(
 
 
 def _matrix_lane(op: Operation, chip: Chip) -> Iterator[Check]:
-    role = "dst_addr" if function(op).endswith("S2L") else "src_addr"
+    role = "dst" if function(op).endswith("S2L") else "src"
     tensor = kit.local_of(op, role)
     columns, width = kit.number(op, "cols"), kit.number(op, "cols_per_channel")
     rows = kit.number(op, "rows")

@@ -34,7 +34,7 @@ def _shape_range(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     window = function(op) in functions.WINDOWS
     transfer = functions.is_transfer(op)
-    roles = ("input_addr",) if window else tuple(t.role for t in op.touches)
+    roles = ("input",) if window else tuple(t.role for t in op.touches)
     tensor = next((t.tensor for t in op.touches if t.role in roles), None)
     if tensor is None:
         return
@@ -138,11 +138,11 @@ def _unit(op: Operation, role: str, tensor: LocalTensor, chip: Chip) -> tuple[in
     if role in functions.PER_CHANNEL:
         unit = chip.eu_bytes if name == functions.MATMUL else WORD
         return unit, "OKK-Q02" if name == functions.MATMUL else "OKK-A06"
-    if role == "weight_addr":
+    if role == "weight":
         return (PAIR, "OKK-A05") if name == "bdc_conv2d" else (WORD, "OKK-A06")
     if name == functions.MATMUL:
         return chip.eu_bytes, "OKK-Q02"
-    if name == "bdc_conv2d" and role == "input_addr":
+    if name == "bdc_conv2d" and role == "input":
         return (WORD if tensor.given else chip.eu_bytes), "OKK-A04"
     if name in functions.ALIGNED or name in functions.WINDOWS:
         return chip.eu_bytes, "OKK-A03"
@@ -324,8 +324,8 @@ register(
 
 #: function -> operands that must start in one lane (OKK-C02, OKK-C03); of others: all
 _TOGETHER: Final[dict[str, tuple[str, ...]]] = {
-    "bdc_conv2d": ("output_addr", "weight_addr", "bias_addr"),
-    "bdc_matmul": ("output_addr", "right_addr", "bias_addr"),
+    "bdc_conv2d": ("output", "weight", "bias"),
+    "bdc_matmul": ("output", "right", "bias"),
 }
 
 
@@ -428,16 +428,16 @@ register(
 
 def _stride_lane(op: Operation, chip: Chip) -> Iterator[Check]:
     for touch, tensor in kit.local(op):
-        told = tensor.stride_lane
-        if told is None:
+        made = kit.origin(op, touch.role)
+        if made is None or made.start_lane is None:
             continue
-        actual = kit.lane(chip, tensor)
-        n, c, _, _ = tensor.shape
-        same = E.eq(kit.slots(chip, told, c), kit.slots(chip, actual, c))
+        told, actual = made.start_lane, kit.lane(chip, tensor)
+        channels = made.shape[1]
+        there, here = kit.slots(chip, told, channels), kit.slots(chip, actual, channels)
         yield check(
             op,
-            touch.role,
-            E.or_(E.eq(told, actual), same, E.le(n, 1)),
+            _stride_role(op, touch.role) or touch.role,
+            E.or_(E.eq(told, actual), E.eq(there, here), E.le(tensor.shape[0], 1)),
             f"the strides of {words(touch.role)} are those of the lane it starts in",
             f"the strides of {words(touch.role)} were computed for another start lane",
             "LAY-06",
@@ -445,9 +445,28 @@ def _stride_lane(op: Operation, chip: Chip) -> Iterator[Check]:
             values=(
                 (f"lane of {words(touch.role)}", actual),
                 ("lane that the strides are for", told),
-                ("channels per lane here", kit.slots(chip, actual, c)),
+                ("channels per lane here", here),
+                ("channels per lane there", there),
             ),
             help=("give the stride helper the lane of the address: okk.start_npu_index(address)",),
+        )
+    for touch, system in kit.system(op):
+        made = kit.origin(op, touch.role)
+        if made is None or made.start_lane is None:
+            continue
+        n, c, _, _ = system.shape
+        yield check(
+            op,
+            _stride_role(op, touch.role) or touch.role,
+            E.or_(E.le(n, 1), E.le(c, 1)),
+            f"the strides of {words(touch.role)} are those of system memory",
+            f"{words(touch.role)} lies in system memory, its strides are those of local memory",
+            "ADR-20",
+            values=((f"{words(touch.role)}.n", n), (f"{words(touch.role)}.c", c)),
+            help=(
+                "in local memory channels share the lanes, in system memory they follow each "
+                "other: okk.continuous_stride",
+            ),
         )
 
 
@@ -460,7 +479,7 @@ shape = okk.dim4(3, 60, 2, 5)
 start = 10 * okk.local_mem_size_per_npu()
 stride = okk.aligned_stride_32bit(@@, shape)
 okk.gdma_32bit_cpy_S2L(start, x, shape, stride, None)
-okk.gdma_32bit_cpy_L2S(y, start, shape, stride, None)
+okk.gdma_32bit_cpy_L2S(y, start, shape, None, stride)
 okk.poll()
 """,
     "0",
@@ -476,9 +495,10 @@ register(
         reason=(
             "How many channels a lane holds depends on the lane in which a tensor starts, and the "
             "batch stride counts them. Strides of another start lane put batches on top of each "
-            "other, or leave gaps that no other function expects."
+            "other, or leave gaps that no other function expects. In system memory channels "
+            "follow each other, so that strides of local memory put batches into each other."
         ),
-        facts=("LAY-06", "ADR-22"),
+        facts=("LAY-06", "ADR-20", "ADR-21", "ADR-22"),
         on="operation",
         check=_stride_lane,
         dialects=("okk",),
@@ -493,15 +513,12 @@ register(
 
 #: strides are held in 19 bits (OKK-D04)
 STRIDE_END: Final = 1 << 19
-_STRIDES: Final = {
-    "dst_addr": "dst_stride",
-    "src_addr": "src_stride",
-    "src0_addr": "src0_stride",
-    "src1_addr": "src1_stride",
-    "work_addr": "work_stride",
-    "input_addr": "input_stride",
-    "weight_addr": "kernel_stride",
-}
+
+
+def _stride_role(op: Operation, role: str) -> str | None:
+    """The argument with the strides of an operand."""
+    name = "kernel_stride" if role == "weight" else f"{role}_stride"
+    return name if name in op.operands else None
 
 
 def _stride_fields(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -519,8 +536,8 @@ def _stride_fields(op: Operation, chip: Chip) -> Iterator[Check]:
     copies = functions.is_transfer(op) and "_cpy_" in name
     for touch in op.touches:
         tensor = touch.tensor
-        role = _STRIDES.get(touch.role)
-        if not tensor.given or role is None or role not in op.operands:
+        role = _stride_role(op, touch.role)
+        if not tensor.given or role is None:
             continue
         if copies:
             step = tensor.strides[3]
@@ -591,8 +608,8 @@ def _lost_writes(op: Operation, chip: Chip) -> Iterator[Check]:
         if not touch.writes or not tensor.given:
             continue
         counts = _counts(chip, tensor)
-        role = _STRIDES.get(touch.role, touch.role)
-        span = role if role in op.operands else touch.role
+        role = _stride_role(op, touch.role)
+        span = role or touch.role
         yield check(
             op,
             span,
@@ -685,7 +702,7 @@ okk.initialize()
 shape = okk.dim4(1, 7, 4, 10)
 stride = okk.dim4(0, 0, @@, 1)
 okk.gdma_32bit_cpy_S2L(0, x, shape, stride, None)
-okk.gdma_32bit_cpy_L2S(y, 0, shape, stride, None)
+okk.gdma_32bit_cpy_L2S(y, 0, shape, None, stride)
 okk.poll()
 """,
     "9",

@@ -66,7 +66,7 @@ def _also(op: Operation) -> tuple[str, ...]:
 
 def _output(op: Operation, chip: Chip) -> Iterator[Check]:
     name = function(op)
-    tensor = kit.local_of(op, "input_addr")
+    tensor = kit.local_of(op, "input")
     padding = _or_default(op, "padding", 4, 0)
     dilation = _or_default(op, "dilation", 2, 1)
     stride = _or_default(op, "stride", 2, 1)
