@@ -7,7 +7,12 @@ from typing import Final
 
 from verifier.dialects.nki import NkiDialect
 from verifier.dialects.okk import OkkDialect
+from verifier.dialects.ppl import PplDialect
 from verifier.symbolic.machine import Dialect
 
 #: the dialects that are interpreted, by the names that discovery gives them
-DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {"nki": NkiDialect, "okk": OkkDialect}
+DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {
+    "nki": NkiDialect,
+    "okk": OkkDialect,
+    "ppl": PplDialect,
+}

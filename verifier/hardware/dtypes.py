@@ -28,11 +28,22 @@ DTYPES: Final[dict[str, tuple[int, str]]] = {
     "int64": (8, "host"),
     "uint64": (8, "host"),
     "float64": (8, "host"),
+    # of TPUs only; two elements of four bits share a byte
+    "int4": (1, "host"),
+    "uint4": (1, "host"),
+    "float4_e2m1": (1, "host"),
+    "float20": (4, "host"),
 }
 
 NAMES: Final[tuple[str, ...]] = tuple(DTYPES)
 CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(NAMES)}
 ITEMSIZE: Final[dict[int, int]] = {CODES[name]: size for name, (size, _) in DTYPES.items()}
+
+#: bits per element
+BITS: Final[dict[str, int]] = {
+    **{name: 8 * size for name, (size, _) in DTYPES.items()},
+    **dict.fromkeys(("int4", "uint4", "float4_e2m1"), 4),
+}
 
 #: other spellings found in kernels and contracts
 ALIASES: Final[dict[str, str]] = {

@@ -210,6 +210,10 @@ class View:
     bounds: tuple[Bound, ...] = ()
     #: tensors that hold addresses of the view's elements: an access reads them too
     indices: tuple[View, ...] = ()
+    #: strides in elements that were given by hand (PPL); None: those of the layout
+    strides: tuple[Expr, ...] | None = None
+    #: an exact view of the bytes that an inexact one reinterprets, if there is one
+    base: View | None = None
 
     # -- what rules ask -------------------------------------------------------------
 
@@ -374,6 +378,10 @@ class Trace:
     assumptions: list[Assumption] = field(default_factory=list)
     ledger: list[LedgerEntry] = field(default_factory=list)
     grid: tuple[Loop, ...] = ()
+    #: inputs that are known when the kernel is compiled (PPL: ``pl.constexpr``)
+    constants: frozenset[str] = frozenset()
+    #: of these, the block sizes that a tiling callback tries until they fit
+    chosen: tuple[str, ...] = ()
     unmodelled: list[tuple[str, Span]] = field(default_factory=list)
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.interpreter import arithmetic, classes, coercions, names
+from verifier.symbolic.interpreter import arithmetic, classes, coercions, names, pointers
 from verifier.symbolic.interpreter.heap import (
     UNBOUND,
     DictBox,
@@ -133,6 +133,8 @@ class Method:
 
 
 def _parameter_attribute(vm: VM, p: Parameter, attr: str, span: Span) -> object:
+    if vm.api == "ppl":
+        return pointers.attribute(vm, p, attr)
     if p.kind in (None, "tensor"):
         if attr == "shape":
             p.kind = "tensor"

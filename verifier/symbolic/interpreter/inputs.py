@@ -69,6 +69,13 @@ class Parameter:
     view: View | None = None
     address: SystemAddress | None = None
     pinned: Pinned | None = None
+    #: the dtype that the kernel gives a pointer (PPL: ``set_dtype``)
+    pointee: DType | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is known when the kernel is compiled (PPL-A02): a size, a flag, a block."""
+        return self.annotation.endswith("constexpr")
 
     def __repr__(self) -> str:
         return f"<parameter {self.name}>"
@@ -143,6 +150,8 @@ class Inputs:
         return tuple(self.extent(p, axis) for axis in range(self.rank_of(p)))
 
     def dtype(self, p: Parameter) -> DType:
+        if p.pointee is not None:
+            return p.pointee
         if p.pinned is not None and p.pinned.dtype is not None:
             return DType.named(p.pinned.dtype)
         return DType(E.symbol(f"{p.name}.dtype", 0, FREE_DTYPES, domain=dt.NAMES))
@@ -222,7 +231,7 @@ class Inputs:
                 return E.const(int(p.pinned.value))
         if p.name not in self.integers:
             self.integers.append(p.name)
-        return E.symbol(p.name, lo=0)
+        return E.symbol(p.name, lo=1 if p.constant else 0)
 
     def flag(self, p: Parameter) -> Bool:
         p.kind = "bool"

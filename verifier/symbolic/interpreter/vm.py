@@ -356,6 +356,9 @@ class VM:
         """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
         while len(self.trace.grid) <= axis:
             number = len(self.trace.grid)
+            if isinstance(self.hardware, Chip):
+                self._cores(self.hardware, number)
+                continue
             size: Expr
             if self.grid_sizes is not None:
                 size = E.const(self.grid_sizes[number] if number < len(self.grid_sizes) else 1)
@@ -376,12 +379,30 @@ class VM:
         loop = self.trace.grid[axis]
         return loop.index, loop.trips
 
+    def _cores(self, chip: Chip, number: int) -> None:
+        """Cores (axis 0) or groups of them (axis 1); a launch says ``(groups, cores)``."""
+        name = ("core", "group")[number]
+        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin="grid")
+        if self.grid_sizes is not None:
+            given = (*self.grid_sizes[1:2], 1) if number == 0 else self.grid_sizes[:1]
+            size = E.const(given[0])
+        index = E.symbol(f"get_{name}_index()", 0, origin="loop")
+        loop = Loop(index, size, "grid", f"get_{name}_index()", self.trace.span)
+        self.trace.grid = (*self.trace.grid, loop)
+        text = f"get_{name}_index() < get_{name}_num()"
+        self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))
+
     # -- coercions -------------------------------------------------------------------
 
     def as_view(self, value: object, span: Span) -> View | None:
         from verifier.symbolic.interpreter import coercions
 
         return coercions.as_view(self, value, span)
+
+    def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+        from verifier.symbolic.interpreter import pointers
+
+        return pointers.declared(self, value, shape, span)
 
     def as_int(self, value: object, span: Span) -> Expr | None:
         from verifier.symbolic.interpreter import coercions

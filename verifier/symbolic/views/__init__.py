@@ -41,7 +41,7 @@ from verifier.symbolic.views.methods import (
     vector_select,
     view_dtype,
 )
-from verifier.symbolic.views.reshaping import reshape
+from verifier.symbolic.views.reshaping import redeclared, refactor, reshape
 
 __all__ = [
     "ap",
@@ -62,6 +62,8 @@ __all__ = [
     "partition_position",
     "permute",
     "rearrange",
+    "redeclared",
+    "refactor",
     "reshape",
     "reshape_dim",
     "select",

@@ -85,6 +85,18 @@ def resolve_shape(
     return tuple(sizes)
 
 
+def redeclared(machine: Machine, view: View, shape: Sequence[Expr], span: Span | None) -> View:
+    """The tensor from its first element on, row-major in another shape; the count may differ."""
+    axes = tuple(machine.axis(size) for size in shape)
+    return replace(
+        view,
+        frame=tuple(shape),
+        axes=axes,
+        coords=tuple(axis.index for axis in axes),
+        span=span,
+    )
+
+
 def _factor(size: Expr) -> str:
     text = pretty(size)
     return f"({text})" if len(size.terms) + bool(size.const) > 1 or " " in text else text
@@ -247,4 +259,4 @@ def stride_of(coord: Expr, axis: Axis) -> Expr | None:
     return None if axis.symbol in step.free() else step
 
 
-__all__ = ["merge_axes", "refactor", "reshape", "resolve_shape", "stride_of"]
+__all__ = ["merge_axes", "redeclared", "refactor", "reshape", "resolve_shape", "stride_of"]

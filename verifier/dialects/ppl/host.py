@@ -1,0 +1,249 @@
+"""Functions of ``ppl.language`` that make no device operation, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from verifier.dialects.ppl import library, tensors
+from verifier.hardware import dtypes as dt
+from verifier.layouts import strides
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import DType, Operation
+from verifier.symbolic.values import Enumerator, Opaque, Range
+
+Handler = Callable[[Machine, Call], object]
+
+#: axes of the launch grid: cores, and groups of them (PPL-A01)
+CORES, GROUPS = 0, 1
+
+
+def _index(axis: int) -> Handler:
+    return lambda machine, call: machine.grid(axis)[0]
+
+
+def _count(axis: int) -> Handler:
+    return lambda machine, call: machine.grid(axis)[1]
+
+
+def _block_index(machine: Machine, call: Call) -> object:
+    core, cores = machine.grid(CORES)
+    group, _ = machine.grid(GROUPS)
+    return group * cores + core
+
+
+def _block_count(machine: Machine, call: Call) -> object:
+    return machine.grid(CORES)[1] * machine.grid(GROUPS)[1]
+
+
+def _lanes(machine: Machine, call: Call) -> object:
+    return E.const(machine.chip.lanes)
+
+
+def _dtype(machine: Machine, call: Call) -> DType | None:
+    given = [*call.args, *call.keywords.values()]
+    return machine.as_dtype(given[0].value, given[0].span) if given else None
+
+
+def eu_elements(machine: Machine, dtype: DType) -> Expr:
+    """Elements of the alignment unit (CHIP-20)."""
+    bits = machine.chip.eu_bytes * 8
+    table = {code: bits // dt.BITS[name] for name, code in dt.CODES.items()}
+    return E.table("elements per unit", dtype.code, table)
+
+
+def _eu_num(machine: Machine, call: Call) -> object:
+    dtype = _dtype(machine, call)
+    return eu_elements(machine, dtype) if dtype is not None else Opaque("elements per unit")
+
+
+def _nic(machine: Machine, call: Call) -> object:
+    """Input channels per group of weights (CHIP-24)."""
+    dtype = _dtype(machine, call)
+    if dtype is None:
+        return Opaque("input channels per group")
+    groups = machine.chip.groups
+    table = {
+        code: groups.get(name, max(machine.chip.lanes * 8 // dt.BITS[name], 1))
+        for name, code in dt.CODES.items()
+    }
+    return E.table("channels per group", dtype.code, table)
+
+
+def _integers(machine: Machine, call: Call, *names: str) -> list[Expr] | None:
+    given = tensors.arguments(call, *names)
+    out: list[Expr] = []
+    for name in names:
+        argument = given.get(name)
+        number = machine.as_int(argument.value, argument.span) if argument is not None else None
+        if number is None:
+            return None
+        out.append(number)
+    return out
+
+
+def _cdiv(machine: Machine, call: Call) -> object:
+    numbers = _integers(machine, call, "x", "div")
+    return Opaque("a quotient") if numbers is None else E.ceildiv(numbers[0], numbers[1])
+
+
+def _align(machine: Machine, call: Call) -> object:
+    numbers = _integers(machine, call, "x", "div")
+    return Opaque("a multiple") if numbers is None else E.ceildiv(*numbers) * numbers[1]
+
+
+def _strides(machine: Machine, call: Call, last: str) -> object:
+    names = ("N", "C", "H", "W", "align_mode", "start_idx", last)
+    given = tensors.arguments(call, *names)
+    sizes = _integers(machine, call, "N", "C", "H", "W")
+    positions = {name: given[name] for name in names if name in given}
+    start = positions.get("start_idx")
+    lane = machine.as_int(start.value, start.span) if start is not None else E.const(0)
+    mode = positions.get("align_mode")
+    unit_given = positions.get(last)
+    layout = "aligned"
+    if mode is not None and isinstance(mode.value, Enumerator):
+        layout = tensors.LAYOUTS.get(mode.value.name, layout)
+    if len(call.args) >= 4:
+        sizes = []
+        for argument in call.args[:4]:
+            number = machine.as_int(argument.value, argument.span)
+            if number is None:
+                return Opaque("strides of a tensor")
+            sizes.append(number)
+    if sizes is None or lane is None or unit_given is None:
+        return Opaque("strides of a tensor")
+    unit: Expr | None
+    if last == "dtype":
+        dtype = machine.as_dtype(unit_given.value, unit_given.span)
+        unit = eu_elements(machine, dtype) if dtype is not None else None
+    else:
+        unit = machine.as_int(unit_given.value, unit_given.span)
+    if unit is None:
+        return Opaque("strides of a tensor")
+    shape = (sizes[0], sizes[1], sizes[2], sizes[3])
+    return tensor_strides(machine.chip.lanes, layout, lane, shape, unit)
+
+
+def tensor_strides(
+    lanes: int,
+    layout: str,
+    lane: Expr,
+    shape: tuple[Expr, Expr, Expr, Expr],
+    unit: Expr,
+) -> tuple[Expr, ...]:
+    """Strides of a tensor in one of the align modes; ``unit``: elements per unit (LAY-10)."""
+    _, c, h, w = shape
+    slots = E.ceildiv(lane + c, E.const(lanes))
+    if layout == "aligned":
+        feature = E.ceildiv(h * w, unit) * unit
+        return slots * feature, feature, w, E.const(1)
+    if layout == "row-aligned":
+        row = E.ceildiv(w, unit) * unit
+        return slots * h * row, h * row, row, E.const(1)
+    if layout == "compact":
+        return slots * h * w, h * w, w, E.const(1)
+    return strides.continuous(shape)
+
+
+def _aligned_stride(machine: Machine, call: Call) -> object:
+    return _strides(machine, call, "dtype")
+
+
+def _get_stride(machine: Machine, call: Call) -> object:
+    return _strides(machine, call, "eu_num")
+
+
+def control(name: str) -> Handler:
+    """An operation without operands: a mark that later rules look for."""
+
+    def handler(machine: Machine, call: Call) -> object:
+        machine.emit(
+            Operation(
+                name=f"ppl.{name}",
+                operands={},
+                span=call.span,
+                api=machine.api,
+                loops=machine.loops,
+                path=machine.path,
+                order=machine.next_order(),
+                engine="control",
+                call_text=call.text,
+            )
+        )
+        return None
+
+    return handler
+
+
+def _nothing(machine: Machine, call: Call) -> object:
+    return None
+
+
+def _demand(machine: Machine, call: Call) -> object:
+    """``static_assert`` and ``device_assert``: what the kernel demands."""
+    if call.args:
+        argument = call.args[0]
+        condition = machine.as_bool(argument.value, argument.span)
+        if condition is not None:
+            machine.assume(condition, pretty(condition), argument.span, "assert")
+    return None
+
+
+def _scalar_dtype(machine: Machine, call: Call) -> object:
+    return _dtype(machine, call) or Opaque("a dtype")
+
+
+def _constant(machine: Machine, call: Call) -> object:
+    return call.args[0].value if call.args else Opaque("a constant")
+
+
+def _static_range(machine: Machine, call: Call) -> object:
+    numbers = [machine.as_int(a.value, a.span) for a in call.args]
+    if "step" in call.keywords:
+        step = call.keywords["step"]
+        numbers = [*numbers, machine.as_int(step.value, step.span)]
+    known = [number for number in numbers if number is not None]
+    if not known or len(known) != len(numbers):
+        return Opaque("a range")
+    zero, one = E.const(0), E.const(1)
+    if len(known) == 1:
+        return Range(zero, known[0], one, "static", call.span)
+    return Range(known[0], known[1], known[2] if len(known) > 2 else one, "static", call.span)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "pl.get_core_index": _index(CORES),
+    "pl.get_core_num": _count(CORES),
+    "pl.get_group_index": _index(GROUPS),
+    "pl.get_group_num": _count(GROUPS),
+    "pl.get_block_index": _block_index,
+    "pl.get_block_num": _block_count,
+    "pl.lane_num": _lanes,
+    "pl.get_eu_num": _eu_num,
+    "pl.get_nic": _nic,
+    "pl.cdiv": _cdiv,
+    "pl.align": _align,
+    "pl.aligned_stride_4d": _aligned_stride,
+    "pl.get_stride": _get_stride,
+    "pl.make_tensor": tensors.make_tensor,
+    "pl.gtensor": tensors.gtensor,
+    "pl.get_scalar_dtype": _scalar_dtype,
+    "pl.constexpr": _constant,
+    "pl.static_range": _static_range,
+    "pl.static_assert": _demand,
+    "pl.device_assert": _demand,
+    "pl.static_print": _nothing,
+    "pl.device_print": _nothing,
+    **{
+        f"pl.{name}": control(name)
+        for name in ("enable_pipeline", "sync", "hau_poll", "tpu_poll", "fence", "msg_send")
+    },
+    "pl.msg_wait": control("msg_wait"),
+    "pl.lane_mask": control("lane_mask"),
+    "pl.vset": control("vset"),
+    **library.HANDLERS,
+}

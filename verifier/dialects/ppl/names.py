@@ -1,0 +1,126 @@
+"""Names of ``ppl`` and ``ppl.language`` that are values: dtypes, memories, modes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.ppl import signatures
+from verifier.symbolic.trace import DType
+from verifier.symbolic.values import ApiRef, Enumerator
+
+#: dtypes of ``ppl.language``
+DTYPES: Final[dict[str, str]] = {
+    **{name: name for name in ("int4", "uint4", "int8", "uint8", "int16", "uint16")},
+    **{name: name for name in ("int32", "uint32", "int64", "uint64")},
+    **{name: name for name in ("float16", "bfloat16", "float32", "float64")},
+    "int1": "bool_",
+    "float8e4": "float8_e4m3",
+    "float8e5": "float8_e5m2",
+}
+
+#: pointer types, by the dtype that they point at
+POINTERS: Final[dict[str, str]] = {
+    **{f"pi{bits}_t": f"int{bits}" for bits in (4, 8, 16, 32, 64)},
+    **{f"pu{bits}_t": f"uint{bits}" for bits in (4, 8, 16, 32, 64)},
+    "pi1_t": "bool_",
+    "pfp8e4_t": "float8_e4m3",
+    "pfp8e5_t": "float8_e5m2",
+    "pfp16_t": "float16",
+    "pbf16_t": "bfloat16",
+    "pfp32_t": "float32",
+    "pfp64_t": "float64",
+}
+
+#: enumerations of ``ppl.language``: kind -> members (LAY-09 for the align modes)
+ENUMS: Final[dict[str, tuple[str, ...]]] = {
+    "memory": ("GLOBAL", "L2", "LOCAL"),
+    "align": ("CONTINUOUS", "TPU_ALIGN", "TPU_COMPACT", "TPU_ROW_ALIGN", "NONE_ALIGN"),
+    "round": (
+        "RM_HALF_TO_EVEN",
+        "RM_HALF_AWAY_FROM_ZERO",
+        "RM_TOWARDS_ZERO",
+        "RM_DOWN",
+        "RM_UP",
+        "RM_HALF_UP",
+        "RM_HALF_DOWN",
+    ),
+    "coefficients": ("EXP", "LOG", "SIN", "COS", "TAN", "ARCSIN", "ERF_TAYLOR"),
+    "transpose": ("NC_TRANS", "CW_TRANS"),
+    "psum": ("ALL_REDUCE_PSUM_WO", "ALL_REDUCE_PSUM_WR"),
+    "reduction": (
+        "ALL_REDUCE_NOP",
+        "ALL_REDUCE_MUL",
+        "ALL_REDUCE_MAX",
+        "ALL_REDUCE_MIN",
+        "ALL_REDUCE_ADD",
+    ),
+}
+_MEMBERS: Final[dict[str, str]] = {m: kind for kind, members in ENUMS.items() for m in members}
+
+#: dtype of ``pl.void``: take that of the operands
+VOID: Final = Enumerator("dtype", "void")
+
+#: functions of ``ppl.language`` that are no device functions
+HOST: Final[frozenset[str]] = frozenset(
+    {
+        "get_core_index", "get_core_num", "get_group_index", "get_group_num",
+        "get_block_index", "get_block_num", "lane_num", "get_eu_num", "get_nic", "cdiv", "align",
+        "aligned_stride_4d", "get_stride", "enable_pipeline", "sync", "hau_poll", "tpu_poll",
+        "msg_send", "msg_wait", "fence", "lane_mask", "vset", "make_tensor", "gtensor",
+        "make_gtensor_permute", "get_scalar_dtype", "device_print", "static_print",
+        "static_assert", "device_assert", "static_range", "constexpr", "quick_pooling", "pooling2",
+        "exp_no_overflow", "sigmoid_fp32", "prelu", "relu", "flog", "mish_f32", "pow_f32",
+        "softplus_f32", "softsign_fp32", "sqrt_fp32", "fsin", "fcos", "farcsin", "farccos", "ftan",
+        "fcot", "sinh_fp32", "cosh_fp32", "tanh_fp32", "arcsinh_fp32", "arccosh_fp32",
+        "arctanh_fp32",
+    }
+)  # fmt: skip
+
+_ENGINES: Final = ("tiu", "dma", "sdma", "hau")
+
+
+def root(dotted: str) -> object | None:
+    """The value of an imported dotted name, or None if it is not of PPL."""
+    if dotted == "ppl":
+        return ApiRef("ppl", "ppl")
+    if not dotted.startswith("ppl."):
+        return None
+    parent, _, last = dotted.rpartition(".")
+    owner = root(parent)
+    return attribute(owner, last) if isinstance(owner, ApiRef) else None
+
+
+def attribute(owner: ApiRef, attr: str) -> object | None:
+    """``owner.attr``, or None if there is no such name."""
+    if owner.name == "ppl":
+        return ApiRef(attr if attr != "language" else "pl", "ppl")
+    if owner.name in _ENGINES:
+        found = signatures.find(f"{owner.name}.{attr}")
+        return ApiRef(found.name, "ppl") if found is not None else value(attr)
+    if owner.name != "pl":
+        return None
+    if attr in _ENGINES:
+        return ApiRef(attr, "ppl")
+    known = value(attr)
+    if known is not None:
+        return known
+    if attr == "LANE_NUM":
+        return ApiRef("pl.lane_num", "ppl")
+    if attr in HOST:
+        return ApiRef(f"pl.{attr}", "ppl")
+    function = signatures.of_package(attr)
+    return ApiRef(function, "ppl") if function is not None else None
+
+
+def value(name: str) -> object | None:
+    """A dtype or a member of an enumeration."""
+    if name in DTYPES:
+        return DType.named(DTYPES[name])
+    if name in POINTERS:
+        return DType.named(POINTERS[name])
+    if name == "void":
+        return VOID
+    return Enumerator(_MEMBERS[name], name) if name in _MEMBERS else None
+
+
+__all__ = ["DTYPES", "ENUMS", "HOST", "POINTERS", "VOID", "attribute", "root", "value"]

@@ -1,0 +1,444 @@
+"""Tensors of PPL: how they are made, and the views of them.
+
+A local tensor occupies its memory shape; operations use its real shape, a box at the origin of it.
+A pointer becomes a tensor when ``gtensor`` gives it a shape. All have four dimensions (PPL-A03 to
+PPL-A05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Axis, Buffer, DType, View
+from verifier.symbolic.values import Enumerator, Opaque, SliceValue
+
+RANK: Final = 4
+DIMENSIONS: Final = ("n", "c", "h", "w")
+
+#: align modes -> the names of layouts (LAY-09)
+LAYOUTS: Final[dict[str, str]] = {
+    "CONTINUOUS": "continuous",
+    "TPU_ALIGN": "aligned",
+    "TPU_COMPACT": "compact",
+    "TPU_ROW_ALIGN": "row-aligned",
+    "NONE_ALIGN": "free",
+}
+
+
+def arguments(call: Call, *names: str) -> dict[str, Arg]:
+    """Arguments of a host function by name."""
+    found = dict(zip(names, call.args, strict=False))
+    found.update({k: v for k, v in call.keywords.items() if k in names})
+    return found
+
+
+def four(
+    machine: Machine, argument: Arg | None, what: str, otherwise: Sequence[Expr] | None = None
+) -> tuple[Expr, ...] | None:
+    """A list of four integers; None, with a check, if it is something else (PPL-B02)."""
+    if argument is None or argument.value is None:
+        return tuple(otherwise) if otherwise is not None else None
+    items = machine.as_items(argument.value, argument.span)
+    if items is None:
+        machine.approximate("opaque", f"{what} is not followed", argument.span)
+        return None
+    if len(items) != RANK:
+        machine.check(
+            "ppl-four-dimensions",
+            E.FALSE,
+            argument.span,
+            f"{what} has 4 entries",
+            f"{what} has {len(items)} entries",
+            facts=("PPL-B02",),
+            help=("tensors of PPL have four dimensions: n, c, h, w",),
+        )
+    numbers = [machine.as_int(item, argument.span) for item in items]
+    known = [number for number in numbers if number is not None]
+    if len(known) != len(numbers):
+        machine.approximate("opaque", f"{what} is not followed", argument.span)
+        return None
+    while len(known) < RANK:
+        known.append(E.const(1))
+    return tuple(known[:RANK])
+
+
+def box(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> View:
+    """The part of that shape at the origin of a view."""
+    axes = tuple(
+        axis if axis.size is size else machine.axis(size)
+        for axis, size in zip(view.axes, shape, strict=True)
+    )
+    moved = {
+        old.symbol: new.index for old, new in zip(view.axes, axes, strict=True) if old is not new
+    }
+    rename = E.Substitution(moved)
+    coords = tuple(rename.expr(coord) for coord in view.coords)
+    return replace(view, axes=axes, coords=coords, span=span)
+
+
+# ------------------------------------------------------------------------------ making them
+
+
+def make_tensor(machine: Machine, call: Call) -> object:
+    """``make_tensor(mem_shape, dtype, tensor_shape=None, align_mode=TPU_ALIGN)`` (PPL-A04)."""
+    given = arguments(call, "mem_shape", "dtype", "tensor_shape", "align_mode")
+    memory = four(machine, given.get("mem_shape"), "the memory shape")
+    dtype_given = given.get("dtype")
+    dtype = machine.as_dtype(dtype_given.value, dtype_given.span) if dtype_given else None
+    if memory is None or dtype is None:
+        machine.unmodelled("ppl.make_tensor", call.span)
+        return Opaque(f"the tensor made by {call.text}")
+    real = four(machine, given.get("tensor_shape"), "the tensor shape", memory)
+    mode = given.get("align_mode")
+    layout = "aligned"
+    if mode is not None and isinstance(mode.value, Enumerator):
+        layout = LAYOUTS.get(mode.value.name, "aligned")
+    spans = {name: argument.span for name, argument in given.items()}
+    made = machine.allocate(
+        call.target_name or "tensor",
+        memory,
+        dtype,
+        Buffer.LOCAL,
+        call.span,
+        partition_axis=None,
+        placement={"layout": layout},
+        argument_spans=spans,
+    )
+    if real is None:
+        machine.unmodelled("ppl.make_tensor", call.span)
+        return made
+    _within_block(machine, made, memory, real, spans.get("tensor_shape", call.span))
+    return box(machine, made, real, call.span)
+
+
+def _within_block(
+    machine: Machine, made: View, memory: Sequence[Expr], real: Sequence[Expr], span: Span
+) -> None:
+    for name, most, size in zip(DIMENSIONS, memory, real, strict=True):
+        if most is size:
+            continue
+        machine.check(
+            "ppl-real-shape",
+            E.le(size, most),
+            span,
+            f"{pretty(size)} <= {pretty(most)}",
+            f"the real {name} of `{made.name}` is larger than the {name} of its memory shape",
+            facts=("PPL-B01",),
+            values=((f"real {name}", size), (f"memory {name}", most)),
+            help=("memory is reserved for the memory shape only: clamp the real size to it",),
+        )
+
+
+def gtensor(machine: Machine, call: Call) -> object:
+    """``gtensor(shape, mem, ptr=None, dtype=int32)``: a pointer seen as a tensor (PPL-A03)."""
+    given = arguments(call, "shape", "mem", "ptr", "dtype")
+    shape = four(machine, given.get("shape"), "the shape of the global tensor")
+    memory, pointer = given.get("mem"), given.get("ptr")
+    if shape is None:
+        machine.unmodelled("ppl.gtensor", call.span)
+        return Opaque(f"the tensor made by {call.text}")
+    spans = {name: argument.span for name, argument in given.items()}
+    if pointer is None or pointer.value is None:
+        wanted = given.get("dtype")
+        dtype = machine.as_dtype(wanted.value, wanted.span) if wanted else DType.named("int32")
+        l2 = memory is not None and memory.value == Enumerator("memory", "L2")
+        return machine.allocate(
+            call.target_name or "l2_tensor",
+            shape,
+            dtype or DType.named("int32"),
+            Buffer.L2 if l2 else Buffer.HBM,
+            call.span,
+            partition_axis=None,
+            placement={"layout": "continuous"},
+            argument_spans=spans,
+        )
+    view = machine.declared(pointer.value, shape, call.span)
+    if view is None:
+        machine.unmodelled("ppl.gtensor", call.span)
+        return Opaque(f"the tensor made by {call.text}")
+    return view
+
+
+# ------------------------------------------------------------------------------ views of them
+
+
+def attribute(view: View, attr: str) -> object | None:
+    """``shape``, ``dtype``, ``type``."""
+    if attr == "shape":
+        return view.shape
+    return view.dtype if attr in ("dtype", "type") else None
+
+
+def method(machine: Machine, view: View, name: str, call: Call) -> object | None:
+    """``sub_view``, ``view``, ``to``; None if tensors have no such method."""
+    if name == "sub_view":
+        return sub_view(machine, view, call)
+    if name == "view":
+        return reinterpret(machine, view, call)
+    return None
+
+
+def sub_view(machine: Machine, view: View, call: Call) -> object:
+    """``t.sub_view(shape, offset, stride=None)`` (PPL-B03)."""
+    given = arguments(call, "shape", "offset", "stride")
+    shape = four(machine, given.get("shape"), "the shape of the sub-view")
+    zero = (E.const(0),) * RANK
+    offset = four(machine, given.get("offset"), "the offset of the sub-view", zero)
+    if shape is None or offset is None:
+        machine.unmodelled("ppl.sub_view", call.span)
+        return views.inexact(view, view.axes, "a sub-view that is not followed")
+    at = {
+        "shape": given["shape"].span if "shape" in given else call.span,
+        "offset": given["offset"].span if "offset" in given else call.span,
+    }
+    found = part(machine, view, offset, shape, call.span, at)
+    strides = given.get("stride")
+    if strides is not None and strides.value is not None:
+        steps = four(machine, strides, "the stride of the sub-view")
+        if steps is not None:
+            return replace(found, strides=steps)
+    return found
+
+
+def part(
+    machine: Machine,
+    view: View,
+    offset: Sequence[Expr],
+    shape: Sequence[Expr],
+    span: Span,
+    at: Mapping[str, Span],
+) -> View:
+    """A box of a view; it lies inside."""
+    axes: list[Axis] = []
+    moved: dict[E.Sym, Expr] = {}
+    for name, axis, start, size in zip(DIMENSIONS, view.axes, offset, shape, strict=True):
+        whole = start.is_const and start.const == 0 and size is axis.size
+        if whole:
+            axes.append(axis)
+            continue
+        fresh = machine.axis(size)
+        moved[axis.symbol] = fresh.index + start
+        axes.append(fresh)
+        _inside(machine, view, name, axis.size, start, size, at)
+    rename = E.Substitution(moved)
+    return replace(
+        view,
+        axes=tuple(axes),
+        coords=tuple(rename.expr(coord) for coord in view.coords),
+        span=span,
+    )
+
+
+def _inside(
+    machine: Machine,
+    view: View,
+    name: str,
+    extent: Expr,
+    start: Expr,
+    size: Expr,
+    at: Mapping[str, Span],
+) -> None:
+    glob = not view.buffer.on_chip
+    parent = f"the global tensor `{view.name}`" if glob else f"`{view.name}`"
+    low = E.ge(start, 0)
+    upper = E.le(start + size, extent)
+    text = f"{pretty(start + size)} <= {pretty(extent)}"
+    if low is not E.TRUE:
+        text = f"{pretty(start)} >= 0 and {text}"
+    machine.check(
+        "ppl-sub-view",
+        E.and_(low, upper),
+        at["offset"],
+        text,
+        f"the sub-view leaves {parent} in {name}",
+        given=(E.ge(size, 1),),
+        facts=("PPL-B03", "PPL-B04") if glob else ("PPL-B03",),
+        values=(("offset", start), ("size", size), (f"{name} of {view.name}", extent)),
+        help=("declare the whole tensor, and clamp the last part: `min(block, total - offset)`",),
+    )
+    positive = E.ge(size, 1)
+    if positive is not E.TRUE:
+        machine.check(
+            "ppl-empty-part",
+            positive,
+            at["shape"],
+            f"{pretty(size)} >= 1",
+            f"the sub-view of {parent} has no elements in {name}",
+            facts=("PPL-B03", "PPL-B09"),
+            values=((f"size in {name}", size),),
+            help=("a core without work has to be kept out: `if size > 0:`",),
+        )
+
+
+def subscript(machine: Machine, view: View, index: object, span: Span) -> object:
+    """``t[a:b, c:d, :, :]``: a box; other forms are malformed (PPL-C06)."""
+    items = index if isinstance(index, tuple) else (index,)
+    bad = ""
+    if not all(isinstance(item, SliceValue) for item in items):
+        bad = "an index that is no slice reads an element, not a part"
+    elif len(items) != RANK:
+        bad = f"{len(items)} of 4 dimensions are given"
+    elif any(item.step is not None for item in items if isinstance(item, SliceValue)):
+        bad = "a slice has a step"
+    elif any(
+        (item.start is None) != (item.stop is None)
+        for item in items
+        if isinstance(item, SliceValue)
+    ):
+        bad = "a slice has one bound only"
+    if bad:
+        machine.check(
+            "ppl-slice",
+            E.FALSE,
+            span,
+            "slices give start and end of all four dimensions, or neither",
+            f"malformed part of `{view.name}`: {bad}",
+            facts=("PPL-C06",),
+            help=("write all four dimensions as `start:end` or `:`, or use sub_view",),
+        )
+    offset: list[Expr] = []
+    shape: list[Expr] = []
+    for axis, item in zip(view.axes, (*items, *[None] * RANK), strict=False):
+        if not isinstance(item, SliceValue):
+            offset.append(E.const(0))
+            shape.append(axis.size)
+            continue
+        start = machine.as_int(item.start, span) if item.start is not None else E.const(0)
+        stop = machine.as_int(item.stop, span) if item.stop is not None else axis.size
+        if start is None or stop is None:
+            machine.approximate("opaque", f"a slice of `{view.name}` is not followed", span)
+            return views.inexact(view, view.axes, "a slice that is not followed")
+        offset.append(start)
+        shape.append(stop - start)
+    return part(machine, view, offset, shape, span, {"offset": span, "shape": span})
+
+
+def reinterpret(machine: Machine, view: View, call: Call) -> object:
+    """``t.view(shape=None, stride=None, dtype=None)``: the same memory in another form."""
+    given = arguments(call, "shape", "stride", "dtype")
+    wanted = given.get("dtype")
+    out = view
+    if wanted is not None and wanted.value is not None:
+        dtype = machine.as_dtype(wanted.value, wanted.span)
+        if dtype is None:
+            machine.unmodelled("ppl.view", call.span)
+            return Opaque(f"a view made by {call.text}")
+        out = _as_dtype(machine, out, dtype, call.span)
+    shape = four(machine, given.get("shape"), "the shape of the view", out.shape)
+    if shape is None:
+        machine.unmodelled("ppl.view", call.span)
+        return views.inexact(out, out.axes, "a view that is not followed")
+    if tuple(shape) != out.shape:
+        at = given["shape"].span if "shape" in given else call.span
+        out = _as_shape(machine, out, shape, at)
+    strides = given.get("stride")
+    if strides is not None and strides.value is not None:
+        steps = four(machine, strides, "the stride of the view")
+        if steps is not None:
+            out = replace(out, strides=steps)
+            if "shape" in given or not _plain(machine, out):
+                out = _strided(machine, out)
+    return replace(out, span=call.span)
+
+
+def _plain(machine: Machine, view: View) -> bool:
+    """Whether explicit strides say nothing else than where the elements are anyway."""
+    steps = view.strides
+    return steps is None or all(
+        (size.is_const and size.const == 1) or (step.is_const and step.const == 1)
+        for size, step in zip(view.shape[3:], steps[3:], strict=True)
+    )
+
+
+def _strided(machine: Machine, view: View) -> View:
+    """A view with strides of its own, of whose elements we know the tensor only.
+
+    Strides of dimensions with one step are never used (ADR-21); a stride along w that is not one
+    leaves gaps.
+    """
+    steps = view.strides
+    assert steps is not None
+    axis = view.axes[3]
+    step = steps[3]
+    if step.is_const and step.const > 1 and view.exact:
+        # elements w, w + step, ...: the box that the view had is stretched
+        fresh = machine.axis(axis.size)
+        rename = E.Substitution({axis.symbol: fresh.index * step})
+        axes = (*view.axes[:3], fresh)
+        return replace(view, axes=axes, coords=tuple(rename.expr(c) for c in view.coords))
+    return view
+
+
+def _bits(dtype: DType) -> int | None:
+    name = dtype.name
+    return None if name is None else dt.BITS[name]
+
+
+def _as_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:
+    """The same bytes as elements of another dtype: w grows or shrinks."""
+    old, new = _bits(view.dtype), _bits(dtype)
+    if dtype.same(view.dtype) is E.TRUE:
+        return view
+    if old is None or new is None:
+        same = E.eq(dtype.itemsize, view.dtype.itemsize)
+        if machine.decide(same) is True:
+            return replace(view, dtype=dtype, span=span)
+        return replace(_loose(view, view.axes, "a view with a dtype of unknown size"), dtype=dtype)
+    if old == new:
+        return replace(view, dtype=dtype, span=span)
+    last = view.axes[3]
+    wide = last.size * old // new if old > new else E.floordiv(last.size * old, new)
+    axes = (*view.axes[:3], machine.axis(wide))
+    shrunk = _loose(view, axes, "a view with elements of another size")
+    return replace(shrunk, dtype=dtype, span=span)
+
+
+def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> View:
+    old = view.shape
+    count = E.const(1)
+    for size in shape:
+        count = count * size
+    if not view.exact:
+        return _loose(view, [machine.axis(size) for size in shape], view.reason)
+    if count is view.elements or machine.decide(E.eq(count, view.elements)) is True:
+        same_lanes = all(
+            a is b or machine.decide(E.eq(a, b)) is True
+            for a, b in zip(old[:2], shape[:2], strict=True)
+        )
+        if same_lanes or not view.buffer.on_chip:
+            return views.refactor(machine, view, shape)
+    if all(a is b or machine.decide(E.le(b, a)) is True for a, b in zip(old, shape, strict=True)):
+        return box(machine, view, shape, span)
+    storage = view.storage
+    most = E.const(1)
+    for size in storage.shape:
+        most = most * size
+    machine.check(
+        "ppl-view-size",
+        E.le(count * view.dtype.itemsize, most * storage.dtype.itemsize),
+        span,
+        f"{pretty(count)} <= {pretty(most)}",
+        f"the view is larger than `{view.name}`",
+        given=tuple(E.ge(size, 1) for size in shape),
+        facts=("PPL-A05",),
+        values=(("elements of the view", count), (f"elements of {view.name}", most)),
+    )
+    if not view.buffer.on_chip and views.is_whole(view):
+        return views.redeclared(machine, view, shape, span)
+    axes = [machine.axis(size) for size in shape]
+    return _loose(view, axes, f"a view of `{view.name}` in another shape")
+
+
+def _loose(view: View, axes: Sequence[Axis], reason: str) -> View:
+    """A view of that shape of which only the bytes are known that it lies in."""
+    base = view.base if view.base is not None else view if view.exact else None
+    return replace(views.inexact(view, axes, reason), base=base)
