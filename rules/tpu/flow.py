@@ -1,0 +1,141 @@
+"""Who touches local memory, in program order, and which iterations come before which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rules.memory.lifetime import exclusive
+from rules.tpu import kit
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.lanes import LocalTensor, Touch
+from verifier.symbolic.trace import Loop, Operation, Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """One operand in local memory that an operation reads, writes, or both."""
+
+    operation: Operation
+    touch: Touch
+    tensor: LocalTensor
+
+    @property
+    def order(self) -> int:
+        return self.operation.order
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return self.operation.loops
+
+    @property
+    def path(self) -> tuple[Bool, ...]:
+        return self.operation.path
+
+    @property
+    def span(self) -> Span:
+        return kit.span_of(self.operation, self.touch.role)
+
+    @property
+    def within(self) -> tuple[Bool, ...]:
+        """The ranges of the loops around it."""
+        return within(self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The uses of a trace, each list in program order."""
+
+    reads: list[Use] = field(default_factory=list)
+    writes: list[Use] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A use in some iteration: the tensor then, and what holds of the iteration."""
+
+    use: Use
+    tensor: LocalTensor
+    facts: tuple[Bool, ...]
+
+
+_last: tuple[Trace, int, Uses] | None = None
+
+
+def uses(trace: Trace) -> Uses:
+    """The uses of local memory. The trace asked for last is kept: rules run one after another."""
+    global _last
+    if _last is None or _last[0] is not trace or _last[1] != len(trace.operations):
+        out = Uses()
+        for op in sorted(trace.operations, key=lambda op: op.order):
+            for touch in op.touches:
+                if isinstance(touch.tensor, LocalTensor):
+                    use = Use(op, touch, touch.tensor)
+                    if touch.reads:
+                        out.reads.append(use)
+                    if touch.writes:
+                        out.writes.append(use)
+        _last = (trace, len(trace.operations), out)
+    return _last[2]
+
+
+def within(loops: Sequence[Loop]) -> tuple[Bool, ...]:
+    return tuple(loop.within for loop in loops if loop.within is not E.TRUE)
+
+
+def shared(a: Sequence[Loop], b: Sequence[Loop]) -> int:
+    """How many outer loops two places have in common."""
+    count = 0
+    for left, right in zip(a, b, strict=False):
+        if left is not right:
+            break
+        count += 1
+    return count
+
+
+def fresh(use: Use, kept: int) -> tuple[E.Substitution, list[Loop]]:
+    """New indices for all but the outermost ``kept`` loops, and the loops that got them."""
+    table: dict[E.Sym, E.Expr] = {}
+    for loop in use.loops[kept:]:
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+    return E.Substitution(table), list(use.loops[kept:])
+
+
+def at(use: Use, put: E.Substitution, *facts: Bool) -> Instance | None:
+    """The use in the iteration that a substitution names; None if there is none."""
+    held = [put.bool(fact) for fact in (*use.path, *use.within)]
+    held += [E.ge(put.expr(loop.index), 0) for loop in use.loops]
+    held += facts
+    kept = tuple(fact for fact in dict.fromkeys(held) if fact is not E.TRUE)
+    if any(fact is E.FALSE for fact in kept):
+        return None
+    return Instance(use, kit.moved(use.tensor, put), kept)
+
+
+def anywhere(use: Use, kept: int) -> Instance | None:
+    """The use in any iteration of all but the outermost ``kept`` loops."""
+    put, _ = fresh(use, kept)
+    return at(use, put)
+
+
+def earlier(use: Use, later: Use, kept: int) -> Iterator[Instance]:
+    """The ways in which a use comes before another, in one iteration of the outer ``kept`` loops:
+    in the same iteration of what they share, or in an earlier one of a loop."""
+    common = shared(use.loops, later.loops)
+    if use.order < later.order and not exclusive(use.path, later.path):
+        found = anywhere(use, common)
+        if found is not None:
+            yield found
+    for level in range(kept, common):
+        put, loops = fresh(use, level)
+        found = at(use, put, E.lt(put.expr(loops[0].index), loops[0].index))
+        if found is not None:
+            yield found
+
+
+def back(loops: Sequence[Loop], position: int, age: int) -> E.Substitution:
+    """``age`` iterations ago of one loop."""
+    loop = loops[position]
+    return E.Substitution({loop.symbol: loop.index - age})

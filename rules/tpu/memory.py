@@ -1,0 +1,357 @@
+"""Local memory over time: what is still needed, and what was never written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from rules.tpu import flow, kit
+from rules.tpu.examples import pair
+from rules.tpu.flow import Instance, Use, Uses
+from rules.tpu.kit import function, words
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.trace import Loop, Trace
+
+#: iterations back in which the write that a read is about is looked for: pipelines of three stages
+_AGES: Final = (1, 2)
+#: ways to choose iterations of a write that are tried for one read
+_WITNESSES: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The write whose data a read is about: where it is, and how many iterations ago of a loop."""
+
+    write: Instance
+    #: how many outer loops the two share, and the age in the innermost of them
+    depth: int
+    age: int
+
+
+def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
+    return all(id(put.bool(fact)) in conditions for fact in use.path)
+
+
+def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
+    """The last write before a read that certainly holds all that is read, as far as folding tells.
+
+    It is in the same iteration, or one or two iterations ago of a loop around both.
+    """
+    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    for write in reversed(writes):
+        depth = len(write.loops)
+        if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
+            continue
+        nowhere = E.Substitution({})
+        if _held(write, nowhere, conditions) and kit.holds_all(chip, write.tensor, read.tensor):
+            return _Source(Instance(write, write.tensor, ()), depth, 0)
+    for depth in range(len(read.loops), 0, -1):
+        for age in _AGES:
+            put = flow.back(read.loops, depth - 1, age)
+            for write in reversed(writes):
+                if len(write.loops) != depth or flow.shared(write.loops, read.loops) != depth:
+                    continue
+                found = flow.at(write, put)
+                if found is not None and kit.holds_all(chip, found.tensor, read.tensor):
+                    return _Source(found, depth, age)
+    return None
+
+
+def _between(read: Use, source: _Source, writes: Sequence[Use]) -> Iterator[Instance]:
+    """The writes that come between a read and the one that it is about."""
+    origin = source.write.use
+    depth = source.depth
+    for write in writes:
+        if flow.shared(write.loops, read.loops) < depth:
+            continue
+        if source.age == 0:
+            if write.order > origin.order:
+                yield from flow.earlier(write, read, depth)
+            continue
+        yield from flow.earlier(write, read, depth)
+        for age in range(1, source.age + 1):
+            if age == source.age and write.order <= origin.order:
+                continue
+            inner, _ = flow.fresh(write, depth)
+            found = flow.at(write, inner)
+            if found is not None:
+                back = flow.back(read.loops, depth - 1, age)
+                facts = tuple(back.bool(fact) for fact in found.facts)
+                index = read.loops[depth - 1].index
+                facts = (*facts, E.ge(index, age))
+                if not any(fact is E.FALSE for fact in facts):
+                    yield Instance(write, kit.moved(found.tensor, back), facts)
+
+
+def _contains(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
+    """Whether the bytes of one place contain those of another; lanes are not compared."""
+    big, small = kit.block(chip, outer), kit.block(chip, inner)
+    here = E.and_(E.le(big.start, small.start), E.le(small.end, big.end))
+    together = E.eq(big.lane, small.lane)
+    if together is E.FALSE:
+        return here
+    ends = E.le(small.address + small.length, big.address + big.length)
+    plain = E.and_(E.le(big.address, small.address), ends)
+    return plain if together is E.TRUE else E.or_(E.and_(together, plain), here)
+
+
+def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per read and write in between: no write reaches over the edge of what is still to be read."""
+    table: Uses = flow.uses(trace)
+    told: set[tuple[int, ...]] = set()
+    for read in table.reads:
+        source = _source(chip, read, table.writes)
+        if source is None:
+            continue
+        for write in _between(read, source, table.writes):
+            if kit.same_place(write.tensor, source.write.tensor):
+                continue
+            key = _key(read.tensor, write.tensor)
+            check = _whole(chip, read, source, write)
+            if check.predicate is E.TRUE:
+                if key not in told:
+                    told.add(key)
+                    yield check
+                continue
+            yield check
+
+
+def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
+    terms = (read.address, *read.shape, *read.strides, write.address, *write.shape, *write.strides)
+    return tuple(map(id, terms))
+
+
+def _whole(chip: Chip, read: Use, source: _Source, write: Instance) -> Check:
+    origin = source.write
+    disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
+    predicate = E.or_(
+        disjoint,
+        _contains(chip, origin.tensor, write.tensor),
+        _contains(chip, write.tensor, read.tensor),
+    )
+    mine, theirs = words(read.touch.role), words(write.use.touch.role)
+    wrote = write.use.operation
+    if predicate is E.TRUE:
+        ranges = ()
+    reader = read.operation
+    return Check(
+        predicate=predicate,
+        span=write.use.span,
+        text=f"{theirs} of `{function(wrote)}` leaves {mine} of `{function(reader)}` whole",
+        message=(
+            f"`{function(wrote)}` overwrites part of {mine} of `{function(reader)}`, "
+            "which is still to be read"
+        ),
+        facts=("ADR-11", "BUG-03"),
+        given=(*ranges, *write.facts, *origin.facts, *read.within),
+        values=(
+            (f"{theirs} address", write.tensor.address),
+            (f"bytes per lane of {theirs}", kit.block(chip, write.tensor).length),
+            (f"{mine} address", read.tensor.address),
+            (f"bytes per lane of {mine}", kit.block(chip, read.tensor).length),
+        ),
+        notes=(
+            Note(origin.use.span, "what is read was written here"),
+            Note(read.span, "and is read here"),
+        ),
+        help=("place the tensors so that each ends before the next begins",),
+        path=read.path,
+        order=max(read.order, write.use.order),
+    )
+
+
+_OVERLAP = pair(
+    "blend",
+    "rows: int, x: okk.SystemAddr, z: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+assert 1 <= rows <= 300
+okk.initialize()
+shape = okk.dim4(1, 64, rows, 10)
+stride = okk.aligned_stride_32bit(0, shape)
+first, second = 0, @@
+third = 2 * stride.n * 4
+okk.gdma_32bit_cpy_S2L(first, x, shape, None, None)
+okk.gdma_32bit_cpy_S2L(second, z, shape, None, None)
+okk.bdc_add(third, first, second, shape, None, None, None)
+okk.gdma_32bit_cpy_L2S(y, third, shape, None, None)
+okk.poll()
+""",
+    "rows * 10 * 4 // 256 * 128",
+    "stride.n * 4",
+)
+
+register(
+    Rule(
+        id="okk-live-overlap",
+        code="OKK301",
+        family="okk",
+        summary="no write reaches into a part of a tensor that is still to be read",
+        reason=(
+            "Local memory is addressed by hand. A tensor that is larger than the room planned for "
+            "it overwrites the beginning of the next one, which then is read half old, half new: "
+            "two buffers of a ping-pong that are too close, or a last slice that is larger than "
+            "the others. Overwriting a tensor as a whole, or updating a part of it, is fine."
+        ),
+        facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
+        on="trace",
+        check=live_overlap,
+        dialects=("okk",),
+        sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),
+        failing=_OVERLAP[0],
+        passing=_OVERLAP[1],
+    )
+)
+
+# ----------------------------------------------------------------------------- never written
+
+
+def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per read: some write before it touches what is read."""
+    table = flow.uses(trace)
+    for read in table.reads:
+        predicate, exact = _written(chip, read, table.writes)
+        if predicate is not E.TRUE and trace.unmodelled:
+            exact = False
+        yield _read_check(read, predicate, exact, not table.writes)
+
+
+def _written(chip: Chip, read: Use, writes: Sequence[Use]) -> tuple[Bool, bool]:
+    """Whether a write came before and touches what is read: the formula, and if it is exact.
+
+    Of a write in other iterations some are tried: the formula may be too strong then.
+    """
+    if not writes:
+        return E.FALSE, True
+    source = _source(chip, read, writes)
+    if source is not None and source.age == 0:
+        return E.TRUE, True
+    cases: list[Bool] = []
+    exact = True
+    for write in reversed(writes):
+        if write.operation is read.operation and not write.loops:
+            continue
+        for condition, sure in _touched(chip, read, write):
+            if condition is E.TRUE:
+                return E.TRUE, True
+            cases.append(condition)
+            exact = exact and sure
+    return E.or_(*cases), exact
+
+
+def _touched(chip: Chip, read: Use, write: Use) -> Iterator[tuple[Bool, bool]]:
+    common = flow.shared(write.loops, read.loops)
+    if write.order < read.order:
+        yield from _chosen(chip, read, write, common, None)
+    for level in range(common):
+        if write.order < read.order and not _depends(write, write.loops[level:common]):
+            continue  # the same iteration does what the earlier one did
+        yield from _chosen(chip, read, write, level, read.loops[level])
+
+
+def _depends(write: Use, loops: Sequence[Loop]) -> bool:
+    wanted = {loop.symbol for loop in loops}
+    tensor = write.tensor
+    terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
+    terms += [loop.trips for loop in write.loops]
+    return any(symbol in wanted for term in terms for symbol in term.free())
+
+
+def _chosen(
+    chip: Chip, read: Use, write: Use, kept: int, loop: Loop | None
+) -> Iterator[tuple[Bool, bool]]:
+    """For iterations of the loops of a write that the read does not share: it touches the read.
+
+    With ``loop``, the first of them is an earlier iteration of it.
+    """
+    free = list(write.loops[kept:])
+    options: list[list[Expr]] = []
+    for position, own in enumerate(free):
+        if loop is not None and position == 0:
+            options.append([own.index - 1, own.index - 2, E.const(0)])
+        elif not _depends(write, (own,)):
+            options.append([E.const(0)])
+        else:
+            indices = [other.index for other in read.loops[kept:]]
+            options.append([*indices, E.const(0), own.trips - 1])
+    certain = all(len(values) == 1 for values in options)
+    for count, values in enumerate(product(*options)):
+        if count >= _WITNESSES:
+            return
+        put = E.Substitution({own.symbol: value for own, value in zip(free, values, strict=True)})
+        facts = [E.lt(values[0], loop.index)] if loop is not None else []
+        found = flow.at(write, put, *facts)
+        if found is None:
+            continue
+        here, there = kit.block(chip, found.tensor), kit.block(chip, read.tensor)
+        meets = E.not_(kit.places_apart(chip, here, there))
+        if kit.same_place(found.tensor, read.tensor):
+            meets = E.TRUE
+        kept_facts = (fact for fact in found.facts if fact not in (*read.path, *read.within))
+        yield E.and_(meets, *kept_facts), certain
+
+
+def _read_check(read: Use, predicate: Bool, exact: bool, nothing: bool) -> Check:
+    role = words(read.touch.role)
+    name = function(read.operation)
+    adds = read.touch.writes
+    what = f"`{name}` adds to {role}, which" if adds else f"{role} of `{name}`"
+    return Check(
+        predicate=predicate,
+        span=read.span,
+        text=f"what {role} of `{name}` reads was written before",
+        message=f"{what} nothing has written before"
+        if adds
+        else f"{what} is read, but nothing has written there before",
+        facts=("OKK-P08", "OKK-Q06") if adds else ("ADR-07",),
+        given=() if predicate is E.TRUE else read.within,
+        values=((f"{role} address", read.tensor.address),),
+        help=("local memory holds whatever was there before: load or compute it first",),
+        exact=exact,
+        reason="" if exact else "in which iteration it was written is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
+
+
+_UNWRITTEN = pair(
+    "weighted",
+    "x: okk.SystemAddr, w: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+okk.initialize()
+shape = okk.dim4(1, 48, 4, 12)
+okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+okk.gdma_32bit_cpy_S2L(1024, w, shape, None, None)
+okk.bdc_mul_C(@@, 0, 0.25, shape, None, None)
+okk.bdc_mac(4096, 0, 1024, shape, None, None, None)
+okk.gdma_32bit_cpy_L2S(y, 4096, shape, None, None)
+okk.poll()
+""",
+    "2048",
+    "4096",
+)
+
+register(
+    Rule(
+        id="okk-uninitialised-read",
+        code="OKK302",
+        family="okk",
+        summary="what an operation reads in local memory was written before",
+        reason=(
+            "Local memory holds what the kernel before left there. Functions that add to their "
+            "result (mac, convolutions and products with result_add) read it as well."
+        ),
+        facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07"),
+        on="trace",
+        check=uninitialised,
+        dialects=("okk",),
+        sources=("OKKernel manual, fp32_nn",),
+        failing=_UNWRITTEN[0],
+        passing=_UNWRITTEN[1],
+    )
+)
