@@ -1,0 +1,338 @@
+"""The order of execution: parallel sections, and waiting for the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rules.memory.lifetime import exclusive
+from rules.tpu import flow, functions, kit
+from rules.tpu.examples import pair
+from rules.tpu.flow import Use
+from rules.tpu.kit import function, words
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.trace import Loop, Operation, Trace
+
+_START, _END, _POLL = "parallel_start", "parallel_end", "poll"
+
+
+def _in_order(trace: Trace) -> list[Operation]:
+    return sorted(trace.operations, key=lambda op: op.order)
+
+
+# ----------------------------------------------------------------------------- races
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    start: Operation
+    inside: list[Operation]
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around the whole section."""
+        return len(self.start.loops)
+
+
+def _sections(trace: Trace) -> Iterator[_Section]:
+    """The parallel sections, each with what its loops repeat."""
+    start: Operation | None = None
+    inside: list[Operation] = []
+    for op in _in_order(trace):
+        if function(op) == _START:
+            start, inside = op, []
+        elif function(op) == _END and start is not None:
+            yield _Section(start, inside)
+            start = None
+        elif start is not None:
+            inside.append(op)
+    if start is not None:
+        yield _Section(start, inside)
+
+
+def races(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per section and pair of a transfer and a computation: no memory in common that is written."""
+    for section in _sections(trace):
+        transfers = [op for op in section.inside if op.engine == kit.GDMA]
+        computations = [op for op in section.inside if op.engine == kit.BDC]
+        for one in transfers:
+            for other in computations:
+                if not exclusive(one.path, other.path):
+                    yield from _race(chip, section, one, other)
+
+
+def _race(chip: Chip, section: _Section, one: Operation, other: Operation) -> Iterator[Check]:
+    depth = min(section.depth, flow.shared(one.loops, other.loops))
+    for touch, mine in kit.local(one):
+        for with_, theirs in kit.local(other):
+            if not (touch.writes or with_.writes):
+                continue
+            moved = flow.anywhere(Use(other, with_, theirs), depth)
+            if moved is None:
+                continue
+            disjoint, ranges = kit.apart(chip, mine, moved.tensor)
+            a, b = words(touch.role), words(with_.role)
+            later = one.order > other.order
+            at, role = (one, touch.role) if later else (other, with_.role)
+            near, away = (other, with_.role) if later else (one, touch.role)
+            yield Check(
+                predicate=disjoint,
+                span=kit.span_of(at, role),
+                text=f"{a} of `{function(one)}` and {b} of `{function(other)}` share no memory",
+                message=(
+                    f"a race: `{function(one)}` {_does(touch.writes)} what `{function(other)}` "
+                    f"{_does(with_.writes)} in the same parallel section"
+                ),
+                facts=("OKK-X05", "OKK-X07"),
+                given=()
+                if disjoint is E.TRUE
+                else (*ranges, *moved.facts, *flow.within(one.loops)),
+                values=(
+                    (f"{a} address", mine.address),
+                    (f"bytes per lane of {a}", kit.block(chip, mine).length),
+                    (f"{b} address", moved.tensor.address),
+                    (f"bytes per lane of {b}", kit.block(chip, moved.tensor).length),
+                ),
+                notes=(
+                    Note(kit.span_of(near, away), "the other one"),
+                    Note(section.start.span, "the section starts here"),
+                ),
+                help=(
+                    "transfers and computations of a section run side by side: use other buffers, "
+                    "or end the section between them",
+                ),
+                path=one.path,
+                order=max(one.order, other.order),
+            )
+
+
+def _does(writes: bool) -> str:
+    return "writes" if writes else "reads"
+
+
+_RACE = pair(
+    "halves",
+    "rows: int, x: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+assert 1 <= rows <= 400
+okk.initialize()
+shape = okk.dim4(1, 24, rows, 4)
+size = okk.aligned_stride_32bit(0, shape).n * 4
+half = 24 * rows * 4 * 4
+okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+with okk.parallel():
+    okk.gdma_32bit_cpy_S2L(@@, x + half, shape, None, None)
+    okk.bdc_relu(2 * size, 0, shape, None, None)
+okk.gdma_32bit_cpy_L2S(y, 2 * size, shape, None, None)
+okk.bdc_relu(3 * size, @@, shape, None, None)
+okk.gdma_32bit_cpy_L2S(y + half, 3 * size, shape, None, None)
+okk.poll()
+""",
+    "size // 2",
+    "size",
+)
+
+register(
+    Rule(
+        id="okk-parallel-race",
+        code="OKK311",
+        family="okk",
+        summary="transfers and computations of a parallel section share no memory that is written",
+        reason=(
+            "Between parallel_start and parallel_end transfers run in their order and "
+            "computations in theirs, but nothing orders the one with respect to the other. A "
+            "tensor that one of them writes while the other touches it has a random value. "
+            "The usual ping-pong works on two buffers in turn."
+        ),
+        facts=("OKK-X05", "OKK-X06", "OKK-X07", "OKK-X04"),
+        on="trace",
+        check=races,
+        dialects=("okk",),
+        sources=("OKKernel manual, programming_device",),
+        failing=_RACE[0],
+        passing=_RACE[1],
+    )
+)
+
+# ----------------------------------------------------------------------------- nesting
+
+
+def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per start, end and poll: the parallel mode is as it must be."""
+    active: Bool = E.FALSE
+    loops: tuple[Loop, ...] = ()
+    opened: Operation | None = None
+    for op in _in_order(trace):
+        name = function(op)
+        if name not in (_START, _END, _POLL):
+            continue
+        gone = set(loops[flow.shared(loops, op.loops) :])
+        stale = any(loop.symbol in active.free() for loop in gone)
+        loops = op.loops
+        here = E.and_(*op.path)
+        wanted = active if name == _END else E.not_(active)
+        now = "active" if name == _END else "not active"
+        notes = (Note(opened.span, "it was started here"),) if opened and name != _END else ()
+        yield Check(
+            predicate=E.implies(here, wanted) if active.kind != "const" else wanted,
+            span=op.span,
+            text=f"parallel mode is {now} at `{name}`",
+            message=f"`{name}` while parallel mode is {'not ' if name == _END else ''}active",
+            facts=("OKK-X03",),
+            given=flow.within(op.loops),
+            notes=notes,
+            help=("a section is `with okk.parallel():`, which always ends",),
+            exact=not stale,
+            reason="whether it is active depends on earlier iterations" if stale else "",
+            path=op.path,
+            order=op.order,
+        )
+        if name == _START:
+            active, opened = E.or_(active, here), op
+        elif name == _END:
+            active = E.and_(active, E.not_(here))
+    if active is not E.FALSE and opened is not None:
+        yield Check(
+            predicate=E.FALSE,
+            span=opened.span,
+            text="the parallel section ends",
+            message="this parallel section never ends",
+            facts=("OKK-X03",),
+            help=("a section is `with okk.parallel():`, which always ends",),
+            path=(active,),
+            order=opened.order,
+        )
+
+
+_NESTING = pair(
+    "filled",
+    "y: okk.SystemAddr",
+    """\
+okk.initialize()
+shape = okk.dim4(1, 8, 9, 11)
+okk.parallel_start()
+okk.gdma_32bit_set_C_system(y, okk.x32.fp32(0.5), shape, None)
+@@
+""",
+    "okk.poll()",
+    "okk.parallel_end()\nokk.poll()",
+)
+
+register(
+    Rule(
+        id="okk-parallel-nesting",
+        code="OKK312",
+        family="okk",
+        summary="parallel sections are not nested, they end, and no poll stands in one",
+        reason=(
+            "poll and parallel_start are for the sequential mode only, parallel_end for the "
+            "parallel one. The chip stops where it is told otherwise."
+        ),
+        facts=("OKK-X03",),
+        on="trace",
+        check=nesting,
+        dialects=("okk",),
+        sources=("OKKernel manual, common",),
+        failing=_NESTING[0],
+        passing=_NESTING[1],
+    )
+)
+
+# ----------------------------------------------------------------------------- beginning, end
+
+
+def _works(op: Operation) -> bool:
+    return functions.is_transfer(op) or functions.is_compute(op)
+
+
+def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Everything stands behind an ``initialize`` and before a ``poll``."""
+    ops = _in_order(trace)
+    work = [op for op in ops if _works(op)]
+    if not work:
+        return
+    first, last = work[0], work[-1]
+    starts = [op for op in ops if function(op) == "initialize" and op.order < first.order]
+    yield Check(
+        predicate=_certain(starts, first),
+        span=first.span,
+        text="`initialize` comes first",
+        message=f"`{function(first)}` before `initialize`",
+        facts=("OKK-X01",),
+        help=("call okk.initialize() at the beginning of the kernel",),
+        path=first.path,
+        order=first.order,
+    )
+    told: set[tuple[int, ...]] = set()
+    for op in reversed(work):
+        key = tuple(map(id, op.path))
+        if key in told:
+            continue
+        told.add(key)
+        ends = [other for other in ops if function(other) == _POLL and other.order > op.order]
+        yield Check(
+            predicate=_certain(ends, op),
+            span=op.span,
+            text=f"`poll` comes after the last operation, `{function(op)}`",
+            message=f"the kernel ends without waiting for `{function(op)}`",
+            facts=("OKK-X02",),
+            given=flow.within(op.loops),
+            help=("call okk.poll() at the end of every path through the kernel",),
+            path=op.path,
+            order=last.order + 1,
+        )
+
+
+def _certain(candidates: list[Operation], op: Operation) -> Bool:
+    """Whether one of some operations happens wherever ``op`` does."""
+    held = {id(fact) for fact in op.path}
+    cases: list[Bool] = []
+    for other in candidates:
+        if any(loop not in op.loops for loop in other.loops):
+            loops = [loop for loop in other.loops if loop not in op.loops]
+            cases.append(
+                E.and_(*(E.ge(loop.trips, 1) for loop in loops))
+                if not any(loop.symbol in fact.free() for fact in other.path for loop in loops)
+                else E.FALSE
+            )
+            continue
+        cases.append(E.and_(*(fact for fact in other.path if id(fact) not in held)))
+    return E.or_(*cases)
+
+
+_POLLED = pair(
+    "copied",
+    "x: okk.SystemAddr, y: okk.SystemAddr",
+    """\
+okk.initialize()
+shape = okk.dim4(2, 3, 5, 7)
+okk.gdma_32bit_cpy_S2S(y, x, shape, None, None)
+@@
+""",
+    "return",
+    "okk.poll()",
+)
+
+register(
+    Rule(
+        id="okk-missing-poll",
+        code="OKK313",
+        family="okk",
+        summary="a kernel initializes first and polls last",
+        reason=(
+            "Functions only issue instructions. Without poll the kernel reports its end while "
+            "they are still running, and the host reads results that are not there yet; without "
+            "initialize the device is in the state that the kernel before left."
+        ),
+        facts=("OKK-X01", "OKK-X02"),
+        on="trace",
+        check=begins_and_ends,
+        dialects=("okk",),
+        sources=("OKKernel manual, common",),
+        failing=_POLLED[0],
+        passing=_POLLED[1],
+    )
+)
