@@ -30,7 +30,7 @@ _MISUSED = 2
     help="A parameter: bf16[256,128] (random), @file.npy, 4, 0.5, true, (2, 3), text (repeatable).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of random tensors.")
-@click.option("--target", metavar="NAME", help="Hardware: trn1, trn2 (default), trn3.")
+@click.option("--target", metavar="NAME", help="Hardware: trn2, bm1684 ... (default: of the API).")
 @click.option(
     "--api-version",
     metavar="VERSION",
@@ -101,7 +101,7 @@ def command(
         path=str(path),
         name=name,
         arguments=_arguments(arguments),
-        target=chosen[0] if chosen else "trn2",
+        target=chosen[0] if chosen else "",
         api_version=selection.api_version(api_version),
         grid=_grid(grid),
         seed=seed,
@@ -178,7 +178,9 @@ def _tell(reply: Reply, name: str, path: str) -> int:
         plural = "" if errors == 1 else "s"
         click.echo(f"{options.glyphs.bad} {name}: {errors} violation{plural} ({count})")
         return _VIOLATED
-    click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, NKI {reply.api_version})")
+    tpu = reply.api_version in ("okk", "ppl")
+    api = reply.api_version.upper() if tpu else f"NKI {reply.api_version}"
+    click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, {api})")
     for number, (dtype, shape) in enumerate(reply.outputs):
         click.echo(f"  out{number}: {dtype}[{', '.join(map(str, shape))}]")
     return _PASSED

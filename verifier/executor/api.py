@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from verifier.executor.findings import MisuseError
-from verifier.executor.loader import generation_of, isolated, kernel, load
+from verifier.executor.loader import generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options, Plans
 from verifier.executor.running import Outcome, run
 from verifier.executor.session import Kernel, Session, sizes_of, using
-from verifier.hardware import targets
+from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.source.ir import Span
 
@@ -45,7 +45,7 @@ class Simulation:
     """A kernel that runs on NumPy arrays when called; ``simulation[2, 2](a, b)`` on a grid."""
 
     kernel: Kernel
-    target: targets.Target
+    target: Hardware
     api_version: str
     options: Options
     grid: tuple[int, ...] = ()
@@ -86,7 +86,7 @@ class Simulation:
         """Run the kernel; everything that the run came to."""
         function = self.kernel.function
         try:
-            bound = inspect.signature(function).bind(*args, **keywords)
+            bound = self.kernel.signature().bind(*args, **keywords)
         except TypeError as error:
             raise KernelError(f"{function.__name__}: {error}") from None
         session = Session(self.target, self.api_version, self.options, plans=self.plans)
@@ -96,7 +96,7 @@ class Simulation:
 
 def simulate(
     kernel: Callable[..., Any] | str,
-    target: str = "trn2",
+    target: str | None = None,
     api_version: str | None = None,
     *,
     seed: int = 0,
@@ -106,7 +106,8 @@ def simulate(
     """A kernel as a function of NumPy arrays.
 
     ``kernel``: ``"path/file.py::name"``, or a function of a file that imports ``nki`` (the file is
-    loaded again, with the executor's own ``nki``). ``target``: ``trn1``, ``trn2``, ``trn3``.
+    loaded again, with the executor's own ``nki``). ``target``: ``trn1``, ``trn2``, ``trn3``, or a
+    TPU (``bm1684``, ``bm1684x`` ...) for files that import ``okk`` or ``ppl``.
     ``api_version``: ``beta1``, ``0.2`` ... ``0.6``; by default what the file is written for.
 
     Raises:
@@ -114,9 +115,6 @@ def simulate(
     """
     from verifier.dialects.nki.signatures import GENERATIONS
 
-    hardware = targets.find(target)
-    if hardware is None:
-        raise KernelError(f"unknown target '{target}'")
     if api_version is not None and api_version not in GENERATIONS:
         raise KernelError(f"unknown API version '{api_version}'")
     if loop_order not in ("forward", "reversed", "shuffled"):
@@ -125,6 +123,7 @@ def simulate(
     options = Options(keep_going=keep_going, loop_order=loop_order, seed=seed)
     try:
         api = api_version or generation_of(path)
+        hardware = hardware_of(target, api)
         if ready is not None:
             return Simulation(ready, hardware, api, options)
         found = load_kernel(path, name, hardware, api)
@@ -133,7 +132,7 @@ def simulate(
     return Simulation(found, hardware, api, options)
 
 
-def load_kernel(path: Path, name: str, target: targets.Target, api: str) -> Kernel:
+def load_kernel(path: Path, name: str, target: Hardware, api: str) -> Kernel:
     """Load a file with the shims in place and take a kernel of it.
 
     Raises:

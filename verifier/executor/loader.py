@@ -20,11 +20,13 @@ from verifier.executor.findings import MisuseError
 from verifier.executor.objects import dataclass as nki_dataclass
 from verifier.executor.session import Kernel, LoadingError
 from verifier.executor.shims import Absent, Finder
+from verifier.hardware import catalogue
+from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 
 _PACKAGES = ("verifier", "rules")
 _HOME = Path(__file__).resolve().parent.parent.parent
-_SHIMS = ("nki", "neuronxcc")
+_SHIMS = ("nki", "neuronxcc", "okk", "ppl")
 
 
 def _ours(name: str) -> bool:
@@ -131,12 +133,42 @@ class Loaded:
 
 
 def generation_of(path: Path) -> str:
-    """The API generation that a file is written for, as ``check`` infers it.
+    """The API generation that a file is written for, as ``check`` infers it: ``beta1``, ``0.2`` ...
+    ``0.6``, ``okk``, ``ppl``.
 
     Raises:
         MisuseError: it cannot be read or does not parse.
     """
-    return infer_generation(scan_features(_parse(path)))
+    tree = _parse(path)
+    imported = set(_imported(tree))
+    for dialect in ("okk", "ppl"):
+        if dialect in imported and not imported & {"nki", "neuronxcc"}:
+            return dialect
+    return infer_generation(scan_features(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The packages that a file imports from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def hardware_of(name: str | None, api: str) -> Hardware:
+    """The target of that name, or the default of the API's.
+
+    Raises:
+        MisuseError: there is none of that name, or kernels of that API do not run on it.
+    """
+    dialect = api if api in ("okk", "ppl") else "nki"
+    found = catalogue.find(name or catalogue.DEFAULTS[dialect])
+    if found is None:
+        raise MisuseError(f"unknown target '{name}'")
+    if not catalogue.runs(found, dialect):
+        raise MisuseError(f"{found.name} does not run {dialect.upper()} kernels")
+    return found
 
 
 def _parse(path: Path) -> ast.Module:

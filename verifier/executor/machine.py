@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verifier import rulebase
-from verifier.dialects.nki import NkiDialect
+from verifier.dialects import DIALECTS
 from verifier.executor import findings, places
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.memory import Life, Memory, Template
+from verifier.executor.proxies import inward, outward
+from verifier.executor.records import Record
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
@@ -23,9 +25,18 @@ from verifier.report import model as report
 from verifier.rulebase import Check, Note, Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
-from verifier.symbolic.values import IndexGrid, IndexTensor, Opaque, ParDim
+from verifier.symbolic.values import (
+    IndexGrid,
+    IndexTensor,
+    Opaque,
+    ParDim,
+    RecordType,
+    RecordValue,
+)
 
 if TYPE_CHECKING:
     from verifier.executor.calls import Plan
@@ -55,11 +66,12 @@ class Rules:
     storage: list[Rule]
     access: list[Rule]
     operation: dict[str, list[Rule]]
+    trace: list[Rule]
 
     @staticmethod
-    def load() -> Rules:
-        found = Rules({}, [], [], {})
-        for rule in rulebase.of_dialect("nki"):
+    def load(dialect: str) -> Rules:
+        found = Rules({}, [], [], {}, [])
+        for rule in rulebase.of_dialect(dialect):
             found.by_id[rule.id] = rule
             if rule.on == "storage":
                 found.storage.append(rule)
@@ -68,6 +80,8 @@ class Rules:
             elif rule.on == "operation":
                 for name in rule.operations or ("",):
                     found.operation.setdefault(name, []).append(rule)
+            elif rule.on == "trace":
+                found.trace.append(rule)
         return found
 
 
@@ -117,9 +131,10 @@ class ConcreteMachine:
         self.hardware = hardware
         self._api = api
         self.options = options
-        self.dialect = NkiDialect()
+        name = api if api in DIALECTS else "nki"
+        self.dialect = DIALECTS[name]()
         self.kernel = ""
-        self.rules = Rules.load()
+        self.rules = Rules.load(name)
         self.found: list[report.Diagnostic] = []
         self._seen: set[tuple[str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)
@@ -410,6 +425,9 @@ class ConcreteMachine:
     def as_view(self, value: object, span: Span) -> View | None:
         return value if isinstance(value, View) else None
 
+    def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+        return views.redeclared(self, value, shape, span) if isinstance(value, View) else None
+
     def as_int(self, value: object, span: Span) -> Expr | None:
         if isinstance(value, Expr):
             return value
@@ -452,6 +470,26 @@ class ConcreteMachine:
         if isinstance(value, IndexGrid):
             return value.parts
         return tuple(value) if isinstance(value, str) else None
+
+    def as_address(self, value: object, span: Span) -> SystemAddress | None:
+        return value if isinstance(value, SystemAddress) else None
+
+    # -- records -----------------------------------------------------------------------
+
+    def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> object:
+        return Record(kind, tuple(outward(self, value) for value in values), origin)
+
+    def contents(self, value: object) -> RecordValue | None:
+        if not isinstance(value, Record):
+            return value if isinstance(value, RecordValue) else None
+        fields = tuple(inward(self, field) for field in value.tilelint_values.values())
+        return RecordValue(value.tilelint_kind, fields, value.tilelint_origin)
+
+    def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
+        if not isinstance(value, Record):
+            return False
+        value.tilelint_fill(tuple(outward(self, each) for each in values), origin)
+        return True
 
     # -- time on the chip --------------------------------------------------------------
 

@@ -17,11 +17,13 @@ from verifier.executor.access import Gather, integer
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
 from verifier.executor.operands import Bound, bound_of
+from verifier.executor.records import Address, Section
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.trace import Buffer, DType, View
 from verifier.symbolic.values import (
@@ -33,6 +35,7 @@ from verifier.symbolic.values import (
     IndexGrid,
     IndexMask,
     IndexTensor,
+    Managed,
     Opaque,
     Range,
     Register,
@@ -294,6 +297,31 @@ def _install(cls: type) -> None:
         setattr(cls, f"__{name}__", plain(op, False))
 
 
+def _slice(item: slice, extent: int) -> tuple[int, int, int] | None:
+    """Start, size and step of a slice with numbers inside the bounds, else None."""
+    start, stop, step = item.start, item.stop, item.step
+    start = 0 if start is None else start
+    stop = extent if stop is None else stop
+    step = 1 if step is None else step
+    if not type(start) is type(stop) is type(step) is int or step < 1:
+        return None
+    start = start + extent if start < 0 else start
+    stop = stop + extent if stop < 0 else stop
+    if start < 0 or stop > extent or start >= stop:
+        return None
+    return start, -(-(stop - start) // step), step
+
+
+def _dynamic(item: DynamicSlice, extent: int) -> tuple[int, int, int] | None:
+    """As :func:`_slice`, of ``nl.ds``."""
+    start = item.start
+    if not isinstance(start, Expr) or not start.is_const or not item.size.is_const:
+        return None
+    if start.const < 0 or item.size.const < 1 or start.const + item.size.const > extent:
+        return None
+    return start.const, item.size.const, 1
+
+
 class Tensor:
     """A tensor or a part of one.
 
@@ -409,87 +437,58 @@ class Tensor:
 
     def _quick(self, index: Any) -> Tensor | None:
         """Slices with numbers inside the bounds, without going through the view."""
-        place = self.place
-        if place is None or self.part not in (None, 0):
+        place, part = self.place, self.part
+        if place is None or (part is not None and part != 0):
             return None
         items = index if type(index) is tuple else (index,)
         shape, strides = place.shape, place.strides
-        rank = len(shape)
-        if len(items) > rank:
+        rank, given = len(shape), len(items)
+        if given > rank:
             return None
-        on_chip = self.part is not None
         offset = place.offset
         sizes: list[int] = []
         steps: list[int] = []
         dropped: list[int] = []
-        for dim, item in enumerate(items):
-            extent = shape[dim]
+        for item, extent, stride in zip(items, shape, strides, strict=False):
             kind = type(item)
             if kind is slice:
-                start, stop, step = item.start, item.stop, item.step
-                if (
-                    step is None
-                    and type(start) is type(stop) is int
-                    and 0 <= start < stop <= extent
-                ):
-                    offset += start * strides[dim]
+                start, stop = item.start, item.stop
+                plain = item.step is None and type(start) is type(stop) is int
+                if plain and 0 <= start < stop <= extent:
+                    offset += start * stride
                     sizes.append(stop - start)
-                    steps.append(strides[dim])
+                    steps.append(stride)
                     continue
-                if step is not None and step != 1:
-                    if type(step) is not int or step < 1:
-                        return None
-                else:
-                    step = 1
-                if start is None:
-                    start = 0
-                elif type(start) is not int:
-                    return None
-                elif start < 0:
-                    start += extent
-                if stop is None:
-                    stop = extent
-                elif type(stop) is not int:
-                    return None
-                elif stop < 0:
-                    stop += extent
-                if start < 0 or stop > extent or start >= stop:
-                    return None
-                offset += start * strides[dim]
-                sizes.append(stop - start if step == 1 else -(-(stop - start) // step))
-                steps.append(strides[dim] * step)
+                found = _slice(item, extent)
             elif kind is int:
                 at = item + extent if item < 0 else item
                 if not 0 <= at < extent:
                     return None
-                offset += at * strides[dim]
-                if on_chip and dim == 0:
-                    sizes.append(1)
-                    steps.append(strides[dim])
-                else:
+                if part is None or sizes or dropped:
                     dropped.append(len(sizes))
-            elif kind is DynamicSlice:
-                start = item.start
-                if not isinstance(start, Expr) or not start.is_const or not item.size.is_const:
-                    return None
-                start, size = start.const, item.size.const
-                if start < 0 or size < 1 or start + size > extent:
-                    return None
-                offset += start * strides[dim]
-                sizes.append(size)
-                steps.append(strides[dim])
+                    offset += at * stride
+                    continue
+                found = (at, 1, 1)  # partitions stay an axis
             else:
+                found = _dynamic(item, extent) if kind is DynamicSlice else None
+            if found is None:
                 return None
-        sizes.extend(shape[len(items) :])
-        steps.extend(strides[len(items) :])
-        least = min(rank, 2 if on_chip else 1)
-        for where in reversed(dropped):
-            if len(sizes) >= least:
-                break
-            sizes.insert(where, 1)
-            steps.insert(where, 0)
+            start, size, step = found
+            offset += start * stride
+            sizes.append(size)
+            steps.append(stride * step)
+        if given < rank:
+            sizes.extend(shape[given:])
+            steps.extend(strides[given:])
+        if dropped:
+            least = min(rank, 2 if part is not None else 1)
+            for where in reversed(dropped):
+                if len(sizes) >= least:
+                    break
+                sizes.insert(where, 1)
+                steps.insert(where, 0)
         made = Geometry(offset, tuple(sizes), tuple(steps), place.dtype)
-        return Tensor(self.machine, self.memory, made, None, self.part, (self, index))
+        return Tensor(self.machine, self.memory, made, None, part, (self, index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, Tensor) and value.in_place and value.memory is self.memory:
@@ -899,6 +898,8 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
         return ref
     if isinstance(value, Harmless):
         return Opaque(value.text, harmless=True)
+    if isinstance(value, Address):
+        return value.tilelint_value
     return value
 
 
@@ -934,7 +935,9 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
         if value.harmless:
             return Harmless(value.reason)
         raise UnsupportedError(value.reason, places.here().span)
-    return value
+    if isinstance(value, SystemAddress):
+        return Address(value)
+    return Section(value) if isinstance(value, Managed) else value
 
 
 def _range(machine: ConcreteMachine, value: Range) -> Any:

@@ -30,8 +30,8 @@ from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import Outcome, Shaped, capacity, run
 from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
+from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
-from verifier.hardware import targets
 from verifier.report import model as report
 
 Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
@@ -223,7 +223,7 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
     _quiet()
     _out_of_sight()
     first = items[0]
-    target = targets.find(first.target)
+    target = catalogue.find(first.target)
     assert target is not None
     session = Session(target, first.api_version, Options(shapes_only=True, keep_going=True))
     with using(session), isolated(forever=True):

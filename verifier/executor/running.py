@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 
 from verifier import rulebase
-from verifier.executor import places
+from verifier.executor import places, tpu_running
 from verifier.executor.findings import (
     MisuseError,
     UnsupportedError,
     ViolationError,
 )
 from verifier.executor.machine import ConcreteMachine
-from verifier.executor.memory import Life, Memory
+from verifier.executor.memory import Life, Memory, Template
 from verifier.executor.operands import blame
 from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
+from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.trace import Buffer, Trace
@@ -77,6 +78,11 @@ def run(
     inputs: list[Tensor] = []
     session.running = True
     try:
+        if isinstance(machine.hardware, Chip):
+            outcome.outputs = _on_chip(machine, kernel, arguments, grid, span)
+            outcome.diagnostics = machine.found
+            outcome.operations = machine.performed
+            return outcome
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
         }
@@ -111,6 +117,38 @@ def run(
     outcome.diagnostics = machine.found
     outcome.operations = machine.performed
     return outcome
+
+
+def _on_chip(
+    machine: ConcreteMachine,
+    kernel: Kernel,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, ...],
+    span: Span,
+) -> list[Any]:
+    """A run on a TPU: its results are the buffers that it writes, in the order of the inputs."""
+    buffers = tpu_running.Given([])
+
+    def made(name: str, value: Any) -> Any:
+        if isinstance(value, Shaped):
+            return buffers.make(machine, name, value.shape, value.dtype, None, span)
+        if isinstance(value, np.ndarray):
+            return buffers.make(machine, name, value.shape, known_dtype(value), value, span)
+        return value
+
+    given = {name: made(name, value) for name, value in arguments.items()}
+    if kernel.structure is not None:
+        parameter = next(iter(inspect.signature(kernel.function).parameters))
+        given = {parameter: kernel.structure(**given)}
+    with np.errstate(all="ignore"):
+        _invoke(kernel.function, grid, given)
+    tpu_running.finish(machine, buffers, span)
+    if machine.options.shapes_only:
+        return [
+            Shaped(str(storage.dtype), tpu_running.extents(storage))
+            for storage in buffers.results()
+        ]
+    return [tpu_running.array_of(storage) for storage in buffers.results()]
 
 
 def text_of(error: BaseException) -> str:
@@ -237,15 +275,15 @@ def capacity(machine: ConcreteMachine) -> None:
     _peak(
         machine,
         Buffer.SBUF,
-        lambda life: life.template.bytes_per_partition,
+        lambda template: template.bytes_per_partition,
         target.sbuf_usable_bytes,
         ("sbuf-capacity", "bytes per partition", "SBUF"),
     )
     if machine.api != "beta1":
 
-        def banks(life: Life) -> int:
-            shape, axis = life.template.shape, life.template.partition_axis or 0
-            blocks, size = 1, life.template.itemsize
+        def banks(template: Template) -> int:
+            shape, axis = template.shape, template.partition_axis or 0
+            blocks, size = 1, template.itemsize
             for extent in shape[:axis]:
                 blocks *= extent
             for extent in shape[axis + 1 :]:
@@ -259,7 +297,7 @@ def capacity(machine: ConcreteMachine) -> None:
 def _peak(
     machine: ConcreteMachine,
     buffer: Buffer,
-    size: Callable[[Life], int],
+    size_of: Callable[[Template], int],
     most: int,
     words: tuple[str, str, str],
 ) -> None:
@@ -269,6 +307,13 @@ def _peak(
         for life in machine.lives
         if life.template.buffer is buffer and not life.template.placed
     ]
+    sizes = {template: size_of(template) for template in {life.template for life in lives}}
+
+    def size(life: Life) -> int:
+        return sizes[life.template]
+
+    if not _exceeds(lives, [sizes[life.template] for life in lives], most):
+        return
     ends: list[tuple[int, int, Life]] = []
     total = 0
     rule, unit, place = words
@@ -289,6 +334,19 @@ def _peak(
                 f"{largest}{more}",
             )
             return
+
+
+def _exceeds(lives: list[Life], sizes: list[int], most: int) -> bool:
+    """Whether tiles that are live at once take more than ``most`` (a kernel has thousands)."""
+    if not lives:
+        return False
+    first = np.array([life.first for life in lives])
+    last = np.array([life.last for life in lives])
+    begun, ended = np.argsort(first), np.argsort(last)
+    taken = np.cumsum(np.array(sizes)[begun])
+    freed = np.concatenate(([0], np.cumsum(np.array(sizes)[ended])))
+    gone = np.searchsorted(last[ended], first[begun], side="left")
+    return bool((taken - freed[gone]).max() > most)
 
 
 def _overlaps(machine: ConcreteMachine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from verifier.executor import tpu
 from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
 from verifier.executor.machine import ConcreteMachine, Options, Plans, Program
@@ -18,7 +20,8 @@ from verifier.executor.memory import Memory, Template, numpy_name
 from verifier.executor.operands import execute
 from verifier.executor.places import NOWHERE
 from verifier.executor.proxies import Tensor
-from verifier.hardware.targets import Target
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.chips import Chip
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Buffer, DType, Storage
@@ -28,7 +31,7 @@ from verifier.symbolic.trace import Buffer, DType, Storage
 class Session:
     """What files are loaded and kernels are run for."""
 
-    target: Target
+    target: Hardware
     api: str
     options: Options = field(default_factory=Options)
     machine: ConcreteMachine | None = None
@@ -40,7 +43,8 @@ class Session:
         """The machine that API calls go to."""
         if self.machine is None:
             self.plans = self.plans.current()
-            self.machine = ConcreteMachine(self.target, self.api, self.options, execute, self.plans)
+            run = tpu.execute if isinstance(self.target, Chip) else execute
+            self.machine = ConcreteMachine(self.target, self.api, self.options, run, self.plans)
         return self.machine
 
 
@@ -75,9 +79,19 @@ class LoadingError(Exception):
 class Kernel:
     """A function that runs on the device; ``kernel[grid](...)`` launches it on a grid."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], structure: type | None = None) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        #: the class of the only parameter, whose fields are the inputs (OKK)
+        self.structure = structure
+
+    def signature(self) -> inspect.Signature:
+        """The inputs.
+
+        Raises:
+            TypeError, ValueError: they cannot be told.
+        """
+        return inspect.signature(self.function if self.structure is None else self.structure)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return launch(self.function, (), args, keywords)

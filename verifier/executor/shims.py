@@ -10,15 +10,16 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 
+from verifier.dialects import DIALECTS
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import GENERATIONS, table
-from verifier.executor import calls, places, proxies
+from verifier.executor import calls, places, proxies, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError
 from verifier.executor.memory import Geometry
@@ -56,7 +57,8 @@ class Api:
     def __init__(self, ref: ApiRef) -> None:
         self.tilelint_api = ref
         self.__name__ = ref.name.rpartition(".")[2]
-        self._special = SPECIAL.get(ref.name)
+        own = ref.generation in tpu_shims.GENERATIONS
+        self._special = tpu_shims.special(ref) if own else SPECIAL.get(ref.name)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         frame = sys._getframe(1)
@@ -88,11 +90,17 @@ class Api:
         return isinstance(instance, Tensor)
 
     def __repr__(self) -> str:
-        return f"<nki.{self.tilelint_api.name}>"
+        return f"<{spoken(self.tilelint_api)}>"
 
 
 class ValidationError(Exception):
     """What kernels may name as the error of wrong calls."""
+
+
+def spoken(ref: ApiRef) -> str:
+    """A name with the package that it is of."""
+    package = ref.generation if ref.generation in tpu_shims.GENERATIONS else "nki"
+    return ref.name if ref.name == package else f"{package}.{ref.name}"
 
 
 _apis: dict[ApiRef, Api] = {}
@@ -111,13 +119,13 @@ def look_up(owner: ApiRef, name: str) -> Any:
     machine = active().current()
     value = machine.dialect.attribute(machine, owner, name, places.here().span)
     if value is None:
-        raise AttributeError(f"nki.{owner.name} has no `{name}`")
+        raise AttributeError(f"{spoken(owner)} has no `{name}`")
     if isinstance(value, ApiRef):
         found = _apis.get(value)
         if found is None:
             found = _apis[value] = Api(value)
         return found
-    key = (owner, name, machine.target.name)
+    key = (owner, name, machine.hardware.name)
     if key not in _values:
         _values[key] = outward(machine, value)
     return _values[key]
@@ -360,6 +368,9 @@ class Absent(ModuleType):
     def __getitem__(self, index: Any) -> Any:
         return Absent(f"{self.__name__}[]")
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
     def __or__(self, other: Any) -> Any:
         return self
 
@@ -377,6 +388,8 @@ class Absent(ModuleType):
 
 def exported(ref: ApiRef) -> list[str]:
     """What ``from module import *`` binds."""
+    if ref.generation in tpu_shims.GENERATIONS:
+        return tpu_shims.exported(ref)
     prefix = f"{ref.name}."
     found = {
         name.removeprefix(prefix)
@@ -394,6 +407,16 @@ def exported(ref: ApiRef) -> list[str]:
     return sorted(name for name in found if "." not in name)
 
 
+#: the packages whose modules are looked up in a dialect, and which
+_MODULES: Final = {"nki": "nki", "neuronxcc": "nki", "okk": "okk", "ppl": "ppl"}
+
+
+def value_of(dotted: str) -> object | None:
+    """What an imported name means in the dialect that it is of."""
+    dialect = _MODULES[dotted.partition(".")[0]]
+    return names.root(dotted) if dialect == "nki" else DIALECTS[dialect]().root(dotted)
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of the API; as ``last``, stand-ins for absent libraries."""
 
@@ -407,7 +430,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if self.last:
             wanted = root in _OPTIONAL
         else:
-            wanted = root in ("nki", "neuronxcc") and names.root(fullname) is not None
+            wanted = root in _MODULES and value_of(fullname) is not None
             wanted = wanted or fullname == "neuronxcc"
         if not wanted:
             return None
@@ -416,7 +439,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if self.last:
             return Absent(spec.name)
-        value = names.root(spec.name)
+        value = value_of(spec.name)
         if isinstance(value, ApiRef):
             return ApiModule(spec.name, value)
         return Absent(spec.name)

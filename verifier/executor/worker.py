@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import inspect
 import math
 import os
 import re
@@ -20,7 +19,7 @@ import numpy as np
 from verifier.executor import places, protocol
 from verifier.executor.arguments import Argument
 from verifier.executor.findings import MisuseError
-from verifier.executor.loader import Loaded, generation_of, isolated, kernel, load
+from verifier.executor.loader import Loaded, generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.protocol import Reply, Request
 from verifier.executor.proxies import DTypeProxy
@@ -35,7 +34,6 @@ from verifier.executor.running import (
 )
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, Session, known_dtype, using
-from verifier.hardware import targets
 from verifier.report import model as report
 
 
@@ -105,10 +103,9 @@ def limit(timeout: float, memory: int) -> None:
 
 
 def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
-    target = targets.find(request.target)
-    assert target is not None
     path = Path(request.path)
     api = request.api_version or generation_of(path)
+    target = hardware_of(request.target or None, api)
     reply.api_version = api
     options = Options(
         shapes_only=request.shapes_only,
@@ -185,7 +182,7 @@ def _arguments(request: Request, found: Kernel) -> dict[str, Any]:
     """
     function = found.function
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = found.signature().parameters
     except (TypeError, ValueError):
         parameters = {}  # type: ignore[assignment]
     span = definition_of(function)

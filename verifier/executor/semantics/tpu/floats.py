@@ -1,0 +1,240 @@
+"""Arithmetic of the compute engine on float32 arrays.
+
+Denormal inputs and results are zero (OKK-N05). Where a catalogue row gives what was measured
+outside of the documented ranges, that is computed, not what mathematics says (OKK-N01 to OKK-N07).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+F: TypeAlias = NDArray[np.float32]
+Array: TypeAlias = NDArray[Any]
+
+_F32: Final = np.float32
+_TINY: Final = np.finfo(np.float32).tiny
+
+#: where the exponential's table begins and ends (OKK-075, OKK-N01)
+EXP_LOW: Final = -103
+EXP_HIGH: Final = 88
+#: terms of the series of ``bdc_exp``, ``bdc_sigmoid`` and ``bdc_tanh`` (OKK-076)
+TERMS: Final = 32
+#: where tanh still means something (OKK-N03)
+_TANH_LOW: Final = -86.6
+_TANH_HIGH: Final = 88.6
+
+
+def flush(x: Array) -> F:
+    """Denormal numbers as zero (OKK-N05)."""
+    x = np.asarray(x, _F32)
+    return np.where(np.abs(x) < _TINY, np.copysign(_F32(0), x), x)
+
+
+def flushed(function: Callable[..., Array]) -> Callable[..., F]:
+    """An operation on float32 arrays whose inputs and results are flushed."""
+    return lambda *args: flush(function(*(flush(arg) for arg in args)))
+
+
+add: Final = flushed(np.add)
+sub: Final = flushed(np.subtract)
+mul: Final = flushed(np.multiply)
+sqrt: Final = flushed(np.sqrt)
+neg: Final = flushed(np.negative)
+
+
+@flushed
+def div(a: Array, b: Array) -> Array:
+    """Division; by an infinity it gives an infinity (OKK-N05)."""
+    found = a / b
+    odd = np.isinf(b) & np.isfinite(a) & (a != 0)
+    return np.where(odd, np.copysign(_F32(np.inf), np.sign(a) * b), found)
+
+
+@flushed
+def rsqrt(x: Array) -> Array:
+    return _F32(1) / np.sqrt(x)
+
+
+@flushed
+def mac(total: Array, a: Array, b: Array) -> Array:
+    """``total + a * b``."""
+    return np.asarray(total + a * b)
+
+
+def maximum(a: Array, b: Array) -> F:
+    """The greater one; the second if they cannot be compared (OKK-N06)."""
+    return np.where(np.asarray(a) > np.asarray(b), a, b).astype(_F32)
+
+
+def minimum(a: Array, b: Array) -> F:
+    return np.where(np.asarray(a) < np.asarray(b), a, b).astype(_F32)
+
+
+def relu(x: Array) -> F:
+    """0 for NaN and -0 (OKK-N06)."""
+    return np.where(x > 0, x, _F32(0)).astype(_F32)
+
+
+def taylor_exp(x: Array, terms: int) -> F:
+    """The series of the exponential up to the power ``terms`` (OKK-N04)."""
+    x = flush(x)
+    total = np.ones_like(x)
+    power = np.ones_like(x)
+    for k in range(1, terms + 1):
+        power = power * x / _F32(k)
+        total = total + power
+    return flush(total)
+
+
+_EXP_TABLE: Final = flush(np.exp(np.arange(EXP_LOW, EXP_HIGH + 1, dtype=np.float64)).astype(_F32))
+
+
+def lookup_exp(x: Array) -> F:
+    """The exponential of integers by table; 0 outside of it."""
+    inside = (x >= EXP_LOW) & (x <= EXP_HIGH)
+    return np.where(inside, _EXP_TABLE[np.where(inside, x - EXP_LOW, 0)], _F32(0)).astype(_F32)
+
+
+def exp(x: Array, terms: int = TERMS) -> F:
+    """A table for the whole part, a series for the rest; 0 from 89 on (OKK-N01)."""
+    x = flush(x)
+    whole = to_int32(x)
+    return flush(lookup_exp(whole) * taylor_exp(x - whole.astype(_F32), terms))
+
+
+def sigmoid(x: Array, terms: int = TERMS) -> F:
+    """``1 / (1 + exp(-x))``: 1, not 0, where the exponential overflows (OKK-N02)."""
+    e = exp(-flush(x), terms)
+    return flush(_F32(1) / (_F32(1) + np.where(np.isinf(e), _F32(0), e)))
+
+
+def tanh(x: Array, terms: int = TERMS) -> F:
+    """The hyperbolic tangent; minus infinity where the exponentials overflow (OKK-N03)."""
+    x = flush(x)
+    up, down = exp(x, terms).astype(np.float64), exp(-x, terms).astype(np.float64)
+    inside = (x >= _TANH_LOW) & (x <= _TANH_HIGH)
+    found = np.where(inside, (up - down) / (up + down), -np.inf)
+    return flush(found.astype(_F32))
+
+
+def to_int32(x: Array) -> NDArray[np.int32]:
+    """Truncated toward zero, saturated (OKK-N07); 0 for NaN."""
+    wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
+    return np.asarray(np.clip(wide, -(2.0**31), 2.0**31 - 1), np.int32)
+
+
+def lookup_float(x: Array) -> F:
+    """An integer as a float by table: its low 8 bits count (OKK-085, OKK-Y02)."""
+    return x.astype(np.int8).astype(_F32)
+
+
+# ------------------------------------------------------------------------ sliding windows
+
+
+def _taps(
+    size: tuple[int, int],
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilation: tuple[int, int],
+) -> list[tuple[int, int, slice, slice]]:
+    """For each element of a kernel the part of the padded image that it meets."""
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    out = [(s - r) // step + 1 for s, r, step in zip(size, reach, strides, strict=True)]
+    return [
+        (
+            i,
+            j,
+            slice(i * dilation[0], i * dilation[0] + (out[0] - 1) * strides[0] + 1, strides[0]),
+            slice(j * dilation[1], j * dilation[1] + (out[1] - 1) * strides[1] + 1, strides[1]),
+        )
+        for i in range(kernel[0])
+        for j in range(kernel[1])
+    ]
+
+
+def pad(x: Array, padding: tuple[int, int, int, int], value: float = 0.0) -> Array:
+    """An image with a border; ``padding``: top, bottom, left, right."""
+    top, bottom, left, right = padding
+    if not any(padding):
+        return x
+    return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=value)
+
+
+def conv2d(
+    x: Array,
+    weight: Array,
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    strides: tuple[int, int] = (1, 1),
+    dilation: tuple[int, int] = (1, 1),
+    padding_value: float = 0.0,
+) -> Array:
+    """Cross-correlation of ``(N, IC, H, W)`` with ``(OC, IC, KH, KW)``, in the arrays' type."""
+    x = pad(x, padding, padding_value)
+    total: Any = None
+    for i, j, rows, columns in _taps(x.shape[2:], weight.shape[2:], strides, dilation):
+        part = x[:, :, rows, columns]
+        n, c, h, w = part.shape
+        term = np.matmul(weight[:, :, i, j], part.reshape(n, c, h * w)).reshape(n, -1, h, w)
+        total = term if total is None else total + term
+    return np.asarray(total)
+
+
+def depthwise2d(
+    x: Array,
+    weight: Array,
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    strides: tuple[int, int] = (1, 1),
+    dilation: tuple[int, int] = (1, 1),
+    padding_value: float = 0.0,
+) -> Array:
+    """Each channel of ``(N, C, H, W)`` with its own kernel of ``(1, C, KH, KW)``."""
+    x = pad(x, padding, padding_value)
+    total: Any = None
+    for i, j, rows, columns in _taps(x.shape[2:], weight.shape[2:], strides, dilation):
+        term = x[:, :, rows, columns] * weight[:, :, i : i + 1, j : j + 1]
+        total = term if total is None else total + term
+    return np.asarray(total)
+
+
+def pool2d(
+    x: Array,
+    kernel: tuple[int, int],
+    padding: tuple[int, int, int, int],
+    strides: tuple[int, int],
+    combine: Callable[[Any, Any], Array],
+    padding_value: float,
+    dilation: tuple[int, int] = (1, 1),
+) -> Array:
+    """``combine`` over the windows of each channel; the border has ``padding_value``."""
+    x = pad(x, padding, padding_value)
+    total: Any = None
+    for _, _, rows, columns in _taps(x.shape[2:], kernel, strides, dilation):
+        part = x[:, :, rows, columns]
+        total = part if total is None else combine(part, total)
+    return np.asarray(total)
+
+
+def avg_pool2d(
+    x: Array,
+    kernel: tuple[int, int],
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    strides: tuple[int, int] = (1, 1),
+) -> F:
+    """The mean of each window, the border counted as zeros (OKK-094)."""
+    total = pool2d(flush(x), kernel, padding, strides, np.add, 0.0)
+    return flush(total / _F32(kernel[0] * kernel[1]))
+
+
+def max_pool2d(
+    x: Array,
+    kernel: tuple[int, int],
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    strides: tuple[int, int] = (1, 1),
+) -> F:
+    """The greatest of each window; the border has the least number (OKK-095)."""
+    low = -float(np.finfo(_F32).max)
+    return flush(pool2d(flush(x), kernel, padding, strides, maximum, low))

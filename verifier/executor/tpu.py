@@ -1,0 +1,400 @@
+"""Running one operation of a TPU: its operands in lanes and buffers, what it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from verifier.executor.access import NotConcreteError, integer
+from verifier.executor.findings import UnsupportedError
+from verifier.executor.lanes import (
+    Array,
+    ByteMemory,
+    OutsideError,
+    Place,
+    Quad,
+    local_place,
+    system_place,
+)
+from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
+from verifier.hardware.chips import Chip
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
+from verifier.symbolic.trace import Buffer, DType, Operation, Storage
+from verifier.symbolic.values import RecordValue
+
+if TYPE_CHECKING:
+    from verifier.executor.machine import ConcreteMachine
+
+#: buffers with more bytes keep no record of what was written when only shapes are run
+_TRACKED: Final = 1 << 28
+
+#: how the members of ``x32``, ``x16`` and ``x8`` are held
+_MEMBERS: Final[dict[str, np.dtype[Any]]] = {
+    "fp32": np.dtype(np.float32),
+    "s32": np.dtype(np.int32),
+    "u32": np.dtype(np.uint32),
+    "s16": np.dtype(np.int16),
+    "u16": np.dtype(np.uint16),
+    "s8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+}
+
+
+@dataclass(eq=False, slots=True)
+class BufferStorage(Storage):
+    """A buffer in system memory with its bytes."""
+
+    bytes: ByteMemory | None = None
+    array: Array | None = None
+
+
+def buffer(
+    machine: ConcreteMachine,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    array: Array | None,
+    span: Span,
+) -> BufferStorage:
+    """A buffer that the host made; its bytes are those of ``array`` (shared if contiguous)."""
+    size = int(np.prod(shape, dtype=object)) * NUMPY[dtype].itemsize
+    data = None
+    if array is not None and not machine.options.shapes_only:
+        array = np.ascontiguousarray(array)
+        array = array if array.flags.writeable else array.copy()
+        data = array.reshape(-1).view(np.uint8)
+    return BufferStorage(
+        id=machine.next_order(),
+        name=name,
+        buffer=Buffer.HBM,
+        dtype=DType.named(dtype),
+        shape=tuple(E.const(extent) for extent in shape),
+        partition_axis=None,
+        span=span,
+        kind="input",
+        initialised=True,
+        placement={"declared": True},
+        bytes=ByteMemory(size, data, full=True),
+        array=array,
+    )
+
+
+def written(storage: BufferStorage) -> bool:
+    """Whether a kernel wrote to a buffer."""
+    return storage.bytes is not None and storage.bytes.touched
+
+
+def local_memory(machine: ConcreteMachine) -> ByteMemory:
+    """The local memory of the run's chip."""
+    found = machine.state.get("local memory")
+    if found is None:
+        found = machine.state["local memory"] = ByteMemory(machine.chip.memory_bytes)
+    assert isinstance(found, ByteMemory)
+    return found
+
+
+def plain(value: object) -> Any:
+    """A value of the dialect as semantics take it.
+
+    Raises:
+        UnsupportedError: it is not known.
+    """
+    if isinstance(value, Expr):
+        return _number(value)
+    if isinstance(value, Bool):
+        if value.kind != "const":
+            raise UnsupportedError(f"`{value!r}` has no value in a run")
+        return value is E.TRUE
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, RecordValue):
+        return tuple(plain(item) for item in value.fields)
+    member = getattr(value, "member", None)
+    if isinstance(member, str):  # a constant that says its type
+        return _constant(member, plain(getattr(value, "value", None)))
+    if hasattr(value, "is_address"):  # a tensor or a constant
+        return plain(getattr(value, "value", None))
+    return value
+
+
+def _constant(member: str, value: Any) -> Array:
+    """A constant as an array of one element: the one word, for several numbers in a word."""
+    base, _, count = member.partition("x")
+    kind = _MEMBERS[base if count else member]
+    array: Array = np.asarray(value)
+    if kind.kind in "iu":
+        wrapped = array.astype(np.int64) & ((1 << (8 * kind.itemsize)) - 1)
+        array = wrapped.astype(f"u{kind.itemsize}").view(kind)
+    else:
+        array = array.astype(kind)
+    return array.view(np.uint32).reshape(()) if count else array
+
+
+def _number(value: Expr) -> int:
+    try:
+        return integer(value)
+    except NotConcreteError as error:
+        raise UnsupportedError(f"`{error}` has no number in a run") from None
+
+
+# ------------------------------------------------------------------------ one tensor
+
+
+@dataclass(slots=True)
+class Region:
+    """A tensor operand: elements of ``dtype`` at a place in a memory."""
+
+    memory: ByteMemory
+    place: Place
+    dtype: str
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        return NUMPY[self.dtype]
+
+
+def _quad(values: tuple[Expr, ...]) -> Quad:
+    n, c, h, w = (_number(value) for value in values)
+    return n, c, h, w
+
+
+def region(machine: ConcreteMachine, tensor: LocalTensor | SystemTensor) -> Region:
+    """Where a tensor lies.
+
+    Raises:
+        UnsupportedError: a number is not known, or nothing is known of its buffer.
+    """
+    dtype = tensor.dtype.name
+    assert dtype is not None
+    shape, strides = _quad(tensor.shape), _quad(tensor.strides)
+    size = NUMPY[dtype].itemsize
+    if isinstance(tensor, LocalTensor):
+        chip = machine.chip
+        address = _number(tensor.address)
+        place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, size)
+        return Region(local_memory(machine), place, dtype)
+    memory, offset = _system(tensor.address)
+    return Region(memory, system_place(offset, shape, strides, size), dtype)
+
+
+def _system(address: SystemAddress) -> tuple[ByteMemory, int]:
+    storage = address.storage
+    if not isinstance(storage, BufferStorage) or storage.bytes is None:
+        raise UnsupportedError(f"`{storage.name}` has no bytes")
+    return storage.bytes, _number(address.offset)
+
+
+#: columns of the matrices of an operation, by role
+_COLUMNS: Final = {
+    ("okk.bdc_matmul", "left"): "left_cols",
+    ("okk.bdc_matmul", "right"): "right_cols",
+    ("okk.bdc_matmul", "output"): "right_cols",
+    ("okk.bdc_matmul", "bias"): "right_cols",
+    ("okk.gdma_32bit_matrix_S2L", "dst"): "cols",
+    ("okk.gdma_32bit_matrix_L2S", "src"): "cols",
+}
+
+
+def parts(
+    machine: ConcreteMachine, operation: Operation, touch: Touch
+) -> Iterator[tuple[ByteMemory, Place]]:
+    """The elements that an operation uses of a tensor.
+
+    Not all of them where a matrix has fewer columns than its channels hold, or weights in pairs
+    have an odd number of input channels.
+    """
+    tensor = touch.tensor
+    whole = region(machine, tensor)
+    columns = _COLUMNS.get((operation.name, touch.role))
+    if isinstance(tensor, LocalTensor) and columns is not None:
+        yield from _matrix_parts(machine, tensor, whole, plain(operation.value(columns)))
+    elif isinstance(tensor, LocalTensor) and operation.name == "okk.bdc_conv2d":
+        if touch.role != "weight":
+            yield whole.memory, whole.place
+            return
+        chip = machine.chip
+        channels = _number(plain_shape(operation, "input_shape")[1])
+        _, c, h, w = whole.place.shape
+        a, b, d, e = _quad(tensor.strides)
+        for half in (0, 1):
+            pairs = (channels - half + 1) // 2
+            shape, strides = (pairs, c, h, w), (2 * a, 2 * b, 2 * d, 2 * e)
+            address = _number(tensor.address) + 4 * half
+            place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, 4)
+            yield whole.memory, place
+    else:
+        yield whole.memory, whole.place
+
+
+def plain_shape(operation: Operation, role: str) -> tuple[Expr, ...]:
+    value = operation.value(role)
+    fields = value.fields if isinstance(value, RecordValue) else value
+    assert isinstance(fields, tuple)
+    return fields
+
+
+def _matrix_parts(
+    machine: ConcreteMachine, tensor: LocalTensor, whole: Region, columns: int
+) -> Iterator[tuple[ByteMemory, Place]]:
+    chip = machine.chip
+    rows, channels, _, width = whole.place.shape
+    last = columns - (channels - 1) * width
+    strides = _quad(tensor.strides)
+    address = _number(tensor.address)
+    if last >= width or last < 1:
+        yield whole.memory, whole.place
+        return
+    size = whole.place.itemsize
+    if channels > 1:
+        shape = (rows, channels - 1, 1, width)
+        yield (
+            whole.memory,
+            local_place(chip.lanes, chip.local_bytes, address, shape, strides, size),
+        )
+    start = address // chip.local_bytes % chip.lanes
+    slot, lane = divmod(start + channels - 1, chip.lanes)
+    address += (lane - start) * chip.local_bytes + slot * strides[1] * size
+    yield (
+        whole.memory,
+        local_place(chip.lanes, chip.local_bytes, address, (rows, 1, 1, last), strides, size),
+    )
+
+
+# ------------------------------------------------------------------------ operands
+
+
+class LaneOperands:
+    """:class:`verifier.executor.semantics.tpu.base.LaneIO` over lanes and buffers."""
+
+    __slots__ = ("machine", "operation", "regions")
+
+    def __init__(
+        self, machine: ConcreteMachine, operation: Operation, regions: dict[str, Region]
+    ) -> None:
+        self.machine = machine
+        self.operation = operation
+        self.regions = regions
+
+    @property
+    def chip(self) -> Chip:
+        return self.machine.chip
+
+    def has(self, role: str) -> bool:
+        return role in self.regions or self.operation.value(role) is not None
+
+    def is_tensor(self, role: str) -> bool:
+        return role in self.regions
+
+    def value(self, role: str) -> Any:
+        return plain(self.operation.value(role))
+
+    def address(self, role: str) -> int:
+        value = plain(self.operation.value(role))
+        assert isinstance(value, int)
+        return value
+
+    def read(self, role: str) -> Array:
+        found = self.regions[role]
+        return found.memory.read(found.place, found.kind)
+
+    def write(self, role: str, array: Array) -> None:
+        found = self.regions[role]
+        found.memory.write(found.place, _as(np.asarray(array), found.kind))
+
+    def shape(self, role: str) -> Quad:
+        return self.regions[role].place.shape
+
+    def dtype(self, role: str) -> str:
+        return self.regions[role].dtype
+
+    def _at(
+        self, role: str, shape: Quad, strides: Quad, dtype: str, offset: int, lane: int
+    ) -> Region:
+        value = self.operation.value(role)
+        size = NUMPY[dtype].itemsize
+        if isinstance(value, SystemAddress):
+            memory, start = _system(value)
+            return Region(memory, system_place(start + offset, shape, strides, size), dtype)
+        chip = self.machine.chip
+        address = self.address(role) + lane * chip.local_bytes + offset
+        place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, size)
+        return Region(local_memory(self.machine), place, dtype)
+
+    def read_as(
+        self, role: str, shape: Quad, strides: Quad, dtype: str, *, offset: int = 0, lane: int = 0
+    ) -> Array:
+        found = self._at(role, shape, strides, dtype, offset, lane)
+        return found.memory.read(found.place, found.kind)
+
+    def write_as(
+        self,
+        role: str,
+        array: Array,
+        strides: Quad,
+        dtype: str,
+        *,
+        offset: int = 0,
+        lane: int = 0,
+    ) -> None:
+        n, c, h, w = array.shape
+        found = self._at(role, (n, c, h, w), strides, dtype, offset, lane)
+        found.memory.write(found.place, _as(array, found.kind))
+
+
+def _as(array: Array, kind: np.dtype[Any]) -> Array:
+    """Bits of one type as another of the same size."""
+    return array if array.dtype == kind else array.view(kind)
+
+
+# ------------------------------------------------------------------------ one operation
+
+
+def execute(machine: ConcreteMachine, operation: Operation) -> None:
+    """Check what an operation reads, compute it, and note what it wrote.
+
+    Raises:
+        UnsupportedError: an operand lies outside of memory.
+        SemanticsMissing: the operation has no meaning here.
+    """
+    machine.performed += 1
+    if operation.engine == "control" or not operation.touches:
+        return
+    try:
+        for touch in operation.touches:
+            if touch.reads:
+                for memory, place in parts(machine, operation, touch):
+                    if not memory.written(place):
+                        _unwritten(machine, operation, touch.role)
+                        break
+        if machine.options.shapes_only:
+            for touch in operation.touches:
+                if touch.writes:
+                    for memory, place in parts(machine, operation, touch):
+                        memory.mark(place)
+            return
+        function = MEANINGS.get(operation.name)
+        if function is None:
+            raise SemanticsMissing(operation.name)
+        regions = {touch.role: region(machine, touch.tensor) for touch in operation.touches}
+        function(operation, LaneOperands(machine, operation, regions))
+    except OutsideError as error:
+        raise UnsupportedError(
+            f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
+        ) from None
+
+
+def _unwritten(machine: ConcreteMachine, operation: Operation, role: str) -> None:
+    span = operation.span_of(f"{role}_addr" if f"{role}_addr" in operation.operands else role)
+    machine.violate(
+        "uninitialised-read",
+        span,
+        f"what `{role}` reads was written before",
+        f"`{role}` of `{operation.call_text}` is read here, but not all of it was written",
+    )
