@@ -148,13 +148,15 @@ def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
 
 def lane(chip: Chip, tensor: LocalTensor) -> Expr:
     """The lane in which the tensor starts (ADR-02)."""
+    if tensor.lane is not None:
+        return tensor.lane
     return places.lane_of(chip, tensor.address)
 
 
 def block(chip: Chip, tensor: LocalTensor) -> Block:
     """The place of a local tensor (ADR-08)."""
     start_lane = lane(chip, tensor)
-    start = places.byte_of(chip, tensor.address)
+    start = tensor.address - start_lane * chip.local_bytes
     length = places.extent_bytes(
         chip, start_lane, tensor.shape, tensor.strides, tensor.dtype.itemsize
     )
@@ -219,8 +221,12 @@ class Element:
 def element(chip: Chip, tensor: LocalTensor) -> Element:
     """Some element of a local tensor (ADR-04); its address counts through all lanes."""
     index = _index(tensor.shape)
-    where, byte = places.place(chip, tensor.address, tensor.strides, tensor.dtype.itemsize, index)
-    return Element(index, where * chip.local_bytes + byte, _within(index, tensor.shape))
+    start_lane = lane(chip, tensor)
+    where = places.lane_of_channel(chip.lanes, start_lane, index[1])
+    offset = places.element_offset(chip.lanes, start_lane, tensor.strides, index)
+    address = tensor.address + (where - start_lane) * chip.local_bytes
+    address = address + offset * tensor.dtype.itemsize
+    return Element(index, address, _within(index, tensor.shape))
 
 
 def system_element(tensor: SystemTensor) -> Element:
@@ -331,6 +337,7 @@ def moved(tensor: LocalTensor, put: E.Substitution) -> LocalTensor:
     return replace(
         tensor,
         address=put.expr(tensor.address),
+        lane=None if tensor.lane is None else put.expr(tensor.lane),
         shape=_each(put, tensor.shape),
         strides=_each(put, tensor.strides),
     )

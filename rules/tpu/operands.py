@@ -259,14 +259,10 @@ def _local_extent(op: Operation, chip: Chip) -> Iterator[Check]:
             "ADR-01",
             values=values[:1],
         )
-        fits = E.le(place.end, chip.local_bytes)
-        if not place.lane.is_const:  # in lane 0 the address is the byte
-            whole = E.le(tensor.address + place.length, chip.local_bytes)
-            fits = E.or_(E.and_(E.ge(tensor.address, 0), whole), fits)
         yield check(
             op,
             touch.role,
-            fits,
+            E.le(place.end, chip.local_bytes),
             f"{role} ends within the {chip.local_bytes} bytes of its lane",
             f"{role} of `{function(op)}` reaches beyond the end of its lane",
             "OKK-F01",

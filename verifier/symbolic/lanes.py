@@ -26,6 +26,7 @@ class LocalTensor:
     strides came about: ``aligned``, ``compact``, ``row-aligned``, ``matrix``, ``2ic`` ... when the
     operation implies them, ``free`` when they were given. ``given`` says that they were.
     ``stride_lane`` is the lane that a stride helper was told (LAY-06); None if no helper was asked.
+    ``lane`` is the lane that it starts in, where the path settles that (else: of its address).
     """
 
     address: Expr
@@ -35,6 +36,7 @@ class LocalTensor:
     layout: str = "free"
     given: bool = False
     stride_lane: Expr | None = None
+    lane: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

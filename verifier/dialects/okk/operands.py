@@ -55,9 +55,9 @@ def tensor(machine: Machine, bound: Bound, role: TensorRole) -> LocalTensor | Sy
         layout = "2ic" if role.layout == "2ic" else "free"
         origin = origin_of(machine.chip, given)
         told = origin.start_lane if origin is not None else None
-        return LocalTensor(value, shape, quad(given), dtype, layout, True, told)
+        return LocalTensor(value, shape, quad(given), dtype, layout, True, told, lane)
     layout, strides = _implied(machine, bound, role, lane, shape)
-    return LocalTensor(value, shape, strides, dtype, layout)
+    return LocalTensor(value, shape, strides, dtype, layout, lane=lane)
 
 
 def _implied(
