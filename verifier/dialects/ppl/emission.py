@@ -100,7 +100,8 @@ def result_add(machine: Machine, operands: dict[str, Operand]) -> Bool:
     operand = operands.get("result_add")
     if operand is None:
         return E.FALSE
-    return machine.as_bool(operand.value, operand.span) or E.FALSE
+    added = machine.as_bool(operand.value, operand.span)
+    return added if added is not None else E.FALSE
 
 
 def _scalar(signature: Signature, operands: dict[str, Operand]) -> object:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.interpreter import arithmetic, attributes, classes, coercions, records
+from verifier.symbolic.interpreter import (
+    arithmetic,
+    attributes,
+    classes,
+    coercions,
+    frontend,
+    records,
+)
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, Scope
 from verifier.symbolic.interpreter.inputs import Parameter
 from verifier.symbolic.machine import Arg, Call
@@ -233,6 +240,8 @@ def call_function(
         vm.approximate("cap", f"calls nest deeper than {MAX_DEPTH}", span)
         return Opaque("a deeply nested call")
     definition = function.definition
+    if frontend.compiled(vm):
+        frontend.enter(vm, function, span)
     scope = Scope(parent=function.closure if isinstance(function.closure, int) else None)
     ref = vm.heap.new(scope)
     frame = Frame(function.module, ref.id, vm.path_length(), function=function)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter import arithmetic, attributes, coercions, liveness, names
+from verifier.symbolic.interpreter import (
+    arithmetic,
+    attributes,
+    coercions,
+    frontend,
+    liveness,
+    names,
+)
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Item, ListBox
 from verifier.symbolic.interpreter.terms import as_formula, join
@@ -180,6 +187,8 @@ def _refine(vm: VM, value: Guarded, condition: Bool) -> object:
 
 def _conditional(vm: VM, node: ir.IfExpr) -> object:
     test = coercions.truth(vm, vm.eval(node.test), node.test.span)
+    if frontend.compiled(vm) and not frontend.is_constant(vm, test):
+        return frontend.conditional(vm, node, test)
     known = vm.decide(test)
     if known is not None:
         return vm.eval(node.body if known else node.orelse)

@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.interpreter import arguments, arithmetic, coercions, statements
+from verifier.symbolic.interpreter import arguments, arithmetic, coercions, frontend, statements
 from verifier.symbolic.interpreter.heap import DictBox, Scope
 from verifier.symbolic.interpreter.inputs import (
     Inputs,
@@ -235,6 +235,8 @@ def _run_once(
         vm.assume(condition, text, definition.name_span, "contract")
     ended: tuple[str, Span] | None = None
     entry = _Entry(vm, request)
+    if frontend.compiled(vm):
+        frontend.prepare(vm, definition, request.module)
     try:
         entry.start()
         if vm.awaited is not None:

@@ -18,6 +18,28 @@ def exposed(body: Sequence[ir.Stmt]) -> frozenset[str]:
     return frozenset(out)
 
 
+def kept(body: Sequence[ir.Stmt]) -> frozenset[str]:
+    """Names that a run of ``body`` binds under a condition only: else they keep their value."""
+    return assigned(body) - _always(body)
+
+
+def _always(body: Sequence[ir.Stmt]) -> set[str]:
+    """Names that every run of ``body`` binds, if the loops inside run at all."""
+    out: set[str] = set()
+    for stmt in body:
+        if isinstance(stmt, ir.If):
+            out |= _always(stmt.body) & _always(stmt.orelse)
+        elif isinstance(stmt, (ir.For, ir.While)):
+            if isinstance(stmt, ir.For):
+                _targets(stmt.target, out)
+            out |= _always(stmt.body)
+        elif isinstance(stmt, (ir.With, ir.Try)):
+            out |= _always(stmt.body)
+        else:
+            _assigned(stmt, out)
+    return out
+
+
 def breaks(body: Sequence[ir.Stmt]) -> bool:
     """Whether ``body`` may leave its loop with ``break``."""
     for stmt in body:

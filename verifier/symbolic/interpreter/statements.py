@@ -315,10 +315,15 @@ def _target_name(target: ir.Expr) -> str:
     return "i"
 
 
+def _holds_number(vm: VM, name: str) -> bool:
+    return isinstance(vm.scope().names.get(name), E.Expr)
+
+
 def _for(vm: VM, stmt: ir.For) -> str:
     iterable = vm.eval(stmt.iterable)
     length = _list_length(vm, iterable)
-    body_exposed = liveness.exposed(stmt.body)
+    kept = frozenset(n for n in liveness.kept(stmt.body) if _holds_number(vm, n))
+    body_exposed = liveness.exposed(stmt.body) | kept
     flow = iterate(
         vm,
         iterable,

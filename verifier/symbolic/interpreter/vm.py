@@ -165,6 +165,8 @@ class VM:
         self.globals: dict[tuple[str, str], object] = {}
         self.module_scopes: dict[str, int] = {}
         self._evaluating: set[tuple[str, str]] = set()
+        #: functions whose text was looked through (kernels that a front end compiles)
+        self.scanned: set[Span] = set()
         self._storages: dict[int, Storage] = {}
         self._names: dict[str, int] = {}
         self._facts: tuple[tuple[int, ...], tuple[Bool, ...]] | None = None

@@ -1,0 +1,267 @@
+"""Kernels that a front end compiles from their text, and does not run as Python (PPL).
+
+What is written is Python; what the front end makes of some of it is not. Where it makes something
+else, the interpreter does what the front end does, and says so. What the front end rejects is
+reported at its place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.project import Module
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.values import Function
+
+if TYPE_CHECKING:
+    from verifier.symbolic.interpreter.vm import VM
+
+#: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
+_CONSTANT = "constexpr"
+#: functions that make the iterable of a loop (PPL-C04)
+_RANGES = frozenset({"range", "static_range"})
+#: methods of lists that change them
+_MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
+
+
+def compiled(vm: VM) -> bool:
+    """Whether the kernel is compiled from its text."""
+    return vm.api == "ppl"
+
+
+def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> None:
+    """Before a kernel is entered: which inputs are constants, what the front end rejects."""
+    constants = [
+        p.name
+        for p in definition.params
+        if p.annotation is not None and vm.text(p.annotation.span).endswith(_CONSTANT)
+    ]
+    vm.trace.constants = frozenset(constants)
+    callback = _tiling(definition)
+    if callback is not None:
+        chosen = _tried(definition, module, callback)
+        vm.trace.chosen = tuple(n for n in constants if chosen is None or n in chosen)
+        if vm.trace.chosen:
+            listed = ", ".join(f"`{name}`" for name in vm.trace.chosen)
+            vm.approximate(
+                "runtime",
+                f"the tiling callback chooses {listed} so that local memory suffices",
+                definition.name_span,
+            )
+    scan(vm, definition, debug=_debug(definition))
+
+
+def enter(vm: VM, function: Function, span: Span) -> None:
+    """Before a function is called: it has to be compiled as well (PPL-A01)."""
+    definition = function.definition
+    if not isinstance(definition, ir.FunctionDef):
+        return
+    names = [_last(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
+    if "jit" not in names:
+        vm.check(
+            "ppl-plain-function",
+            E.FALSE,
+            span,
+            f"`{definition.name}` is decorated with `ppl.jit`",
+            f"`{definition.name}` is a plain Python function: kernels call jit functions only",
+            facts=("PPL-A01",),
+            notes=((definition.name_span, "defined here"),),
+            help=("decorate it with `@ppl.jit`",),
+        )
+    if definition.name_span not in vm.scanned:
+        vm.scanned.add(definition.name_span)
+        scan(vm, definition, debug=False)
+
+
+def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> object:
+    """``a if test else b``: with a test that is not known when compiling, always ``a`` (C01)."""
+    vm.check(
+        "ppl-conditional-expression",
+        test,
+        node.span,
+        f"{vm.text(node.test.span)} (always)",
+        "a conditional expression on a run-time value always takes its first alternative",
+        facts=("PPL-C01",),
+        help=("write an `if` statement, or make it arithmetic with `min` and `max`",),
+    )
+    return vm.eval(node.body)
+
+
+def is_constant(vm: VM, test: Bool) -> bool:
+    """Whether a condition is settled when the kernel is compiled."""
+    names = {symbol.name for symbol in test.free()} | set(test.variables())
+    return all(name.partition("[")[0] in vm.trace.constants for name in names)
+
+
+# ------------------------------------------------------------------------------ tiling callbacks
+
+
+def _tiling(definition: ir.FunctionDef) -> ir.Expr | None:
+    for decorator in definition.decorators:
+        if isinstance(decorator, ir.Call):
+            for keyword in decorator.keywords:
+                if keyword.name == "tiling" and not _is_none(keyword.value):
+                    return keyword.value
+    return None
+
+
+def _is_none(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Const) and node.value is None
+
+
+def _debug(definition: ir.FunctionDef) -> bool:
+    """Whether assertions are kept (PPL-C02)."""
+    for decorator in definition.decorators:
+        if isinstance(decorator, ir.Call):
+            for keyword in decorator.keywords:
+                value = keyword.value
+                if keyword.name == "debug" and isinstance(value, ir.Const):
+                    return bool(value.value)
+    return False
+
+
+def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set[str] | None:
+    """The parameters that the callback assigns to before it calls; None if it is not followed.
+
+    Its first parameter is the kernel, the others are the kernel's in order.
+    """
+    if not isinstance(callback, ir.Name):
+        return None
+    found = module.definition(callback.id)
+    if not isinstance(found, ir.FunctionDef):
+        return None
+    own = {p.name: q.name for p, q in zip(found.params[1:], definition.params, strict=False)}
+    assigned: set[str] = set()
+    for node in _walk(found.body):
+        targets: Sequence[ir.Expr] = ()
+        if isinstance(node, ir.Assign):
+            targets = node.targets
+        elif isinstance(node, (ir.AugAssign, ir.For)):
+            targets = (node.target,)
+        for target in targets:
+            if isinstance(target, ir.Name) and target.id in own:
+                assigned.add(own[target.id])
+    return assigned
+
+
+# ------------------------------------------------------------------------------ what is rejected
+
+
+def scan(vm: VM, definition: ir.FunctionDef, *, debug: bool) -> None:
+    """Report the statements and expressions that the front end drops or rejects."""
+    for node in _walk(definition.body):
+        found = _unsupported(node)
+        if found:
+            _reject(vm, node.span, found, "PPL-C05")
+        if isinstance(node, ir.For):
+            _loop(vm, node)
+        if isinstance(node, ir.Assert) and not debug:
+            vm.check(
+                "ppl-dropped-assert",
+                E.FALSE,
+                node.span,
+                "assertions are checked on the device",
+                "this assertion is dropped when the kernel is compiled",
+                facts=("PPL-C02",),
+                help=("it counts as a demand on the inputs here; check it before the launch",),
+            )
+
+
+def _unsupported(node: ir.Node) -> str:
+    simple: dict[type[ir.Node], str] = {
+        ir.Break: "`break`",
+        ir.Continue: "`continue`",
+        ir.With: "`with`",
+        ir.Try: "`try`",
+        ir.LambdaExpr: "`lambda`",
+        ir.Raise: "`raise`",
+        ir.ClassDef: "`class`",
+        ir.Delete: "`del`",
+    }
+    for kind, text in simple.items():
+        if isinstance(node, kind):
+            return text
+    if isinstance(node, ir.Compare) and len(node.ops) > 1:
+        return "a chained comparison"
+    if isinstance(node, ir.BoolOp) and len(node.values) > 2:
+        return f"`{node.op}` of more than two operands"
+    if isinstance(node, ir.Assign):
+        if len(node.targets) > 1:
+            return "an assignment to several targets"
+        if isinstance(node.targets[0], ir.Subscript):
+            return "an assignment to a subscript"
+    if isinstance(node, ir.AugAssign) and not isinstance(node.target, ir.Name):
+        return "an augmented assignment to something else than a name"
+    if isinstance(node, ir.While) and node.orelse:
+        return "`else` of a loop"
+    if isinstance(node, (ir.For, ir.While)):
+        if any(isinstance(inner, ir.Return) for inner in _walk(node.body)):
+            return "`return` inside a loop"
+    return ""
+
+
+def _loop(vm: VM, node: ir.For) -> None:
+    if node.orelse:
+        _reject(vm, node.span, "`else` of a loop", "PPL-C04")
+    iterable = node.iterable
+    name = _last(iterable.func) if isinstance(iterable, ir.Call) else ""
+    if name not in _RANGES:
+        _reject(vm, iterable.span, "a loop over something else than a range", "PPL-C04")
+    for inner in _walk(node.body):
+        call = inner.value if isinstance(inner, ir.ExprStmt) else None
+        if (
+            isinstance(call, ir.Call)
+            and isinstance(call.func, ir.Attribute)
+            and call.func.attr in _MUTATORS
+            and isinstance(call.func.value, ir.Name)
+        ):
+            vm.check(
+                "ppl-loop-side-effect",
+                E.FALSE,
+                call.span,
+                "the loop body has no side effects in Python",
+                f"`.{call.func.attr}()` in a loop happens twice, whatever the trip count",
+                facts=("PPL-C03",),
+                help=("the body is visited twice when it is compiled, not once per iteration",),
+            )
+
+
+def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
+    vm.check(
+        "ppl-statement",
+        E.FALSE,
+        span,
+        "the front end compiles it",
+        f"{what} cannot be compiled in a kernel",
+        facts=(fact,),
+    )
+
+
+def _last(node: ir.Expr) -> str:
+    if isinstance(node, ir.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ir.Name) else ""
+
+
+def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
+    """Every node below, except inside nested functions."""
+    stack: list[object] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (tuple, list)):
+            stack.extend(reversed(node))
+        elif isinstance(node, ir.Node):
+            yield node
+            if isinstance(node, ir.FunctionDef):
+                continue
+            for field in reversed(dataclasses.fields(node)):
+                if field.name != "span":
+                    stack.append(getattr(node, field.name))
+
+
+__all__ = ["compiled", "conditional", "enter", "is_constant", "prepare", "scan"]
