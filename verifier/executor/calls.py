@@ -7,12 +7,13 @@ offsets: whether what is read was written, and the protocol of sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from verifier.executor.memory import Geometry, Memory, Template
+from verifier.executor.memory import Geometry, Layout, Memory, Template
 from verifier.executor.operands import Bound, Steps, perform, steps_of
 from verifier.executor.proxies import (
     BufferProxy,
@@ -61,23 +62,19 @@ def call(
     keywords: dict[str, Any],
 ) -> Any:
     """Perform a call of an API function and give its result."""
-    spots: list[Bound] = []
-    parts: list[Any] = [ref.name, id(frame.f_code), frame.f_lasti]
-    plannable = not args or _describe(args, parts, spots)
-    if plannable and keywords:
-        parts.extend(keywords)
-        plannable = _describe(keywords.values(), parts, spots)
+    values = (*args, *keywords.values())
+    kinds = tuple(map(type, values))
+    parts: list[Any] = [ref.name, id(frame.f_code), frame.f_lasti, *keywords, *kinds]
+    spots = _describe(values, kinds, parts)
     key: tuple[Any, ...] | None = None
-    if plannable:
-        if len(spots) > 1:
-            _aliases(spots, parts)
+    if spots is not None:
         key = tuple(parts)
         plan = machine.plans.get(key)
         if plan is not None:
             made = _run(machine, plan, spots)
             if plan.returns is None:
                 return plan.outcome
-            return made if made is not None else _tensors(args, keywords)[plan.returns]
+            return made if made is not None else _tensors(values)[plan.returns]
     machine.clean = True
     before = machine.emitted
     new = machine.made
@@ -86,8 +83,7 @@ def call(
     out = outward(machine, result)
     if key is not None and machine.clean and count <= 1:
         operation = machine.last if count == 1 else None
-        tensors = _tensors(args, keywords)
-        plan = _plan(machine, ref, operation, tensors, result, out, machine.made - new)
+        plan = _plan(machine, ref, operation, _tensors(values), result, out, machine.made - new)
         if plan is not None:
             machine.plans[key] = plan
             machine.kept.append(frame.f_code)
@@ -98,53 +94,59 @@ def _short(ref: ApiRef) -> str:
     return ref.name.rpartition(".")[2]
 
 
-def _tensors(args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Tensor]:
-    return [value for value in (*args, *keywords.values()) if type(value) is Tensor]
+def _tensors(values: tuple[Any, ...]) -> list[Tensor]:
+    return [value for value in values if type(value) is Tensor]
 
 
-def _describe(values: Iterable[Any], parts: list[Any], spots: list[Bound]) -> bool:
-    """Append what identifies the arguments; False if a call with them cannot be planned."""
-    for value in values:
-        kind = type(value)
+_spot: Callable[[Tensor], Bound] = attrgetter("spot")
+_layout: Callable[[Bound], Layout] = attrgetter("layout")
+_memory: Callable[[Bound], Memory] = attrgetter("memory")
+
+
+def _describe(
+    values: tuple[Any, ...], kinds: tuple[type, ...], parts: list[Any]
+) -> list[Bound] | None:
+    """Append what identifies the arguments and give the tensors; None: they cannot be planned.
+
+    Tensors come last. This runs on each call of the API: what can be left to ``map`` is.
+    """
+    tensors: list[Tensor] = []
+    for value, kind in zip(values, kinds, strict=True):
         if kind is Tensor:
-            spot = value.spot
-            if spot is None:
-                return False
-            if spot.layout is None:
-                assert isinstance(spot.place, Geometry)
-                spot.layout = spot.memory.template.layout_of(spot.place, value.part)
-            parts.append(spot.layout)
-            spots.append(spot)
+            tensors.append(value)
         elif kind in _PLAIN:
-            parts.append(kind)
             parts.append(value)
         elif kind in _NAMED:
             if value.key is None:
-                return False
+                return None
             parts.append(value.key)
-        elif kind is tuple or kind is list:
-            parts.append(kind)
-            if _PLAIN.issuperset(map(type, value)):
-                parts.append(tuple(map(type, value)))
-                parts.append(tuple(value))
-                continue
-            parts.append(len(value))
-            inner: list[Bound] = []
-            if not _describe(value, parts, inner) or inner:
-                return False
-        elif hasattr(value, "tilelint_api"):
-            parts.append(value)
-        else:
-            return False
-    return True
-
-
-def _aliases(spots: list[Bound], parts: list[Any]) -> None:
-    """Which operands share memory, and where in it."""
-    memories = [spot.memory for spot in spots]
-    if len(set(memories)) < len(memories):
+        elif not _nested(value, parts):
+            return None
+    spots = [*map(_spot, tensors)]
+    if not all(spots):
+        return None
+    parts.extend(map(_layout, spots))
+    if len(set(map(_memory, spots))) < len(spots):
+        # which of them share memory, and where in it
+        memories = [*map(_memory, spots)]
         parts.append(tuple(memories.index(memory) for memory in memories))
         parts.append(tuple(spot.place.offset for spot in spots if isinstance(spot.place, Geometry)))
+    return spots
+
+
+def _nested(value: Any, parts: list[Any]) -> bool:
+    """As :func:`_describe`, of a sequence without tensors, or of a function of the API."""
+    if type(value) is tuple or type(value) is list:
+        kinds = tuple(map(type, value))
+        parts.append(kinds)
+        if _PLAIN.issuperset(kinds):
+            parts.append(tuple(value))
+            return True
+        return _describe(tuple(value), kinds, parts) == []
+    if not hasattr(value, "tilelint_api"):
+        return False
+    parts.append(value)
+    return True
 
 
 def _plan(
@@ -211,5 +213,8 @@ def _run(machine: ConcreteMachine, plan: Plan, spots: list[Bound]) -> Tensor | N
         if plan.filled:
             machine.clear(memory)
     if plan.steps is not None:
-        perform(machine, plan.steps, {role: spots[at] for role, at in plan.roles})
+        bounds: dict[str, Bound] = {}
+        for role, at in plan.roles:
+            bounds[role] = spots[at]
+        perform(machine, plan.steps, bounds)
     return made

@@ -208,7 +208,7 @@ class Memory:
         self.raw = False
         self.full = False
         self.bits: NDArray[np.bool_] | None = None
-        self.regions: set[Geometry] = set()
+        self.regions: set[Geometry] | None = None
         #: what came here by moves that moved elements nobody had written
         self.carried: Carried | None = None
         #: PSUM: elements that a matmul wrote last, and those of them read since
@@ -374,9 +374,9 @@ class Memory:
         if place is template.whole or (place == template.whole):
             self.full = True
             self.bits = None
-            self.regions.clear()
+            self.regions = None
             return
-        if place in self.regions:
+        if self.regions is not None and place in self.regions:
             return
         bits = self._bits()
         if bits is None:
@@ -386,6 +386,11 @@ class Memory:
             bits[(positions_of(place) * size // template.itemsize).reshape(-1)] = True
         else:
             self.flags(bits, place)[...] = True
+        self._remember(place)
+
+    def _remember(self, place: Geometry) -> None:
+        if self.regions is None:
+            self.regions = set()
         if len(self.regions) < 4096:
             self.regions.add(place)
 
@@ -437,7 +442,7 @@ class Memory:
         bits = self._bits()
         if bits is None:
             return
-        self.regions.clear()
+        self.regions = None
         part = self.flags(bits, place)
         np.copyto(part, written, where=moved)
         if self.carried is None:
@@ -455,7 +460,9 @@ class Memory:
 
     def initialised(self, place: Geometry) -> bool:
         """Whether every element of a view was written (or cannot be told)."""
-        if self.full or self.untracked or place in self.regions:
+        if self.full or self.untracked:
+            return True
+        if self.regions is not None and place in self.regions:
             return True
         if self.bits is None:
             return prod(place.shape) == 0
@@ -463,8 +470,8 @@ class Memory:
             return False
         if place == self.template.whole:
             self.full = True
-        elif len(self.regions) < 4096:
-            self.regions.add(place)
+        else:
+            self._remember(place)
         return True
 
     def initialised_positions(self, positions: NDArray[np.int64], dtype: str) -> bool:

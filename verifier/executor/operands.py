@@ -39,11 +39,11 @@ _NARROW = frozenset(
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Bound:
     """A tensor operand: its memory and where in it the elements lie.
 
-    ``layout``: what rules see of it, once that was asked for.
+    ``layout``: what rules see of it; None where that is not asked for.
     """
 
     memory: Memory

@@ -361,7 +361,9 @@ class Tensor:
         self.part = part
         self._made = made
         self.in_place = False
-        self.spot = Bound(memory, place) if place is not None else None
+        self.spot: Bound | None = None
+        if place is not None:
+            self.spot = Bound(memory, place, None, memory.template.layout_of(place, part))
 
     # -- views -----------------------------------------------------------------------
 

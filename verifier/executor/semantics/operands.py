@@ -15,8 +15,13 @@ from verifier.symbolic.trace import DType, Operation, View
 from verifier.symbolic.values import ApiRef, Enumerator
 
 
+_PLAIN = frozenset({bool, int, float, str})
+
+
 def plain(value: object) -> Any:
     """A bound constant as Python's: numbers, truth values, names, tuples of them."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Expr):
         return value.const if value.is_const else value
     if value is TRUE or value is FALSE:
