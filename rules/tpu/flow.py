@@ -139,3 +139,41 @@ def back(loops: Sequence[Loop], position: int, age: int) -> E.Substitution:
     """``age`` iterations ago of one loop."""
     loop = loops[position]
     return E.Substitution({loop.symbol: loop.index - age})
+
+
+# ----------------------------------------------------------------------------- sections
+
+START, END = "parallel_start", "parallel_end"
+
+
+def in_order(trace: Trace) -> list[Operation]:
+    return sorted(trace.operations, key=lambda op: op.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A parallel section: the operations from its start to its end, of one iteration."""
+
+    start: Operation
+    inside: list[Operation]
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around the whole section."""
+        return len(self.start.loops)
+
+
+def sections(trace: Trace) -> Iterator[Section]:
+    """The parallel sections, each with what its loops repeat."""
+    start: Operation | None = None
+    inside: list[Operation] = []
+    for op in in_order(trace):
+        if kit.function(op) == START:
+            start, inside = op, []
+        elif kit.function(op) == END and start is not None:
+            yield Section(start, inside)
+            start = None
+        elif start is not None:
+            inside.append(op)
+    if start is not None:
+        yield Section(start, inside)

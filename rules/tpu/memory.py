@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -63,18 +63,30 @@ def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
     return None
 
 
-def _between(read: Use, source: _Source, writes: Sequence[Use]) -> Iterator[Instance]:
-    """The writes that come between a read and the one that it is about."""
+def _between(
+    read: Use, source: _Source, writes: Sequence[Use], sections: Mapping[int, int]
+) -> Iterator[Instance]:
+    """The writes that come between a read and the one that it is about.
+
+    A transfer and a computation of one parallel section have no order: a rule of its own.
+    """
     origin = source.write.use
     depth = source.depth
     for write in writes:
         if flow.shared(write.loops, read.loops) < depth:
             continue
+        section = sections.get(id(write.operation))
+        races = (
+            section is not None
+            and section == sections.get(id(read.operation))
+            and write.operation.engine != read.operation.engine
+        )
         if source.age == 0:
-            if write.order > origin.order:
+            if write.order > origin.order and not races:
                 yield from flow.earlier(write, read, depth)
             continue
-        yield from flow.earlier(write, read, depth)
+        if not races:
+            yield from flow.earlier(write, read, depth)
         for age in range(1, source.age + 1):
             if age == source.age and write.order <= origin.order:
                 continue
@@ -104,12 +116,17 @@ def _contains(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
 def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per read and write in between: no write reaches over the edge of what is still to be read."""
     table: Uses = flow.uses(trace)
+    sections = {
+        id(op): number
+        for number, section in enumerate(flow.sections(trace))
+        for op in section.inside
+    }
     told: set[tuple[int, ...]] = set()
     for read in table.reads:
         source = _source(chip, read, table.writes)
         if source is None:
             continue
-        for write in _between(read, source, table.writes):
+        for write in _between(read, source, table.writes, sections):
             if kit.same_place(write.tensor, source.write.tensor):
                 continue
             key = _key(read.tensor, write.tensor)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from rules.memory.lifetime import exclusive
 from rules.tpu import flow, functions, kit
 from rules.tpu.examples import pair
-from rules.tpu.flow import Use
+from rules.tpu.flow import END, START, Section, Use, in_order, sections
 from rules.tpu.kit import function, words
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
@@ -16,46 +15,15 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.trace import Loop, Operation, Trace
 
-_START, _END, _POLL = "parallel_start", "parallel_end", "poll"
-
-
-def _in_order(trace: Trace) -> list[Operation]:
-    return sorted(trace.operations, key=lambda op: op.order)
+_POLL = "poll"
 
 
 # ----------------------------------------------------------------------------- races
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    start: Operation
-    inside: list[Operation]
-
-    @property
-    def depth(self) -> int:
-        """How many loops are around the whole section."""
-        return len(self.start.loops)
-
-
-def _sections(trace: Trace) -> Iterator[_Section]:
-    """The parallel sections, each with what its loops repeat."""
-    start: Operation | None = None
-    inside: list[Operation] = []
-    for op in _in_order(trace):
-        if function(op) == _START:
-            start, inside = op, []
-        elif function(op) == _END and start is not None:
-            yield _Section(start, inside)
-            start = None
-        elif start is not None:
-            inside.append(op)
-    if start is not None:
-        yield _Section(start, inside)
-
-
 def races(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per section and pair of a transfer and a computation: no memory in common that is written."""
-    for section in _sections(trace):
+    for section in sections(trace):
         transfers = [op for op in section.inside if op.engine == kit.GDMA]
         computations = [op for op in section.inside if op.engine == kit.BDC]
         for one in transfers:
@@ -64,7 +32,7 @@ def races(trace: Trace, chip: Chip) -> Iterable[Check]:
                     yield from _race(chip, section, one, other)
 
 
-def _race(chip: Chip, section: _Section, one: Operation, other: Operation) -> Iterator[Check]:
+def _race(chip: Chip, section: Section, one: Operation, other: Operation) -> Iterator[Check]:
     depth = min(section.depth, flow.shared(one.loops, other.loops))
     for touch, mine in kit.local(one):
         for with_, theirs in kit.local(other):
@@ -165,22 +133,22 @@ def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
     active: Bool = E.FALSE
     loops: tuple[Loop, ...] = ()
     opened: Operation | None = None
-    for op in _in_order(trace):
+    for op in in_order(trace):
         name = function(op)
-        if name not in (_START, _END, _POLL):
+        if name not in (START, END, _POLL):
             continue
         gone = set(loops[flow.shared(loops, op.loops) :])
         stale = any(loop.symbol in active.free() for loop in gone)
         loops = op.loops
         here = E.and_(*op.path)
-        wanted = active if name == _END else E.not_(active)
-        now = "active" if name == _END else "not active"
-        notes = (Note(opened.span, "it was started here"),) if opened and name != _END else ()
+        wanted = active if name == END else E.not_(active)
+        now = "active" if name == END else "not active"
+        notes = (Note(opened.span, "it was started here"),) if opened and name != END else ()
         yield Check(
             predicate=E.implies(here, wanted) if active.kind != "const" else wanted,
             span=op.span,
             text=f"parallel mode is {now} at `{name}`",
-            message=f"`{name}` while parallel mode is {'not ' if name == _END else ''}active",
+            message=f"`{name}` while parallel mode is {'not ' if name == END else ''}active",
             facts=("OKK-X03",),
             given=flow.within(op.loops),
             notes=notes,
@@ -190,9 +158,9 @@ def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
             path=op.path,
             order=op.order,
         )
-        if name == _START:
+        if name == START:
             active, opened = E.or_(active, here), op
-        elif name == _END:
+        elif name == END:
             active = E.and_(active, E.not_(here))
     if active is not E.FALSE and opened is not None:
         yield Check(
@@ -250,7 +218,7 @@ def _works(op: Operation) -> bool:
 
 def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Everything stands behind an ``initialize`` and before a ``poll``."""
-    ops = _in_order(trace)
+    ops = in_order(trace)
     work = [op for op in ops if _works(op)]
     if not work:
         return

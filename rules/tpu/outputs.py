@@ -1,0 +1,452 @@
+"""What a kernel leaves in system memory: within the buffers, everywhere, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rules.memory.cases import Copy, copy, covered_point
+from rules.memory.index import Access
+from rules.memory.known import Known
+from rules.memory.lifetime import exclusive
+from rules.tpu import flow, functions, kit
+from rules.tpu.examples import pair
+from rules.tpu.kit import check, function, words
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemTensor, Touch
+from verifier.symbolic.trace import Axis, Operation, Storage, Trace, View
+
+# ----------------------------------------------------------------------------- extents
+
+
+def _is_declared(storage: Storage) -> bool:
+    """Whether a contract says how large the buffer is."""
+    return storage.placement.get("declared") is True
+
+
+def _bytes(storage: Storage) -> Expr:
+    total = storage.dtype.itemsize
+    for extent in storage.shape:
+        total = total * extent
+    return total
+
+
+def _system_extent(op: Operation, chip: Chip) -> Iterator[Check]:
+    for touch, tensor in kit.system(op):
+        storage = tensor.address.storage
+        start, end = kit.system_block(tensor)
+        role = words(touch.role)
+        yield check(
+            op,
+            touch.role,
+            E.ge(start, 0),
+            f"{role} starts in `{storage.name}`",
+            f"{role} of `{function(op)}` starts before `{storage.name}`",
+            "OKK-F01",
+            values=((f"first byte of {role}", start),),
+        )
+        if not _is_declared(storage):
+            continue
+        size = _bytes(storage)
+        yield check(
+            op,
+            touch.role,
+            E.le(end, size),
+            f"{role} ends in `{storage.name}`",
+            f"{role} of `{function(op)}` reaches beyond the end of `{storage.name}`",
+            "OKK-F01",
+            "BUG-01",
+            values=(
+                (f"first byte of {role}", start),
+                (f"end of {role}", end),
+                (f"bytes of {storage.name}", size),
+            ),
+            notes=(Note(storage.span, f"`{storage.name}` is a parameter"),),
+            help=("the last part is often smaller than the others",),
+        )
+
+
+_CONTRACT = """\
+import okk
+
+
+# tilelint: contract (length: n, x: fp32[n], y: fp32[n])
+@okk.kernel
+def doubled(length: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1 <= length <= 20000
+    okk.initialize()
+    for i in range({trips}):
+        part = {part}
+        shape = okk.dim4(1, 1, 1, part)
+        okk.gdma_32bit_cpy_S2L(0, x + i * 1000 * 4, shape, None, None)
+        okk.bdc_mul_C(0, 0, 2.0, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(y + i * 1000 * 4, 0, shape, None, None)
+    okk.poll()
+"""
+_UP = "(length + 999) // 1000"
+_REST = "min(1000, length - i * 1000)"
+
+register(
+    Rule(
+        id="okk-system-extent",
+        code="OKK401",
+        family="okk",
+        summary="transfers stay within the buffers of system memory",
+        reason=(
+            "The device writes wherever it is told. A part that reaches beyond its buffer "
+            "overwrites what the host keeps there. How large buffers are is known from the "
+            "kernel's contract."
+        ),
+        facts=("OKK-F01", "BUG-01", "BUG-03"),
+        on="operation",
+        check=_system_extent,
+        dialects=("okk",),
+        sources=("OKKernel manual, gdma",),
+        failing=_CONTRACT.format(trips=_UP, part="1000"),
+        passing=_CONTRACT.format(trips=_UP, part=_REST),
+    )
+)
+
+# ----------------------------------------------------------------------------- coverage
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """One operand of a transfer in system memory."""
+
+    operation: Operation
+    touch: Touch
+    tensor: SystemTensor
+
+    @property
+    def storage(self) -> Storage:
+        return self.tensor.address.storage
+
+
+def _moved(trace: Trace) -> list[_Moved]:
+    return [
+        _Moved(op, touch, tensor)
+        for op in sorted(trace.operations, key=lambda op: op.order)
+        for touch, tensor in kit.system(op)
+    ]
+
+
+def _flat(storage: Storage, tensor: SystemTensor) -> View:
+    """A transfer's tensor as a part of its buffer, seen as one row of elements."""
+    total = E.const(1)
+    for extent in storage.shape:
+        total = total * extent
+    size = storage.dtype.itemsize
+    same = size is tensor.dtype.itemsize
+    place = E.floordiv(tensor.address.offset, size)
+    axes = []
+    for name, count, stride in zip(kit.AXES, tensor.shape, tensor.strides, strict=True):
+        if count.is_const and count.const == 1:
+            continue
+        symbol = E.fresh(name, 0, None, "axis").as_atom()
+        assert isinstance(symbol, E.Sym)
+        axes.append(Axis(symbol, count))
+        place = place + E.from_atom(symbol) * stride
+    whole = E.mod(tensor.address.offset, size) is E.const(0)
+    return View(
+        storage=storage,
+        instance=(),
+        frame=(total,),
+        frame_partition=None,
+        axes=tuple(axes),
+        coords=(place,),
+        dtype=storage.dtype,
+        exact=same and whole,
+        reason="" if same and whole else "it is written in elements of another size",
+    )
+
+
+def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per declared buffer that the kernel only writes, and way to end: every element is written."""
+    if trace.dies:
+        return
+    moved = _moved(trace)
+    storages = {id(item.storage): item.storage for item in moved if item.touch.writes}
+    for storage in storages.values():
+        mine = [item for item in moved if item.storage is storage]
+        if not _is_declared(storage) or any(item.touch.reads for item in mine):
+            continue
+        ends = trace.returns or [((), (), trace.span)]
+        for path, _, _ in ends:
+            yield _covered(trace, storage, mine, path)
+
+
+def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[Bool, ...]) -> Check:
+    name = storage.name
+    last = max(item.operation.order for item in writes) + 1
+    total = E.const(1)
+    for extent in storage.shape:
+        total = total * extent
+    point = E.fresh(f"element of `{name}`", 0, None, "point")
+    inside = E.lt(point, total)
+    held = {id(condition) for condition in path}
+    accesses = [
+        Access(item.operation, item.touch.role, _flat(storage, item.tensor), item.operation.loops)
+        for item in writes
+    ]
+    ways = []
+    for access in accesses:
+        found = copy(access, 0)
+        if found is not None:
+            kept = tuple(fact for fact in found.constraints if id(fact) not in held)
+            ways.append(Copy(found.access, found.view, found.private, kept))
+    facts = [item.condition for item in trace.assumptions]
+    known = Known((*facts, *path, inside))
+    whole = accesses[0].view
+    flat = Storage(
+        id=storage.id,
+        name=name,
+        buffer=storage.buffer,
+        dtype=storage.dtype,
+        shape=(total,),
+        partition_axis=None,
+        span=storage.span,
+        kind=storage.kind,
+    )
+    probe = View(
+        storage=flat,
+        instance=(),
+        frame=(total,),
+        frame_partition=None,
+        axes=(),
+        coords=(),
+        dtype=whole.dtype,
+    )
+    predicate, exact, blame = covered_point(ways, probe, (point,), known)
+    reason = ""
+    if predicate is not E.TRUE:
+        if not exact:
+            reason = f"what is written to `{name}` is too irregular to add up"
+            if blame is not None and blame.view.reason:
+                reason = blame.view.reason
+        elif trace.unmodelled:
+            reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
+    store = writes[-1]
+    return Check(
+        predicate=predicate,
+        span=kit.span_of(store.operation, store.touch.role),
+        text=f"every element of `{name}` is written",
+        message=f"not all of `{name}` is written",
+        facts=("BUG-01", "BUG-04"),
+        given=(inside,),
+        values=((f"element of {name}", point), (f"elements of {name}", total)),
+        notes=(Note(storage.span, f"`{name}` is a parameter"),),
+        help=("handle the part that is left over, on every path through the kernel",),
+        exact=not reason,
+        reason=reason,
+        path=path,
+        order=last,
+    )
+
+
+register(
+    Rule(
+        id="okk-output-coverage",
+        code="OKK402",
+        family="okk",
+        summary="every element of a declared output is written",
+        reason=(
+            "What the kernel does not store keeps the values that the host's buffer had. A tail "
+            "that is dropped, computed twice or stored at another place leaves a gap. How large "
+            "the output is must be declared in a contract."
+        ),
+        facts=("BUG-01", "BUG-04", "BUG-06"),
+        on="trace",
+        check=coverage,
+        dialects=("okk",),
+        sources=("OKKernel manual, demo",),
+        failing=_CONTRACT.format(trips="length // 1000", part="1000"),
+        passing=_CONTRACT.format(trips=_UP, part=_REST),
+    )
+)
+
+# ----------------------------------------------------------------------------- nothing at all
+
+
+def early_returns(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per return: something was stored before it, if the kernel ever stores anything."""
+    if trace.dies or trace.unmodelled:
+        return
+    stores = [item for item in _moved(trace) if item.touch.writes]
+    if not stores:
+        return
+    for path, _, span in trace.returns:
+        held = {id(fact) for fact in path}
+        cases: list[Bool] = []
+        for item in stores:
+            inner = {loop.symbol for loop in item.operation.loops}
+            facts = [fact for fact in item.operation.path if id(fact) not in held]
+            # of a loop some iteration is enough: what it depends on is not looked at
+            cases.append(E.and_(*(f for f in facts if inner.isdisjoint(f.free()))))
+        predicate = E.or_(*cases)
+        inputs = [symbol for fact in (*path, predicate) for symbol in fact.free()]
+        sizes = tuple(
+            E.ge(E.from_atom(symbol), 1)
+            for symbol in dict.fromkeys(inputs)
+            if symbol.origin == "input" and symbol.domain is None
+        )
+        yield Check(
+            predicate=predicate,
+            span=span,
+            text="something is stored before the kernel returns",
+            message=f"`{trace.kernel}` returns here without having stored a result",
+            facts=("BUG-04",),
+            given=sizes,
+            help=("compute the result in this case, too, or assert that it does not occur",),
+            path=path,
+            order=max(item.operation.order for item in stores) + 1,
+        )
+
+
+_EARLY = """\
+@@
+okk.initialize()
+shape = okk.dim4(1, channels, 6, 6)
+okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+okk.bdc_relu(0, 0, shape, None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, shape, None, None)
+okk.poll()
+"""
+_EARLY_PAIR = pair(
+    "rectified",
+    "channels: int, x: okk.SystemAddr, y: okk.SystemAddr",
+    "assert 1 <= channels <= 1000\n" + _EARLY,
+    "if channels > 512:\n    return",
+    "okk.OKKERNEL_LOG('%d channels', channels)",
+)
+
+register(
+    Rule(
+        id="okk-early-return",
+        code="OKK403",
+        family="okk",
+        summary="a kernel does not return before it has stored a result",
+        reason=(
+            "A case that is not implemented and returns leaves the output as it was, and the host "
+            "is not told. Returning for empty inputs is fine."
+        ),
+        facts=("BUG-04",),
+        on="trace",
+        check=early_returns,
+        severity="warning",
+        dialects=("okk",),
+        sources=("OKKernel manual, demo",),
+        failing=_EARLY_PAIR[0],
+        passing=_EARLY_PAIR[1],
+    )
+)
+
+# ----------------------------------------------------------------------------- twice
+
+
+def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """Per two stores to a buffer that is never read: the later is not all within the earlier."""
+    moved = _moved(trace)
+    read = {id(item.storage) for item in moved if item.touch.reads}
+    stores = [
+        item
+        for item in moved
+        if item.touch.writes
+        and id(item.storage) not in read
+        and not functions.is_fill(item.operation)
+    ]
+    for position, first in enumerate(stores):
+        for second in stores[position + 1 :]:
+            if first.storage is not second.storage:
+                continue
+            if exclusive(first.operation.path, second.operation.path):
+                continue
+            if _same(first.tensor, second.tensor):
+                continue
+            yield _again(first, second)
+
+
+def _same(a: SystemTensor, b: SystemTensor) -> bool:
+    """Whether two stores are to the very same place: a value that is stored again."""
+    return a.address.offset is b.address.offset and all(
+        x is y for x, y in zip(a.shape, b.shape, strict=True)
+    )
+
+
+def _again(first: _Moved, second: _Moved) -> Check:
+    one, other = first.operation, second.operation
+    name = first.storage.name
+    common = flow.shared(one.loops, other.loops)
+    table: dict[E.Sym, Expr] = {}
+    for loop in one.loops[common:]:
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+    put = E.Substitution(table)
+    earlier = kit.moved_system(first.tensor, put)
+    a0, a1 = kit.system_block(earlier)
+    b0, b1 = kit.system_block(second.tensor)
+    predicate: Bool = E.or_(E.lt(b0, a0), E.gt(b1, a1))
+    if not kit.is_continuous(earlier):
+        predicate = E.TRUE  # what lies between its elements may be the other's
+    facts = (*flow.within(one.loops), *one.path)
+    return Check(
+        predicate=predicate,
+        span=kit.span_of(other, second.touch.role),
+        text=f"this store writes elements of `{name}` that were not written before",
+        message=f"all that is stored to `{name}` here was written before",
+        facts=("BUG-01",),
+        given=()
+        if predicate is E.TRUE
+        else (*(put.bool(fact) for fact in facts), *flow.within(other.loops)),
+        values=(
+            ("first byte stored here", b0),
+            ("end of it", b1),
+            ("first byte stored before", a0),
+            ("end of that", a1),
+        ),
+        notes=(Note(kit.span_of(one, first.touch.role), "the store before"),),
+        help=("offsets of a tail count what is done already, not what is left",),
+        severity="warning",
+        path=other.path,
+        order=max(one.order, other.order),
+    )
+
+
+_TAIL = """\
+assert 2001 <= length <= 3999
+okk.initialize()
+full = okk.dim4(1, 20, 1, 100)
+okk.gdma_32bit_cpy_S2L(0, x, full, None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, full, None, None)
+rest = length - 2000
+tail = okk.dim4(1, 1, 1, rest)
+okk.gdma_32bit_cpy_S2L(0, x + @@ * 4, tail, None, None)
+okk.gdma_32bit_cpy_L2S(y + @@ * 4, 0, tail, None, None)
+okk.poll()
+"""
+_TWICE = pair("moved", "length: int, x: okk.SystemAddr, y: okk.SystemAddr", _TAIL, "rest", "2000")
+
+register(
+    Rule(
+        id="okk-written-twice",
+        code="OKK404",
+        family="okk",
+        summary="no store writes only what another one has written",
+        reason=(
+            "A store whose elements all were stored before does not belong there: its offset is "
+            "wrong, and the elements that it was meant for are never written. Tails that overlap "
+            "the part before them, values that are stored again at the same place, and buffers "
+            "that are read in between are fine."
+        ),
+        facts=("BUG-01",),
+        on="trace",
+        check=written_twice,
+        severity="warning",
+        dialects=("okk",),
+        sources=("OKKernel manual, demo",),
+        failing=_TWICE[0],
+        passing=_TWICE[1],
+    )
+)
