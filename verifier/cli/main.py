@@ -21,6 +21,7 @@ INTERRUPTED = 130
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("verifier.cli.check", "Prove or refute the constraints of every kernel."),
     "run": ("verifier.cli.run", "Run a kernel on numbers, and check every operation it does."),
+    "layout": ("verifier.cli.layout", "Draw a tensor in a TPU's memory."),
     "kernels": ("verifier.cli.kernels", "List the kernels in files and directories."),
     "rules": ("verifier.cli.rules", "List the rules, or which documented fact each enforces."),
     "explain": ("verifier.cli.explain", "Say what a rule demands and why, with examples."),

@@ -14,7 +14,6 @@ from verifier.hardware.chips import Chip
 from verifier.layouts import strides as formulas
 from verifier.layouts.address import (
     Four,
-    align,
     byte_of,
     ceildiv,
     channels_per_lane,
@@ -52,6 +51,10 @@ _COUNTED: Final = 200_000
 
 class LayoutError(ValueError):
     """What was asked for is no layout, or does not fit; the message is one line."""
+
+
+class TooLargeError(LayoutError):
+    """The tensor exceeds the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +268,15 @@ def itemsize_of(chip: Chip, dtype: str) -> tuple[str, int]:
         LayoutError: it is no dtype, the chip lacks it, or its elements are no whole bytes.
     """
     name = dtypes.canonical(dtype.lower()) or dtype.lower()
-    if name in chip.dtypes and name in dtypes.DTYPES:
+    whole = sorted(kind for kind in chip.dtypes if dtypes.BITS[kind] % 8 == 0)
+    if name in whole:
         return name, dtypes.DTYPES[name][0]
-    known = ", ".join(sorted(kind for kind in chip.dtypes if kind in dtypes.DTYPES))
     if name in chip.dtypes:
         raise LayoutError(f"elements of {name} are no whole bytes: give the layout of the bytes")
+    known = f"{chip.name} has {', '.join(whole)}"
     if name in dtypes.DTYPES:
-        raise LayoutError(f"{chip.name} has no {name}: it has {known}")
-    raise LayoutError(f"unknown dtype '{dtype}': {chip.name} has {known}")
+        raise LayoutError(f"no {name}: {known}")
+    raise LayoutError(f"unknown dtype '{dtype}': {known}")
 
 
 def arrange(
@@ -292,7 +296,8 @@ def arrange(
     ``width`` columns. ``strides`` are those of the layout ``free``.
 
     Raises:
-        LayoutError: the arguments do not go together, or the tensor does not fit.
+        LayoutError: the arguments do not go together.
+        TooLargeError: the tensor does not fit.
     """
     asked, name = layout, canonical(layout)
     if name is None:
@@ -303,7 +308,7 @@ def arrange(
     if system:
         chip = replace(chip, lanes=1, local_bytes=_SYSTEM_BYTES)
     start, offset = _start(chip, name, start_lane, address, itemsize)
-    sizes = _shape(name, shape)
+    sizes = sizes_of(name, shape)
     tensor, columns = _tensor(name, sizes, width)
     group = _group(chip, asked, dtype) if name == "gic" else 0
     per_unit = _mode(chip, name, dtype)
@@ -348,7 +353,7 @@ def arrange(
         behind = f" from byte {offset} on" if offset else ""
         memory = "system" if system else "local"
         limit = "" if system else f" of each NPU, and {chip.name} has {chip.local_bytes}"
-        raise LayoutError(
+        raise TooLargeError(
             f"the tensor exceeds {memory} memory: it takes {found.extent} bytes{behind}{limit}"
         )
     return found
@@ -388,12 +393,19 @@ def _start(
     return lane, byte
 
 
-def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+def sizes_of(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    """The sizes that a layout's shape has: a matrix may be given as ``n,1,1,m``, too.
+
+    Raises:
+        LayoutError: there are not so many, or not such.
+    """
     text = ",".join(map(str, shape))
     allowed = {"matrix": (2, 4), "vector": (1, 4)}.get(name, (4,))
     if len(shape) not in allowed:
-        wanted = {"matrix": "2 sizes (rows,columns)", "vector": "1 size"}.get(name, "4 sizes")
-        raise LayoutError(f"a shape of {name} has {wanted}, not {len(shape)} ({text})")
+        wanted = {"matrix": "2 sizes (rows,columns)", "vector": "1 size"}.get(
+            name, "4 sizes (n,c,h,w)"
+        )
+        raise LayoutError(f"the layout {name} takes {wanted}, not {len(shape)}: {text}")
     if min(shape) < 1:
         raise LayoutError(f"sizes are at least 1, not {text}")
     if len(shape) == allowed[0]:
@@ -412,7 +424,7 @@ def _tensor(name: str, shape: tuple[int, ...], width: int | None) -> tuple[Index
         return (n, c, h, w), 0
     rows, columns = shape if name == "matrix" else (1, shape[0])
     if width is None:
-        raise LayoutError(f"the layout {name} needs a width of its channels: 1 to {columns}")
+        raise LayoutError(f"the layout {name} needs the width of a channel, 1 to {columns}")
     if not 1 <= width <= columns:
         raise LayoutError(f"width {width} is not in 1 to {columns}, the columns of the {name}")
     return formulas.matrix_shape(rows, columns, width), columns
@@ -462,24 +474,3 @@ def _strides(strides: Sequence[int]) -> Index:
         raise LayoutError(f"strides are not negative: {text}")
     n, c, h, w = strides
     return n, c, h, w
-
-
-def best_width(chip: Chip, columns: int, itemsize: int) -> int:
-    """The width at which a matrix's rows take the least of each lane, spread over most lanes
-    (LAY-05)."""
-    unit = chip.eu_bytes // itemsize
-    best, least, slots = 1, -1, 1
-    # Channels of `slots` per lane are narrowest at ceil(M / (slots * X)) columns.
-    while least < 0 or slots * unit < least:
-        width = ceildiv(columns, slots * chip.lanes)
-        taken = ceildiv(ceildiv(columns, width), chip.lanes) * align(width, unit)
-        if least < 0 or taken < least:
-            best, least = width, taken
-        slots += 1
-    return best
-
-
-def best_start(chip: Chip, channels: int, start_lane: int) -> int:
-    """``start_lane`` if no other lane makes fewer slots, otherwise lane 0 (LAY-04)."""
-    fewest = channels_per_lane(chip.lanes, 0, channels)
-    return start_lane if channels_per_lane(chip.lanes, start_lane, channels) == fewest else 0

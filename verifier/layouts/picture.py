@@ -220,7 +220,7 @@ def _next(axes: list[tuple[int, int, range]], offset: int) -> int | None:
     if stride:
         first = max(first, -(-(offset - _furthest(rest)) // stride))
     for place in range(first, places[-1] + 1):
-        if best is not None and place * stride + _nearest(rest) >= best:
+        if best is not None and max(offset, place * stride + _nearest(rest)) >= best:
             break
         found = _next(rest, offset - place * stride)
         if found is not None and (best is None or place * stride + found < best):
@@ -259,15 +259,16 @@ def draw(arrangement: Arrangement, *, across: int, lanes: int, lines: int, fold:
 
 
 def natural_widths(arrangement: Arrangement, most: int) -> list[int]:
-    """Blocks to a line, widest first, so that features begin a line; up to ``most``."""
+    """Blocks to a line, best first, so that features begin a line; up to ``most``."""
     places = steps(arrangement.chip.lanes, arrangement.start_lane, arrangement.cells)
-    unit = arrangement.unit
-    period = 0
-    for axis in (0, 1, 2):
-        stride = arrangement.pitch[axis] * unit
-        if places[axis] > 1 and stride % BLOCK == 0:
-            period = gcd(period, stride // BLOCK) if axis < 2 or not period else period
-    return [width for width in range(most, 1, -1) if period % width == 0]
+    blocks = [
+        stride * arrangement.unit // BLOCK if count > 1 else 0
+        for stride, count in zip(arrangement.pitch, places, strict=True)
+    ]
+    period = gcd(blocks[0], blocks[1]) or blocks[2]
+    across = max(1, blocks[3])
+    widths = [width for width in range(most, 1, -1) if period % width == 0]
+    return sorted(widths, key=lambda width: width % across != 0)
 
 
 def _lanes(arrangement: Arrangement, most: int) -> tuple[int, ...]:
