@@ -36,6 +36,7 @@ from verifier.source.discovery import (
     kernel_definition,
     kernels,
 )
+from verifier.source.inputs import input_names
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
@@ -147,7 +148,9 @@ def _kernel(
             if contract is not None:
                 try:
                     outer = [e.definition for e in enclosing]
-                    effect = Effect(contract, definition, outer)
+                    effect = Effect(
+                        contract, definition, outer, input_names(project, module, definition)
+                    )
                 except ContractMismatchError as mismatch:
                     message = f"contract of `{entry.name}`: {mismatch}"
                     errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))

@@ -24,8 +24,10 @@ class Effect:
         contract: Contract,
         definition: ir.FunctionDef,
         enclosing: Sequence[ir.FunctionDef] = (),
+        inputs: Sequence[str] = (),
     ) -> None:
         """``enclosing``: the functions around a nested kernel, whose parameters are inputs too.
+        ``inputs``: the fields of what the kernel is given, where that is a structure.
 
         Raises:
             ContractMismatchError: a parameter or a name does not exist.
@@ -34,14 +36,18 @@ class Effect:
         self.conditions: list[tuple[Bool, str]] = []
         self.grid: tuple[int, ...] | None = None
         self._names: dict[str, Expr] = {}
-        self._parameters = {p.name for d in (*enclosing, definition) for p in d.params}
+        own = inputs or tuple(p.name for p in definition.params)
+        self._parameters = {*own, *(p.name for d in enclosing for p in d.params)}
         for parameter in contract.parameters:
             if parameter.name not in self._parameters:
                 raise ContractMismatchError(
                     f"`{definition.name}` has no parameter `{parameter.name}`"
                 )
         self._bind_sizes(contract)
-        for parameter in contract.parameters:
+        # What is said about integers first: sizes of buffers may be parameters themselves.
+        buffers = [p for p in contract.parameters if isinstance(p.spec, grammar.TensorSpec)]
+        numbers = [p for p in contract.parameters if not isinstance(p.spec, grammar.TensorSpec)]
+        for parameter in (*numbers, *buffers):
             pinned = self._pin(parameter.name, parameter.spec)
             if pinned is not None:
                 self.pinned[parameter.name] = pinned
@@ -54,13 +60,15 @@ class Effect:
             self.grid = tuple(size.const for size in sizes)
 
     def _bind_sizes(self, contract: Contract) -> None:
-        """A size name stands for the first dimension it is written at."""
+        """A size name stands for the parameter of that name, else the first dimension it is
+        written at."""
         for parameter in contract.parameters:
             spec = parameter.spec
             if not isinstance(spec, grammar.TensorSpec) or spec.shape is None:
                 continue
             for axis, size in enumerate(spec.shape):
-                if isinstance(size, grammar.Name) and size.id not in self._names:
+                known = {*self._names, *self._parameters}
+                if isinstance(size, grammar.Name) and size.id not in known:
                     symbol = E.symbol(f"{parameter.name}.shape[{axis}]", lo=1)
                     self._names[size.id] = symbol
         for name in contract.free_names():

@@ -65,6 +65,8 @@ def typed(
     absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
     if annotation is not None and not absent and isinstance(_type_of(vm, annotation), AddressType):
         return vm.inputs.address(p)
+    if p.pinned is not None and p.pinned.kind == "range":
+        return vm.inputs.integer(p)
     return initial(vm, p)
 
 

@@ -70,6 +70,9 @@ def known(vm: VM, name: str) -> bool:
         number = box.parent
     if module_global(vm, vm.frame.module, name) is not UNBOUND:
         return True
+    stars = vm.frame.module.star_imports
+    if any(vm.dialect.root(f"{star.module}.{name}") is not None for star in stars):
+        return True
     return builtins.find(name) is not UNBOUND
 
 
