@@ -483,6 +483,8 @@ def measure(job: tuple[str, int]) -> Row:
     finally:
         tempfile.tempdir = None
     name = f"{entry.path.partition('/')[0]}:{path.stem}.{entry.kernel}"
+    if entry.api is not None:
+        name += f" (NKI {entry.api})"
     return Row(name, shapes, dtypes, tuple(compared), seconds, result)
 
 
