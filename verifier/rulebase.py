@@ -79,6 +79,8 @@ class Rule:
     dialects: tuple[str, ...] = ("nki",)
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
+    #: after a violation, what would have prevented it is taken for granted
+    learns: bool = True
     #: a demand on the dtypes of inputs alone is taken as a precondition, not reported
     infer_dtypes: bool = True
 

@@ -10,7 +10,7 @@ from verifier.engine import analyze_source
 from verifier.report.model import FileResult
 from verifier.rulebase import Rule, all_rules
 
-RULES = [rule for rule in all_rules() if not {"nki", "okk"}.isdisjoint(rule.dialects)]
+RULES = [rule for rule in all_rules() if not {"nki", "okk", "ppl"}.isdisjoint(rule.dialects)]
 
 
 def analyze(text: str) -> FileResult:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from verifier import rulebase
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule
+from verifier.solver.counting import quotient_bounds
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.interpreter.kernel import Run
@@ -28,7 +29,8 @@ class Obligation:
 
     @property
     def local_facts(self) -> tuple[Bool, ...]:
-        return (*self.path, *self.ranges, *self.check.given)
+        facts = (*self.path, *self.ranges, *self.check.given)
+        return (*facts, *quotient_bounds(facts, (self.check.predicate, *facts)))
 
 
 def of_run(

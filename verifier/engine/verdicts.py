@@ -214,7 +214,9 @@ class Discharger:
                 tier,
                 reason="an assertion of the kernel that may exclude it is not followed",
             )
-        if precondition is not None:
+        if not obligation.rule.learns:
+            pass
+        elif precondition is not None:
             self._learned.append(precondition)
         elif not always and not self._inner(check.predicate) and check.predicate is not E.FALSE:
             guard = E.and_(*obligation.path)

@@ -228,7 +228,9 @@ def part(
         fresh = machine.axis(size)
         moved[axis.symbol] = fresh.index + start
         axes.append(fresh)
-        _inside(machine, view, name, axis.size, start, size, at)
+        run = name == "w" and not view.buffer.on_chip and all(_is_one(s) for s in shape[:3])
+        room = _room(view, offset) if run and view.exact else None
+        _inside(machine, view, name, axis.size, start, size, at, room)
     rename = E.Substitution(moved)
     return replace(
         view,
@@ -236,6 +238,20 @@ def part(
         coords=tuple(rename.expr(coord) for coord in view.coords),
         span=span,
     )
+
+
+def _is_one(size: Expr) -> bool:
+    return size.is_const and size.const == 1
+
+
+def _room(view: View, offset: Sequence[Expr]) -> Expr | None:
+    """Elements from a place of a global tensor to its end, if it is continuous."""
+    if not views.is_whole(view) or all(_is_one(size) for size in view.shape[:3]):
+        return None
+    before = E.const(0)
+    for size, start in zip(view.shape, offset, strict=True):
+        before = before * size + start
+    return view.elements - before
 
 
 def _inside(
@@ -246,11 +262,19 @@ def _inside(
     start: Expr,
     size: Expr,
     at: Mapping[str, Span],
+    room: Expr | None = None,
 ) -> None:
+    """``start`` and ``size`` stay within the dimension.
+
+    A single run of elements may go on into the next row of global memory: it has to stay within
+    ``room`` elements then.
+    """
     glob = not view.buffer.on_chip
     parent = f"the global tensor `{view.name}`" if glob else f"`{view.name}`"
     low = E.ge(start, 0)
     upper = E.le(start + size, extent)
+    if room is not None:
+        upper = E.or_(upper, E.le(size, room))
     text = f"{pretty(start + size)} <= {pretty(extent)}"
     if low is not E.TRUE:
         text = f"{pretty(start)} >= 0 and {text}"

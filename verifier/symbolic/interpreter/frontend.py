@@ -92,6 +92,21 @@ def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> object:
     return vm.eval(node.body)
 
 
+def guard(vm: VM, stmt: ir.If, test: Bool) -> None:
+    """``if n <= 0: pass``: what was meant to keep a core out does nothing."""
+    if stmt.orelse or not all(isinstance(inner, ir.Pass) for inner in stmt.body):
+        return
+    vm.check(
+        "ppl-empty-guard",
+        E.not_(test),
+        stmt.test.span,
+        f"not ({vm.text(stmt.test.span)})",
+        "the kernel goes on in the case that this `if` singles out",
+        facts=("PPL-B09",),
+        help=("put what follows under the opposite condition",),
+    )
+
+
 def is_constant(vm: VM, test: Bool) -> bool:
     """Whether a condition is settled when the kernel is compiled."""
     names = {symbol.name for symbol in test.free()} | set(test.variables())
@@ -264,4 +279,4 @@ def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
                     stack.append(getattr(node, field.name))
 
 
-__all__ = ["compiled", "conditional", "enter", "is_constant", "prepare", "scan"]
+__all__ = ["compiled", "conditional", "enter", "guard", "is_constant", "prepare", "scan"]

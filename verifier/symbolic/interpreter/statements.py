@@ -14,7 +14,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.interpreter import arithmetic, coercions, liveness, loops
+from verifier.symbolic.interpreter import arithmetic, coercions, frontend, liveness, loops
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter import vm as vm_module
 from verifier.symbolic.interpreter.heap import UNBOUND, Item, ListBox, Many, ObjectBox
@@ -206,6 +206,8 @@ def _bit_tests(vm: VM, test: ir.Expr, condition: E.Bool) -> None:
 def _if(vm: VM, stmt: ir.If) -> str:
     value = vm.eval(stmt.test)
     test = coercions.truth(vm, value, stmt.test.span)
+    if frontend.compiled(vm):
+        frontend.guard(vm, stmt, test)
     known = vm.decide(test)
     if known is not None:
         return execute(vm, stmt.body if known else stmt.orelse)

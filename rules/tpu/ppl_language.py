@@ -1,0 +1,295 @@
+"""What the front end of PPL makes of a kernel's text, and the shapes of its tensors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rules.tpu.ppl_kit import PPL, elementwise, example
+from verifier.rulebase import Rule, register
+
+_DOUBLED: Final = elementwise("pl.tiu.fmul(b, a, 2.0)")
+
+_BANDS: Final = example(
+    """
+source = pl.gtensor([1, 1, 1, total], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 1, 1, total], pl.GLOBAL, out_ptr)
+for start in range(0, total, block):
+    size = min(block, total - start)
+    a = pl.make_tensor([1, 1, 1, block], pl.float16, [1, 1, 1, size])
+    pl.dma.load(a, source.sub_view([1, 1, 1, size], [0, 0, 0, start]))
+    b = pl.make_tensor([1, 1, 1, block], pl.float16, [1, 1, 1, size])
+    pl.tiu.fadd(b, a, 1.0)
+    pl.dma.store(target.sub_view([1, 1, 1, size], [0, 0, 0, start]), b)
+""",
+    "out_ptr, src_ptr, total, block: pl.constexpr",
+    "total: 1..9000, block: 1..2048, out_ptr: fp16[1, 1, 1, total], src_ptr: fp16[1, 1, 1, total]",
+)
+
+_CORES: Final = example(
+    """
+cores = pl.get_core_num()
+share = pl.cdiv(rows, cores)
+first = pl.get_core_index() * share
+mine = min(share, rows - first)
+source = pl.gtensor([1, rows, 1, 80], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, rows, 1, 80], pl.GLOBAL, out_ptr)
+if mine > 0:
+    a = pl.make_tensor([1, 64, 1, 80], pl.float16, [1, mine, 1, 80])
+    pl.dma.load(a, source.sub_view([1, mine, 1, 80], [0, first, 0, 0]))
+    b = pl.make_tensor([1, 64, 1, 80], pl.float16, [1, mine, 1, 80])
+    pl.tiu.fmul(b, a, 0.5)
+    pl.dma.store(target.sub_view([1, mine, 1, 80], [0, first, 0, 0]), b)
+""",
+    "out_ptr, src_ptr, rows: pl.constexpr",
+    "rows: 1..64, out_ptr: fp16[1, rows, 1, 80], src_ptr: fp16[1, rows, 1, 80]",
+    "bm1690",
+)
+
+_HELPER: Final = """\
+# target: bm1684x
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def shifted(target, tile):
+    pl.tiu.fadd(target, tile, 3.0)
+
+
+# tilelint: contract (out_ptr: fp16[1, 24, 2, 30], src_ptr: fp16[1, 24, 2, 30])
+@ppl.jit
+def sample(out_ptr, src_ptr):
+    tile = pl.make_tensor([1, 24, 2, 30], pl.float16)
+    pl.dma.load(tile, pl.gtensor([1, 24, 2, 30], pl.GLOBAL, src_ptr).view())
+    moved = pl.make_tensor([1, 24, 2, 30], pl.float16)
+    shifted(moved, tile)
+    pl.dma.store(pl.gtensor([1, 24, 2, 30], pl.GLOBAL, out_ptr).view(), moved)
+"""
+
+_CHOICE: Final = example(
+    """
+wide = total > 512
+size = total if total < 512 else 512
+source = pl.gtensor([1, 1, 1, total], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 1, 1, 512], pl.GLOBAL, out_ptr)
+a = pl.make_tensor([1, 1, 1, 512], pl.float16)
+pl.tiu.zero(a)
+part = a.sub_view([1, 1, 1, size], [0, 0, 0, 0])
+pl.dma.load(part, source.sub_view([1, 1, 1, size], [0, 0, 0, 0]))
+pl.dma.store(target, a)
+""",
+    "out_ptr, src_ptr, total",
+    "total: 1..4000, out_ptr: fp16[1, 1, 1, 512], src_ptr: fp16[1, 1, 1, total]",
+)
+
+_TOTALS: Final = example(
+    """
+source = pl.gtensor([1, 32, 1, 64], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 32, 1, 64], pl.GLOBAL, out_ptr)
+b = pl.make_tensor([1, 32, 1, 64], pl.float16)
+pl.tiu.zero(b)
+for step in range(steps):
+    a = pl.make_tensor([1, 32, 1, 64], pl.float16)
+    pl.dma.load(a, source)
+    pl.tiu.fadd(b, b, a)
+pl.dma.store(target, b)
+""",
+    "out_ptr, src_ptr, steps",
+    "steps: 1..20, out_ptr: fp16[1, 32, 1, 64], src_ptr: fp16[1, 32, 1, 64]",
+)
+
+
+def _host(
+    id: str,
+    code: str,
+    summary: str,
+    reason: str,
+    facts: tuple[str, ...],
+    failing: str,
+    passing: str,
+    severity: str = "error",
+    learns: bool = True,
+) -> None:
+    register(
+        Rule(
+            id=id,
+            code=code,
+            family="ppl",
+            summary=summary,
+            reason=reason,
+            facts=facts,
+            on="host",
+            failing=failing,
+            passing=passing,
+            severity=severity,
+            dialects=PPL,
+            learns=learns,
+        )
+    )
+
+
+_host(
+    "ppl-signature",
+    "PPL001",
+    "the arguments of a device function fit its parameters",
+    "A function of `pl.tiu` or `pl.dma` takes its operands by position, the destination first; "
+    "options are named.",
+    ("PPL-A06",),
+    elementwise("pl.tiu.fmul(b, a, 2.0, scale=3)"),
+    _DOUBLED,
+)
+_host(
+    "ppl-four-dimensions",
+    "PPL002",
+    "shapes, offsets and strides have four entries",
+    "Tensors of PPL are n, c, h, w. The front end asserts it of most lists; the memory shape of "
+    "`make_tensor` it does not look at.",
+    ("PPL-B02",),
+    _DOUBLED.replace("a = pl.make_tensor([1, rows, 1, 96]", "a = pl.make_tensor([1, rows, 96]"),
+    _DOUBLED,
+)
+_host(
+    "ppl-real-shape",
+    "PPL003",
+    "the real shape of a tensor lies within the memory that is reserved for it",
+    "`make_tensor` reserves local memory for the memory shape; operations use the real shape. "
+    "What is larger is written over the next tensor, and nothing checks it.",
+    ("PPL-B01",),
+    _BANDS.replace("size = min(block, total - start)", "size = total - start", 1),
+    _BANDS,
+)
+_host(
+    "ppl-sub-view",
+    "PPL004",
+    "a part of a tensor lies inside of it",
+    "Offsets and sizes of `sub_view` are not compared with the tensor, neither when compiling "
+    "nor on the device: the part reads or writes what lies behind it, or, in global memory, "
+    "another row.",
+    ("PPL-B03", "PPL-B04"),
+    _BANDS.replace("[0, 0, 0, start]))", "[0, 0, 0, start + 1]))", 1),
+    _BANDS,
+)
+_host(
+    "ppl-empty-part",
+    "PPL005",
+    "a part of a tensor has at least one element",
+    "With `cdiv(total, cores)` rows per core the last cores may have none left, or fewer than "
+    "none. Shapes of zero or negative size are not caught: the device hangs or moves 65535 rows.",
+    ("PPL-B09", "PPL-B03"),
+    _CORES.replace("if mine > 0:", "if rows > 0:"),
+    _CORES,
+)
+_host(
+    "ppl-slice",
+    "PPL006",
+    "slices of a tensor give both bounds, or none, of all four dimensions",
+    "The front end drops a slice with one bound and does not fill up missing dimensions: the "
+    "sub-view is malformed.",
+    ("PPL-C06",),
+    _BANDS.replace(
+        "source.sub_view([1, 1, 1, size], [0, 0, 0, start])",
+        "source[0:1, 0:1, 0:1, start:]",
+    ),
+    _BANDS.replace(
+        "source.sub_view([1, 1, 1, size], [0, 0, 0, start])",
+        "source[0:1, :, :, start:start + size]",
+    ),
+)
+_host(
+    "ppl-view-size",
+    "PPL007",
+    "a view is not larger than the tensor that it is of",
+    "`view` gives the same memory another shape; nothing checks that the shape fits.",
+    ("PPL-A05",),
+    elementwise("pl.tiu.fmul(b.view(shape=[1, rows, 12, 9]), a.view(shape=[1, rows, 12, 9]), 2.0)"),
+    elementwise("pl.tiu.fmul(b.view(shape=[1, rows, 12, 8]), a.view(shape=[1, rows, 12, 8]), 2.0)"),
+)
+_host(
+    "ppl-tensor-storage",
+    "PPL008",
+    "a declared global tensor is not larger than the tensor that is passed",
+    "`gtensor` believes the shape that it is given: the kernel reads and writes memory of other "
+    "tensors if it is too large.",
+    ("PPL-B05", "PPL-A03"),
+    _DOUBLED.replace("out_ptr: fp16[1, rows, 1, 96]", "out_ptr: fp16[1, rows, 1, 95]"),
+    _DOUBLED,
+)
+_host(
+    "ppl-conditional-expression",
+    "PPL009",
+    "a conditional expression depends on nothing that is known at run time only",
+    "The front end looks at the test when it compiles; a value of the run is an object then, and "
+    "objects are true. `x if n < m else y` is always `x`.",
+    ("PPL-C01",),
+    _CHOICE,
+    _CHOICE.replace("total if total < 512 else 512", "min(total, 512)"),
+    learns=False,
+)
+_host(
+    "ppl-dropped-assert",
+    "PPL010",
+    "assertions in a kernel are checked nowhere",
+    "`assert` is dropped when the kernel is compiled, unless `debug` is on. It counts as a demand "
+    "on the inputs: what is checked here is checked under it.",
+    ("PPL-C02",),
+    _DOUBLED.replace(
+        "    source = pl.gtensor", "    assert rows % 2 == 0\n    source = pl.gtensor", 1
+    ),
+    _DOUBLED,
+    severity="note",
+)
+_host(
+    "ppl-statement",
+    "PPL011",
+    "a kernel uses only what the front end can compile",
+    "It compiles a part of Python: `if`, `while`, `for` over `range` or `static_range`, "
+    "assignments to names, comparisons of two and `and`/`or` of two.",
+    ("PPL-C04", "PPL-C05"),
+    _TOTALS.replace("    pl.tiu.fadd(b, b, a)", "    pl.tiu.fadd(b, b, a)\n        break"),
+    _TOTALS,
+)
+_host(
+    "ppl-loop-side-effect",
+    "PPL012",
+    "the body of a loop changes no Python objects",
+    "The body is visited twice when the kernel is compiled and never after: a list that it "
+    "appends to has two new entries, whatever the trip count.",
+    ("PPL-C03",),
+    _TOTALS.replace(
+        "    for step in range(steps):", "    done = []\n    for step in range(steps):"
+    ).replace("    pl.tiu.fadd(b, b, a)", "    pl.tiu.fadd(b, b, a)\n        done.append(step)"),
+    _TOTALS,
+    severity="warning",
+)
+_host(
+    "ppl-plain-function",
+    "PPL013",
+    "functions that a kernel calls are jit functions",
+    "The front end compiles calls of other jit functions; a plain function would run once, while "
+    "compiling, on objects of the compiler.",
+    ("PPL-A01",),
+    _HELPER.replace("@ppl.jit\ndef shifted", "def shifted"),
+    _HELPER,
+)
+_host(
+    "ppl-inline-gtensor",
+    "PPL014",
+    "a global tensor is named, or viewed, before a transfer takes it",
+    "`dma.load` tests its argument for a tensor of the compiler. A `gtensor(...)` written into the "
+    "call is none yet: the call returns None and moves nothing.",
+    ("PPL-C07",),
+    _HELPER.replace("src_ptr).view())", "src_ptr))"),
+    _HELPER,
+)
+_host(
+    "ppl-empty-guard",
+    "PPL015",
+    "an `if` that singles out a case does something about it",
+    "`if size <= 0: pass` reads like a way out for cores without work and is none: the kernel goes "
+    "on with the size. Where a transfer uses it, the transfer is reported as well.",
+    ("PPL-B09",),
+    _CORES.replace("if mine > 0:", "if mine <= 0:\n        pass\n    if mine > 0:"),
+    _CORES,
+    severity="warning",
+    learns=False,
+)
