@@ -1,14 +1,16 @@
-"""Which row of the NKI catalogue is enforced by which rule, or why by none.
+"""Which row of the catalogues is enforced by which rule, or why by none.
 
-The catalogue numbers the facts of the NKI documentation; rules name the rows that they enforce, and
-this module adds those that no rule names: rows that another row repeats, and a reason for the rest.
+One catalogue numbers the facts of the NKI documentation, one those of Sophgo's TPUs; rules name the
+rows that they enforce, and this module adds those that no rule names: rows that another row
+repeats, and a reason for the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from rules.tpu import catalogue as tpu
 from verifier.rulebase import all_rules
 
 
@@ -293,32 +295,61 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def facts() -> Iterator[tuple[str, str]]:
-    """Every catalogue row in short (``MMU04``) with the subject of its family."""
+    """Every row of the NKI catalogue in short (``MMU04``) with the subject of its family."""
     for family, (subject, numbers) in _FAMILIES.items():
         for number in _numbers(numbers):
             yield family + number, subject
 
 
+def tpu_facts() -> Iterator[tuple[str, str]]:
+    """Every row of the TPU catalogue (``OKK-A03``) with the subject of its family."""
+    for prefix, families in tpu.FAMILIES.items():
+        for letter, subject, numbers in families:
+            for number in _numbers(numbers):
+                yield f"{prefix}-{letter}{number}", subject
+
+
 def coverage() -> list[Row]:
-    """One row for each fact of the catalogue, in its order; ids as in ``NKI-MMU04``."""
+    """One row for each fact of the catalogues, in their order; ids as in ``NKI-MMU04``."""
     enforced: dict[str, list[str]] = {}
     for rule in all_rules():
         for fact in rule.facts:
-            enforced.setdefault(fact.removeprefix("NKI-"), []).append(rule.id)
-    reasons = {
+            # NKI rules may name their rows in short
+            enforced.setdefault(fact if "-" in fact else f"NKI-{fact}", []).append(rule.id)
+    nki = ((f"NKI-{fact}", subject) for fact, subject in facts())
+    same = {f"NKI-{fact}": f"NKI-{other}" for fact, other in _SAME_AS.items()}
+    reasons = {f"NKI-{fact}": reason for fact, reason in _reasons(_WHY).items()}
+    same.update(tpu.SAME_AS)
+    reasons.update(_reasons(tpu.WHY))
+    words = {**_REASONS, **tpu.REASONS}
+    return [
+        _row(fact, subject, enforced, same, reasons, words)
+        for fact, subject in (*nki, *tpu_facts())
+    ]
+
+
+def _reasons(table: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {
         family + number: reason
-        for reason, families in _WHY.items()
+        for reason, families in table.items()
         for family, numbers in families.items()
         for number in _numbers(numbers)
     }
-    rows = []
-    for fact, subject in facts():
-        same = _SAME_AS.get(fact)
-        found = enforced.get(fact)
-        why = ""
-        if found is None and same is not None and same in enforced:
-            found, why = enforced[same], f"as NKI-{same}"
-        if found is None:
-            why = _REASONS[reasons.get(fact, "later")]
-        rows.append(Row(f"NKI-{fact}", subject, ", ".join(found) if found else None, why))
-    return rows
+
+
+def _row(
+    fact: str,
+    subject: str,
+    enforced: Mapping[str, list[str]],
+    same_as: Mapping[str, str],
+    reasons: Mapping[str, str],
+    words: Mapping[str, str],
+) -> Row:
+    same = same_as.get(fact)
+    found = enforced.get(fact)
+    why = ""
+    if found is None and same is not None and same in enforced:
+        found, why = enforced[same], f"as {same}"
+    if found is None:
+        why = words[reasons.get(fact, "later")]
+    return Row(fact, subject, ", ".join(found) if found else None, why)
