@@ -203,7 +203,8 @@ class Discharger:
             return Verdict(obligation, "unknown", tier, reason=reason)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
-        said = bool(needed & self._mentioned)
+        # what fails wherever it is reached is no missing precondition
+        said = bool(needed & self._mentioned) or not needed
         precondition: Bool | None = None
         if not always:
             precondition = self._precondition(obligation, facts)
@@ -266,13 +267,11 @@ class Discharger:
     def _needed(self, obligation: Obligation) -> frozenset[str]:
         """Inputs whose values the violation depends on."""
         symbols: dict[str, Sym] = {}
-        terms: list[Bool] = [obligation.check.predicate, *obligation.path]
+        terms = [obligation.check.predicate, *obligation.path, *obligation.check.given]
         for term in terms:
             symbols.update((s.name, s) for s in term.free())
         for trips in obligation.trips:
-            if obligation.check.predicate is E.FALSE or any(
-                s.origin == "loop" for term in terms for s in term.free()
-            ):
+            if any(s.origin == "loop" for term in terms for s in term.free()):
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())
         return frozenset(n for n, s in symbols.items() if s.origin in ("input", "grid")) | flags
