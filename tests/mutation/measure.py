@@ -114,9 +114,9 @@ def measure(limit: int) -> Score:
     score = Score()
     with TemporaryDirectory() as place:
         folder = Path(place)
-        for path in good():
+        for path in good("nki"):
             copy(path, folder)
-        for path in good():
+        for path in good("nki"):
             text = path.read_text(encoding="utf-8")
             lines = text.splitlines()
             for kind in CLASSES:
