@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rules.memory import examples
 from rules.memory.index import Index, index
-from rules.memory.lifetime import Lifetime, exclusive, lifetime
+from rules.memory.lifetime import Lifetime, exclusive, lifetime, pipelined, staged
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -23,15 +23,20 @@ _TYPICAL = 1 << 16
 _SEPARATE = 3
 
 
+#: what the dialect says of tensors that the compiler places all the same
+_UNPLACED = frozenset({"layout"})
+
+
 def _lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
     """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
+    pipelines = pipelined(table)
     found = [
-        lifetime(table, uses)
+        staged(table, pipelines, uses, lifetime(table, uses))
         for uses in table.storages
         if uses.storage.buffer is buffer
         and uses.storage.kind in ("alloc", "result", "constant")
         and uses.storage.address is None
-        and not uses.storage.placement
+        and uses.storage.placement.keys() <= _UNPLACED
         and (uses.reads or uses.writes)
     ]
     return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
@@ -98,7 +103,7 @@ def _flags(term: Expr) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Limit:
+class Limit:
     """A capacity: how much of it a tensor takes, how much there is, and how to speak of it."""
 
     size: Callable[[Storage], Expr]
@@ -107,9 +112,12 @@ class _Limit:
     place: str
     fact: str
     help: str
+    #: what is settled before the sizes are compared, beyond what asserts pin
+    settled: E.Substitution | None = None
+    note: str = ""
 
 
-def _peak_checks(trace: Trace, buffer: Buffer, limit: _Limit) -> Iterator[Check]:
+def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     """A check for each of the highest peaks, given that the ones before fit, and one for the rest.
 
     Without a peak that may be too high there is one check, which holds.
@@ -117,7 +125,7 @@ def _peak_checks(trace: Trace, buffer: Buffer, limit: _Limit) -> Iterator[Check]
     lives = _lifetimes(index(trace), buffer)
     if not lives:
         return
-    fixed = _fixed(trace)
+    fixed = _fixed(trace) if limit.settled is None else limit.settled
     totals: list[tuple[list[Lifetime], Expr]] = []
     for live in _peaks(lives):
         total = E.const(0)
@@ -142,7 +150,7 @@ def _peak_check(
     peak: tuple[list[Lifetime], Expr],
     predicate: Bool,
     given: tuple[Bool, ...],
-    limit: _Limit,
+    limit: Limit,
     fixed: E.Substitution,
 ) -> Check:
     live, total = peak
@@ -160,7 +168,7 @@ def _peak_check(
         predicate=predicate,
         span=last.storage.span,
         text=f"live {limit.unit} <= {limit.most}",
-        message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}",
+        message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}{limit.note}",
         facts=(limit.fact,),
         given=given,
         values=tuple(dict(values).items()),
@@ -177,7 +185,7 @@ def _peak_check(
 
 def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
     """The peak of live bytes per partition fits into SBUF."""
-    limit = _Limit(
+    limit = Limit(
         lambda storage: storage.bytes_per_partition,
         target.sbuf_usable_bytes,
         "bytes per partition",
@@ -185,7 +193,7 @@ def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
         "NKI-B03",
         "tile the free dimension, or let tiles end their lives earlier",
     )
-    yield from _peak_checks(trace, Buffer.SBUF, limit)
+    yield from peak_checks(trace, Buffer.SBUF, limit)
 
 
 def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
@@ -206,7 +214,7 @@ def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
         return blocks * -((-per_block) // target.psum_bank_bytes)
 
     if trace.api != "beta1":
-        limit = _Limit(
+        limit = Limit(
             banks,
             target.psum_banks,
             "banks",
@@ -214,7 +222,7 @@ def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
             "NKI-B24",
             "copy results to SBUF before starting the next sums",
         )
-        yield from _peak_checks(trace, Buffer.PSUM, limit)
+        yield from peak_checks(trace, Buffer.PSUM, limit)
 
 
 def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:

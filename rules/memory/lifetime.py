@@ -83,6 +83,31 @@ def _age(access: Access, position: int, loop: Loop) -> int | None:
     return age.const if age is not None and age.is_const and age.const >= 0 else None
 
 
+def pipelined(table: Index) -> dict[int, Loop]:
+    """The loops whose iterations overlap, a stage each of loading, computing and storing (PPL)."""
+    return {
+        id(operation.loops[-1]): operation.loops[-1]
+        for operation in table.trace.operations
+        if operation.name == "ppl.enable_pipeline" and operation.loops
+    }
+
+
+def crosses_stages(accesses: list[Access]) -> bool:
+    """Whether transfers and computation both touch a tensor."""
+    engines = {access.operation.engine for access in accesses}
+    return "tiu" in engines and bool(engines & {"dma", "sdma"})
+
+
+def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime) -> Lifetime:
+    """The lifetime in a pipeline: what is handed from stage to stage exists twice throughout, so
+    that one can be filled while the other is used (PPL-B06)."""
+    loop = next((x for x in uses.storage.loops if id(x) in pipelines), None)
+    if loop is None or not crosses_stages(uses.all):
+        return life
+    first, last = table.extent[id(loop)]
+    return Lifetime(life.storage, min(life.start, first), max(life.end, last), life.copies * 2)
+
+
 def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:
     """Whether two paths cannot both be taken, judged by their conditions alone."""
     held = {id(condition) for condition in a}

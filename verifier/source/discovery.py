@@ -93,7 +93,26 @@ def kernels(project: Project, module: Module) -> list[KernelEntry]:
     for entry in [*visitor.decorated, *visitor.wrapped]:
         key = (str(entry.path), entry.line, entry.name_span.column)
         found.setdefault(key, entry)
-    return sorted(found.values(), key=_place)
+    helpers = _helpers(module, found.values())
+    return sorted((e for e in found.values() if id(e) not in helpers), key=_place)
+
+
+def _helpers(module: Module, entries: Iterable[KernelEntry]) -> set[int]:
+    """Functions of PPL that another one of the module calls: every function of it is a jit one,
+    and a kernel is what is launched (``kernel[grid](...)``), not called."""
+    named = {e.name: e for e in entries if e.dialect == "ppl" and e.path == module.path}
+    if len(named) < 2:
+        return set()
+    out: set[int] = set()
+    for statement in module.syntax():
+        if not isinstance(statement, ast.FunctionDef) or statement.name not in named:
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                called = named.get(node.func.id)
+                if called is not None and called.name != statement.name:
+                    out.add(id(called))
+    return out
 
 
 def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:

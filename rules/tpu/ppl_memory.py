@@ -1,0 +1,326 @@
+"""Memory of PPL kernels: what fits into a lane, what cores and stages of a pipeline share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rules.memory.capacity import Limit, peak_checks
+from rules.memory.index import index
+from rules.memory.lifetime import crosses_stages, pipelined
+from rules.tpu.ppl_kit import PPL, bits, example
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.trace import Buffer, Storage, Trace
+
+# ----------------------------------------------------------------------------- capacity
+
+
+def lane_bytes(chip: Chip, storage: Storage) -> Expr:
+    """Bytes that a tensor takes in each lane: ``N * cpn * Cs * es`` by its align mode (LAY-A/K/R).
+
+    The compiler places tensors in lane 0, at multiples of the alignment unit.
+    """
+    n, c, h, w = storage.shape
+    size = bits(storage.dtype)
+    slots = E.ceildiv(c, chip.lanes)
+    unit = chip.eu_bytes
+
+    def padded(elements: Expr) -> Expr:
+        return E.ceildiv(elements * size, 8 * unit) * unit
+
+    layout = storage.placement.get("layout")
+    if layout == "row-aligned":
+        return n * slots * h * padded(w)
+    if layout == "aligned":
+        return n * slots * padded(h * w)
+    return E.ceildiv(n * slots * h * w * size, 8)
+
+
+def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """The peak of live bytes per lane fits; blocks that a tiling callback chooses count as 1."""
+    smallest = {
+        symbol: E.const(1)
+        for storage in trace.storages
+        for size in storage.shape
+        for symbol in size.free()
+        if symbol.name in trace.chosen
+    }
+    limit = Limit(
+        lambda storage: lane_bytes(chip, storage),
+        chip.local_bytes,
+        "bytes per lane",
+        f"local memory of {chip.name}",
+        "PPL-B06",
+        "make the blocks smaller; in a pipelined loop what passes between stages exists twice",
+        settled=E.Substitution(smallest) if smallest else None,
+        note=", whatever blocks the tiling callback chooses" if smallest else "",
+    )
+    yield from peak_checks(trace, Buffer.LOCAL, limit)
+
+
+def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """Memory shapes are known when the kernel is compiled."""
+    for storage in trace.storages:
+        if storage.buffer is not Buffer.LOCAL or storage.kind != "alloc":
+            continue
+        unknown = {
+            symbol.name: None
+            for size in storage.shape
+            for symbol in size.free()
+            if symbol.origin != "grid" and symbol.name not in trace.constants
+        }
+        listed = ", ".join(f"`{name}`" for name in unknown)
+        yield Check(
+            predicate=E.truth(not unknown),
+            span=storage.argument_spans.get("mem_shape", storage.span),
+            text=f"the memory shape of `{storage.name}` is constant",
+            message=f"the memory shape of `{storage.name}` depends on {listed}",
+            facts=("PPL-B07",),
+            values=tuple((pretty(size), size) for size in storage.shape if not size.is_const),
+            help=("annotate block sizes with `pl.constexpr`, and pass the rest as the real shape",),
+            path=storage.path,
+            order=storage.order,
+        )
+
+
+# ----------------------------------------------------------------------------- pipelines
+
+
+def shared_between_stages(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """What stages of a pipelined loop hand over is made in the loop."""
+    table = index(trace)
+    for loop in pipelined(table).values():
+        for uses in table.storages:
+            storage = uses.storage
+            if storage.buffer is not Buffer.LOCAL or loop in storage.loops:
+                continue
+            inside = [a for a in uses.all if loop in a.operation.loops]
+            written = any(a in uses.writes for a in inside)
+            if not inside or not written or not crosses_stages(inside):
+                continue
+            yield Check(
+                predicate=E.FALSE,
+                span=inside[0].span,
+                text=f"`{storage.name}` is made in the pipelined loop",
+                message=f"stages of the pipelined loop share `{storage.name}`, which exists once",
+                facts=("PPL-B10",),
+                notes=(Note(storage.span, f"`{storage.name}` is made outside of the loop"),),
+                help=("make it with `make_tensor` in the loop, so that it is buffered twice",),
+                path=inside[0].path,
+                order=inside[0].order,
+            )
+
+
+# ----------------------------------------------------------------------------- cores
+
+
+def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """What one core writes to L2 and another may read is synchronised in between."""
+    table = index(trace)
+    marks = [op.order for op in trace.operations if op.name == "ppl.sync"]
+    if not trace.grid:
+        return
+    cores = trace.grid[0].trips
+    for uses in table.storages:
+        storage = uses.storage
+        if storage.buffer is not Buffer.L2:
+            continue
+        for read in uses.reads:
+            if any(view.storage is storage for _, view in read.operation.writes):
+                continue
+            earlier = [w for w in uses.writes if w.order < read.order]
+            if not earlier:
+                continue
+            last = earlier[-1]
+            synced = any(last.order < mark < read.order for mark in marks)
+            yield Check(
+                predicate=E.TRUE if synced else E.le(cores, 1),
+                span=read.span,
+                text=f"`pl.sync()` between writing and reading `{storage.name}`",
+                message=f"`{storage.name}` is read without a `pl.sync()` after cores wrote it",
+                facts=("PPL-B11",),
+                notes=(Note(last.operation.span, "written here"),),
+                help=("call `pl.sync()` before reading what other cores write",),
+                path=read.path,
+                order=read.order,
+            )
+
+
+def slots(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """A block has no more channels than there are lanes."""
+    for storage in trace.storages:
+        if storage.buffer is not Buffer.LOCAL or storage.kind != "alloc":
+            continue
+        c = storage.shape[1]
+        if not c.is_const:
+            continue  # blocks that a caller chooses are the caller's affair
+        yield Check(
+            predicate=E.le(c, chip.lanes),
+            span=storage.argument_spans.get("mem_shape", storage.span),
+            text=f"c <= {chip.lanes}",
+            message=f"`{storage.name}` has more channels than {chip.name} has lanes",
+            facts=("PPL-B08", "ADR-03"),
+            values=(("c", c),),
+            help=("each lane then holds several channels: split the block, or use h and w",),
+            path=storage.path,
+            order=storage.order,
+        )
+
+
+_BLOCKS: Final = example(
+    """
+source = pl.gtensor([1, 64, 1, total], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 64, 1, total], pl.GLOBAL, out_ptr)
+for start in range(0, total, 16384):
+    pl.enable_pipeline()
+    size = min(16384, total - start)
+    a = pl.make_tensor([1, 64, 1, 16384], pl.float16, [1, 64, 1, size])
+    pl.dma.load(a, source.sub_view([1, 64, 1, size], [0, 0, 0, start]))
+    b = pl.make_tensor([1, 64, 1, 16384], pl.float16, [1, 64, 1, size])
+    pl.tiu.fadd(b, a, 1.0)
+    pl.dma.store(target.sub_view([1, 64, 1, size], [0, 0, 0, start]), b)
+""",
+    "out_ptr, src_ptr, total",
+    "total: 1..60000, out_ptr: fp16[1, 64, 1, total], src_ptr: fp16[1, 64, 1, total]",
+)
+_FAILING_BLOCKS: Final = _BLOCKS.replace("16384", "40000")
+
+_OUTSIDE: Final = _BLOCKS.replace("16384", "4096")
+_MADE: Final = "    a = pl.make_tensor([1, 64, 1, 4096], pl.float16, [1, 64, 1, size])\n"
+_SHARED: Final = _OUTSIDE.replace("    " + _MADE, "").replace(
+    "    for start", "    whole = pl.make_tensor([1, 64, 1, 4096], pl.float16)\n    for start"
+)
+_SHARED_FAILING: Final = _SHARED.replace(
+    "        pl.dma.load(a,",
+    "        a = whole.sub_view([1, 64, 1, size], [0, 0, 0, 0])\n        pl.dma.load(a,",
+)
+
+_EXCHANGE: Final = example(
+    """
+lanes = pl.LANE_NUM()
+source = pl.gtensor([1, 32, 1, 48], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 32, 1, 48], pl.GLOBAL, out_ptr)
+shared = pl.gtensor([1, 32, 1, 48], pl.L2, dtype=pl.float16)
+a = pl.make_tensor([1, 32, 1, 48], pl.float16)
+pl.dma.load(a, source)
+if pl.get_core_index() == 0:
+    pl.dma.store(shared.view(), a)
+pl.sync()
+b = pl.make_tensor([1, 32, 1, 48], pl.float16)
+pl.dma.load(b, shared.view())
+if pl.get_core_index() == 0:
+    pl.dma.store(target, b)
+""",
+    "out_ptr, src_ptr",
+    "out_ptr: fp16[1, 32, 1, 48], src_ptr: fp16[1, 32, 1, 48]",
+    "bm1690",
+)
+
+
+def _register(
+    id: str,
+    code: str,
+    summary: str,
+    reason: str,
+    facts: tuple[str, ...],
+    check: object,
+    failing: str,
+    passing: str,
+    *,
+    severity: str = "error",
+    gather: bool = False,
+) -> None:
+    assert callable(check)
+    register(
+        Rule(
+            id=id,
+            code=code,
+            family="ppl",
+            summary=summary,
+            reason=reason,
+            facts=facts,
+            on="trace",
+            check=check,
+            failing=failing,
+            passing=passing,
+            severity=severity,
+            gather=gather,
+            dialects=PPL,
+        )
+    )
+
+
+_register(
+    "ppl-local-capacity",
+    "PPL020",
+    "the local tensors that are live at once fit into a lane",
+    "The compiler places tensors by their lifetimes; what does not fit ends with the error code "
+    "of address assignment. In a pipelined loop whatever passes between loading, computing and "
+    "storing exists twice. Blocks that a tiling callback tries count with their least size: the "
+    "error means that no choice fits.",
+    ("PPL-B06", "PPL-A09", "TPU-A12", "TPU-D18"),
+    local_capacity,
+    _FAILING_BLOCKS,
+    _BLOCKS,
+    gather=True,
+)
+_register(
+    "ppl-dynamic-block",
+    "PPL021",
+    "memory shapes are known when the kernel is compiled",
+    "Local memory is assigned while compiling: a block that depends on a run-time value ends with "
+    "error code 0x1F.",
+    ("PPL-B07",),
+    constant_blocks,
+    _BLOCKS.replace(
+        "[1, 64, 1, 16384], pl.float16, [1, 64, 1, size])", "[1, 64, 1, size], pl.float16)", 1
+    ),
+    _BLOCKS,
+)
+_register(
+    "ppl-pipeline-sharing",
+    "PPL022",
+    "what the stages of a pipelined loop hand over is made in the loop",
+    "A tensor that is made before the loop exists once: loading the next part into it races with "
+    "computing on this one, or the loop is not pipelined at all.",
+    ("PPL-B10",),
+    shared_between_stages,
+    _SHARED_FAILING,
+    _OUTSIDE,
+    severity="warning",
+)
+_register(
+    "ppl-missing-sync",
+    "PPL023",
+    "cores synchronise before they read from L2 what others wrote",
+    "Cores run on their own: without `pl.sync()` a core may read the shared memory before it is "
+    "written.",
+    ("PPL-B11",),
+    unsynchronised,
+    _EXCHANGE.replace("    pl.sync()\n", ""),
+    _EXCHANGE,
+)
+_register(
+    "ppl-lane-slots",
+    "PPL024",
+    "a block of constant size has no more channels than there are lanes",
+    "More channels than lanes are legal, but every lane then holds several slots of each tensor: "
+    "bytes per lane double at once, also for one channel too many.",
+    ("PPL-B08", "ADR-03"),
+    slots,
+    example(
+        """
+a = pl.make_tensor([1, 65, 1, 48], pl.float16)
+pl.dma.load(a, pl.gtensor([1, 65, 1, 48], pl.GLOBAL, src_ptr).view())
+pl.dma.store(pl.gtensor([1, 65, 1, 48], pl.GLOBAL, out_ptr).view(), a)
+""",
+        "out_ptr, src_ptr",
+        "out_ptr: fp16[1, 65, 1, 48], src_ptr: fp16[1, 65, 1, 48]",
+    ),
+    _BLOCKS,
+    severity="note",
+)
