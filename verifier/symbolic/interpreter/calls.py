@@ -37,6 +37,9 @@ from verifier.symbolic.values import (
 if TYPE_CHECKING:
     from verifier.symbolic.interpreter.vm import VM
 
+#: calls of a function by itself that are followed, if it is not known where they end
+MAX_RECURSION = 3
+
 #: helpers that assert under another name are assumed to when their source is not on disk
 _ASSERT_NAMES = ("kernel_assert", "assert_that", "check_assert")
 
@@ -240,6 +243,10 @@ def call_function(
         vm.approximate("cap", f"calls nest deeper than {MAX_DEPTH}", span)
         return Opaque("a deeply nested call")
     definition = function.definition
+    if _undecided_depth(vm, function) >= MAX_RECURSION:
+        name = function.qualname or "a function"
+        vm.approximate("cap", f"`{name}` calls itself deeper than is followed", span)
+        return Opaque(f"the result of `{name}`, which calls itself")
     if frontend.compiled(vm):
         frontend.enter(vm, function, span)
     scope = Scope(parent=function.closure if isinstance(function.closure, int) else None)
@@ -266,6 +273,16 @@ def call_function(
         vm.target_name = hint
         vm.frames.pop()
         vm.cut_path(frame.path_base)
+
+
+def _undecided_depth(vm: VM, function: Function) -> int:
+    """How often a function is running already, each time under conditions that are not settled."""
+    bases = {f.path_base for f in vm.frames if _same_function(f.function, function)}
+    return len(bases - {0})
+
+
+def _same_function(one: Function | None, other: Function) -> bool:
+    return one is not None and one.definition is other.definition
 
 
 def _decorated(vm: VM, definition: ir.FunctionDef) -> None:

@@ -14,7 +14,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.interpreter import arithmetic, coercions, frontend, liveness, loops
+from verifier.symbolic.interpreter import arithmetic, coercions, frontend, liveness, loops, whiles
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter import vm as vm_module
 from verifier.symbolic.interpreter.heap import UNBOUND, Item, ListBox, Many, ObjectBox
@@ -36,9 +36,6 @@ from verifier.symbolic.values import (
 
 if TYPE_CHECKING:
     from verifier.symbolic.interpreter.vm import VM
-
-#: iterations of a host ``while`` that are followed one by one
-WHILE_LIMIT = 512
 
 
 def execute(vm: VM, body: Sequence[ir.Stmt]) -> str:
@@ -85,7 +82,7 @@ def _statement(vm: VM, stmt: ir.Stmt) -> str:
         _escape(vm, "continue", None)
         return "continue"
     elif isinstance(stmt, ir.While):
-        return _while(vm, stmt)
+        return whiles.run(vm, stmt, execute)
     elif isinstance(stmt, ir.FunctionDef):
         vm.heap.write(vm.frame.scope)
         made = make_function(vm, stmt)
@@ -347,7 +344,7 @@ def _list_length(vm: VM, iterable: object) -> E.Expr | None:
     return box.length if isinstance(box, ListBox) else None
 
 
-def _else(vm: VM, stmt: ir.For | ir.While) -> str:
+def _else(vm: VM, stmt: ir.For) -> str:
     """What follows a loop that no ``break`` left."""
     if liveness.breaks(stmt.body):
         vm.approximate("skipped", "`else` of a loop with `break` is not followed", stmt.span)
@@ -419,68 +416,6 @@ def _symbolic_items(
                 flow = loops.run(vm, rng, bind_item, body, name=name, span=span, exposed=exposed)
         if flow != "normal":
             return flow
-    return "normal"
-
-
-def _while(vm: VM, stmt: ir.While) -> str:
-    frame = vm.frame
-    for _ in range(WHILE_LIMIT):
-        value = vm.eval(stmt.test)
-        test = coercions.truth(vm, value, stmt.test.span)
-        known = vm.decide(test)
-        if known is None:
-            return _symbolic_while(vm, stmt)
-        if not known:
-            return _else(vm, stmt) if stmt.orelse else "normal"
-        frame.breaks.append([])
-        base = vm.path_length()
-        flow = loops.iteration(vm, lambda: execute(vm, stmt.body))
-        escapes = frame.breaks.pop()
-        if escapes:
-            loops.rejoin(vm, escapes, flow == "normal")
-            vm.cut_path(base)
-            if flow == "break":
-                return "normal"
-        if flow not in ("normal", "continue"):
-            return "normal" if flow == "break" else flow
-    vm.approximate("cap", f"a while loop runs more than {WHILE_LIMIT} times", stmt.span)
-    return "normal"
-
-
-def _symbolic_while(vm: VM, stmt: ir.While) -> str:
-    """A symbolic condition: what the loop changes is forgotten; after it the condition is false."""
-    count = E.fresh("iterations", 0)
-    vm.approximate(
-        "havoc", "a while loop with a symbolic condition is not followed", stmt.span, [repr(count)]
-    )
-    names = liveness.assigned(stmt.body)
-
-    def forget() -> None:
-        for name in sorted(names):
-            old = vm.scope().names.get(name, UNBOUND)
-            if isinstance(old, Expr):
-                bind_name(vm, name, E.fresh(name))
-            elif old is not UNBOUND:
-                bind_name(vm, name, Opaque(f"`{name}` after a while loop"))
-
-    forget()
-    before = vm.heap.fork()
-    test = coercions.truth(vm, vm.eval(stmt.test), stmt.test.span)
-    rng = Range(E.const(0), count, E.const(1), "range", stmt.span)
-    with vm.guarded(test):
-        loops.run(
-            vm,
-            rng,
-            lambda _: None,
-            lambda: execute(vm, stmt.body),
-            name="while",
-            span=stmt.span,
-            exposed=frozenset(),
-        )
-    vm.heap.adopt(before)
-    forget()
-    after = coercions.truth(vm, vm.eval(stmt.test), stmt.test.span)
-    vm.narrow(E.not_(after))
     return "normal"
 
 
