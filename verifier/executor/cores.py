@@ -27,7 +27,7 @@ class _StoppedError(BaseException):
     """Raised in an instance that stands still when the run is over."""
 
 
-class _Core:
+class Core:
     """One instance: its thread, what belongs to it while others run, and how it ended."""
 
     def __init__(
@@ -91,6 +91,13 @@ class _Core:
         if self.stopped:
             raise _StoppedError
 
+    def stop(self) -> None:
+        """End it where it stands still; its thread is over then."""
+        if self.thread is not None and self.paused:
+            self.stopped = True
+            self.turn.release()
+            self.thread.join()
+
     def _run(self) -> None:
         try:
             with np.errstate(all="ignore"):
@@ -111,7 +118,7 @@ class Cores:
         self, machine: ConcreteMachine, programs: list[Program], work: Callable[[], Any]
     ) -> None:
         self._cores = [
-            _Core(
+            Core(
                 machine,
                 program,
                 machine.order + number * _APART,
@@ -140,10 +147,7 @@ class Cores:
                     self._let_run(number)
         finally:
             for core in self._cores:
-                if core.thread is not None and core.paused:
-                    core.stopped = True
-                    core.turn.release()
-                    core.thread.join()
+                core.stop()
         return [core.result for core in self._cores]
 
     def _let_run(self, number: int) -> None:

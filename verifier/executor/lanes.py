@@ -256,6 +256,13 @@ class ByteMemory:
             bool((window == one).all()) for _, window in self._windows(self._record(), place, word)
         )
 
+    def any_written(self, place: Place) -> bool:
+        """Whether some byte of a tensor was written."""
+        if self.full or not self.tracked:
+            return True
+        word = _WORDS[place.itemsize]
+        return any(bool(window.any()) for _, window in self._windows(self._record(), place, word))
+
     def inside(self, place: Place) -> bool:
         low, high = place.bounds()
         return low >= 0 and high <= self.size

@@ -11,12 +11,13 @@ import numpy as np
 
 from verifier import rulebase
 from verifier.dialects import DIALECTS
-from verifier.executor import findings, places
+from verifier.executor import findings, places, tpu
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.memory import Life, Memory, Template
-from verifier.executor.proxies import inward, outward
+from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
+from verifier.executor.tensors import LaneTensor, Pointee
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
@@ -233,6 +234,8 @@ class ConcreteMachine:
         for size in shape:
             if size.is_const and size.const < 0:
                 raise UnsupportedError(f"`{name}` has a negative extent", span)
+        if isinstance(self.hardware, Chip):
+            return tpu.allocated(self, storage, span)
         memory = self.make(self.template(storage), name, span, storage)
         if initialised:
             self.clear(memory)
@@ -405,6 +408,8 @@ class ConcreteMachine:
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         program = self.program
+        if isinstance(self.hardware, Chip):
+            return tpu_grid(program.index, program.grid, axis)
         if axis < 0 or axis >= max(len(program.grid), 3):
             raise MisuseError(f"the launch grid has no axis {axis}", places.here().span)
         if axis >= len(program.grid):
@@ -426,7 +431,15 @@ class ConcreteMachine:
         return value if isinstance(value, View) else None
 
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+        if isinstance(value, Pointee):
+            return value.declared(self, shape, span)
         return views.redeclared(self, value, shape, span) if isinstance(value, View) else None
+
+    def tensor(self, view: View) -> Any:
+        """What kernels hold of a tensor."""
+        if isinstance(self.hardware, Chip):
+            return LaneTensor(self, view)
+        return tensor_of(self, view)
 
     def as_int(self, value: object, span: Span) -> Expr | None:
         if isinstance(value, Expr):
@@ -517,6 +530,12 @@ class ConcreteMachine:
         if template.on_chip:
             life = memory.life = Life(template, memory.name, memory.span, order, order)
             self.lives.append(life)
+
+
+def tpu_grid(index: tuple[int, ...], grid: tuple[int, ...], axis: int) -> tuple[Expr, Expr]:
+    """Cores (axis 0) and groups of them (axis 1) of a launch on ``(groups, cores)`` (PPL-A01)."""
+    places_, counts = (*index, 0, 0)[:2], (*grid, 1, 1)[:2]
+    return E.const(places_[1 - axis]), E.const(counts[1 - axis])
 
 
 def sizes(values: Sequence[Expr]) -> tuple[int, ...]:

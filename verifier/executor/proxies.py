@@ -900,15 +900,13 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
         return ref
     if isinstance(value, Harmless):
         return Opaque(value.text, harmless=True)
-    if isinstance(value, Address):
-        return value.tilelint_value
-    return value
+    return getattr(value, "tilelint_value", value)
 
 
 def outward(machine: ConcreteMachine, value: object) -> Any:
     """A value of the dialect as Python has it."""
     if isinstance(value, View):
-        return tensor_of(machine, value)
+        return machine.tensor(value)
     if isinstance(value, Expr):
         if value.is_const:
             return value.const

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from verifier.executor import tpu
+from verifier.executor import tpu, tpu_running
 from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
 from verifier.executor.machine import ConcreteMachine, Options, Plans, Program
@@ -141,6 +141,9 @@ def launch(
     outer = machine.program
     if not grid:
         return function(*args, **keywords)
+    if isinstance(session.target, Chip):
+        cores = tpu_running.programs_of(machine, grid, Program)
+        return tpu_running.launch(machine, cores, lambda: function(*args, **keywords))
     shared: list[Memory] = []
     programs = [
         Program(index, grid, shared) for index in itertools.product(*(range(n) for n in grid))

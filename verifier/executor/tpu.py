@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,11 +23,12 @@ from verifier.executor.lanes import (
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.hardware.chips import Chip
+from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.trace import Buffer, DType, Operation, Storage
+from verifier.symbolic.trace import Buffer, DType, Operation, Storage, View
 from verifier.symbolic.values import RecordValue
 
 if TYPE_CHECKING:
@@ -49,10 +51,11 @@ _MEMBERS: Final[dict[str, np.dtype[Any]]] = {
 
 @dataclass(eq=False, slots=True)
 class BufferStorage(Storage):
-    """A buffer in system memory with its bytes."""
+    """A tensor with its bytes: a buffer in system memory, or lanes of ``lane_bytes`` each."""
 
     bytes: ByteMemory | None = None
     array: Array | None = None
+    lane_bytes: int = 0
 
 
 def buffer(
@@ -84,6 +87,82 @@ def buffer(
         bytes=ByteMemory(size, data, full=True),
         array=array,
     )
+
+
+def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
+    """The view of a tensor that the kernel makes: in lanes of its own, as its layout has it, or in
+    memory that the cores share.
+
+    Raises:
+        UnsupportedError: its extents or its dtype are not known here.
+    """
+    made = BufferStorage(**{name: getattr(storage, name) for name in _FIELDS})
+    shape = tuple(_number(extent) for extent in storage.shape)
+    size = itemsize(machine, storage.dtype)
+    if storage.buffer is Buffer.LOCAL:
+        n, c = shape[:2]
+        strides = layout_strides(machine.chip, str(storage.placement.get("layout")), shape, size)
+        slots = -(-c // machine.chip.lanes)
+        extent = max(n - 1, 0) * strides[0] + slots * strides[1]
+        made.lane_bytes = -(-max(extent, 1) * size // machine.chip.eu_bytes) * machine.chip.eu_bytes
+        made.bytes = _fresh(machine, made.lane_bytes * machine.chip.lanes)
+    else:
+        made.bytes = _shared(machine, made, math.prod(shape) * size)
+    axes = tuple(machine.axis(extent) for extent in made.shape)
+    coords = tuple(axis.index for axis in axes)
+    return View(made, (), made.shape, None, axes, coords, made.dtype, span=span)
+
+
+_FIELDS: Final = tuple(field.name for field in fields(Storage))
+
+
+def _fresh(machine: ConcreteMachine, size: int) -> ByteMemory:
+    machine.largest = max(machine.largest, size)
+    return ByteMemory(size, tracked=size <= _TRACKED or not machine.options.shapes_only)
+
+
+def _shared(machine: ConcreteMachine, storage: Storage, size: int) -> ByteMemory:
+    """Memory that is the same one for all cores of a launch, by the order of allocation."""
+    program = machine.program
+    number = program.made
+    program.made += 1
+    known = machine.state.setdefault("shared", {})
+    assert isinstance(known, dict)
+    key = (number, storage.span, size)
+    if key not in known:
+        known[key] = _fresh(machine, size)
+    found = known[key]
+    assert isinstance(found, ByteMemory)
+    return found
+
+
+def itemsize(machine: ConcreteMachine, dtype: DType) -> int:
+    """Bytes of an element.
+
+    Raises:
+        UnsupportedError: elements of less than a byte are not run.
+    """
+    name = dtype.name
+    if name not in NUMPY:
+        raise UnsupportedError(f"tensors of {name or 'a dtype that is not known'} are not run")
+    return NUMPY[name].itemsize
+
+
+def layout_strides(chip: Chip, layout: str, frame: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Strides of a tensor in lanes from 0 on, of a frame whose first two extents are n and c."""
+    n, c, *inner = frame
+    feature = math.prod(inner)
+    if layout == "row-aligned" and len(inner) == 2:
+        return layouts.row_aligned(chip.lanes, chip.eu_bytes, 0, (n, c, *inner), size)  # type: ignore[arg-type]
+    make = layouts.aligned if layout in ("aligned", "row-aligned") else None
+    flat = (n, c, 1, feature)
+    strides = (
+        make(chip.lanes, chip.eu_bytes, 0, flat, size)
+        if make is not None
+        else layouts.compact(chip.lanes, 0, flat)
+    )
+    steps = [math.prod(inner[k + 1 :]) for k in range(len(inner))]
+    return (strides[0], strides[1], *steps)
 
 
 def written(storage: BufferStorage) -> bool:
@@ -189,6 +268,77 @@ def _system(address: SystemAddress) -> tuple[ByteMemory, int]:
     if not isinstance(storage, BufferStorage) or storage.bytes is None:
         raise UnsupportedError(f"`{storage.name}` has no bytes")
     return storage.bytes, _number(address.offset)
+
+
+def view_region(machine: ConcreteMachine, view: View) -> Region:
+    """Where the elements of a view lie (PPL).
+
+    A view that the dialect does not follow starts where the tensor that it reinterprets starts,
+    and has the strides of the tensor's layout for its own shape.
+
+    Raises:
+        UnsupportedError: its elements cannot be found.
+    """
+    storage = view.storage
+    base = view if view.exact or view.base is None else view.base
+    if not isinstance(storage, BufferStorage) or storage.bytes is None or not base.exact:
+        raise UnsupportedError(f"a view of `{view.name}` cannot be run: {view.reason}")
+    shape = tuple(_number(axis.size) for axis in view.axes)
+    size = itemsize(machine, view.dtype)
+    name = view.dtype.name
+    assert name is not None
+    if any(extent < 0 for extent in shape):
+        raise UnsupportedError(f"a part of `{view.name}` has a negative extent")
+    frame = tuple(_number(extent) for extent in base.frame)
+    old = itemsize(machine, base.dtype)
+    lane, start, own = _affine(machine, base, _steps(machine, storage, frame, old))
+    if base is view:
+        strides = own
+    elif shape[:3] == tuple(_number(axis.size) for axis in base.axes[:3]):
+        strides = (*(step * old // size for step in own[:3]), 1)
+    else:
+        strides = _steps(machine, storage, shape, size)
+    if view.strides is not None:
+        strides = tuple(_number(step) for step in view.strides)
+    quad: Quad = (shape[0], shape[1], shape[2], shape[3])
+    four: Quad = (strides[0], strides[1], strides[2], strides[3])
+    if not storage.lane_bytes:
+        return Region(storage.bytes, system_place(start * old, quad, four, size), name)
+    lanes = machine.chip.lanes
+    address = lane * storage.lane_bytes + start * old
+    place = local_place(lanes, storage.lane_bytes, address, quad, four, size)
+    return Region(storage.bytes, place, name)
+
+
+def _steps(
+    machine: ConcreteMachine, storage: BufferStorage, frame: tuple[int, ...], size: int
+) -> tuple[int, ...]:
+    """Elements from one place to the next along each dimension of a frame."""
+    if storage.lane_bytes:
+        return layout_strides(machine.chip, str(storage.placement.get("layout")), frame, size)
+    return tuple(math.prod(frame[k + 1 :]) for k in range(len(frame)))
+
+
+def _affine(
+    machine: ConcreteMachine, view: View, steps: tuple[int, ...]
+) -> tuple[int, int, tuple[int, ...]]:
+    """Lane, offset within it and strides of an exact view, in elements; ``steps`` of its frame."""
+    position = {axis.symbol: k for k, axis in enumerate(view.axes)}
+    strides = [0] * len(view.axes)
+    lane = offset = 0
+    for dim, (coord, step) in enumerate(zip(view.coords, steps, strict=True)):
+        channels = view.buffer is Buffer.LOCAL and dim == 1
+        if channels:
+            slot, lane = divmod(coord.const, machine.chip.lanes)
+            offset += slot * step
+        else:
+            offset += coord.const * step
+        for mono, coef in coord.terms:
+            at = position.get(mono[0]) if len(mono) == 1 else None  # type: ignore[call-overload]
+            if at is None or (channels and coef != 1):
+                raise UnsupportedError(f"a view of `{view.name}` has no plain strides")
+            strides[at] += coef * step
+    return lane, offset, tuple(strides)
 
 
 #: columns of the matrices of an operation, by role
@@ -364,25 +514,25 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         SemanticsMissing: the operation has no meaning here.
     """
     machine.performed += 1
-    if operation.engine == "control" or not operation.touches:
+    if operation.engine == "control":
+        barrier = machine.state.get("barrier")
+        if operation.name == "ppl.sync" and callable(barrier):
+            barrier()
         return
     try:
-        for touch in operation.touches:
-            if touch.reads:
-                for memory, place in parts(machine, operation, touch):
-                    if not memory.written(place):
-                        _unwritten(machine, operation, touch.role)
-                        break
+        used = list(_used(machine, operation))
+        for each in used:
+            if each.reads and not all(m.written(place) for m, place in each.parts):
+                _unwritten(machine, operation, each)
         if machine.options.shapes_only:
-            for touch in operation.touches:
-                if touch.writes:
-                    for memory, place in parts(machine, operation, touch):
-                        memory.mark(place)
+            for each in used:
+                for memory, place in each.parts if each.writes else ():
+                    memory.mark(place)
             return
         function = MEANINGS.get(operation.name)
         if function is None:
             raise SemanticsMissing(operation.name)
-        regions = {touch.role: region(machine, touch.tensor) for touch in operation.touches}
+        regions = {each.role: each.region for each in used}
         function(operation, LaneOperands(machine, operation, regions))
     except OutsideError as error:
         raise UnsupportedError(
@@ -390,11 +540,49 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         ) from None
 
 
-def _unwritten(machine: ConcreteMachine, operation: Operation, role: str) -> None:
+@dataclass(slots=True)
+class _Used:
+    """A tensor operand, and the parts of it that an operation uses."""
+
+    role: str
+    region: Region
+    parts: list[tuple[ByteMemory, Place]]
+    reads: bool
+    writes: bool
+
+
+def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
+    for touch in operation.touches:
+        found = region(machine, touch.tensor)
+        yield _Used(
+            touch.role,
+            found,
+            list(parts(machine, operation, touch)),
+            touch.reads,
+            touch.writes,
+        )
+    views = {**dict(operation.reads), **dict(operation.writes)}
+    for role, accessed in views.items():
+        view = operation.view(role) or accessed
+        found = view_region(machine, view)
+        writes = any(name == role for name, _ in operation.writes)
+        reads = any(name == role for name, _ in operation.reads)
+        reads = reads or (writes and operation.accumulates == "always")
+        yield _Used(role, found, [(found.memory, found.place)], reads, writes)
+
+
+def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> None:
+    """Report a read of what nothing wrote; of what was written in part with less certainty."""
+    role = used.role
     span = operation.span_of(f"{role}_addr" if f"{role}_addr" in operation.operands else role)
-    machine.violate(
-        "uninitialised-read",
-        span,
-        f"what `{role}` reads was written before",
-        f"`{role}` of `{operation.call_text}` is read here, but not all of it was written",
-    )
+    partly = any(memory.any_written(place) for memory, place in used.parts)
+    how = "only partly written" if partly else "never written"
+    for rule in ("uninitialised-read", "okk-uninitialised-read"):
+        machine.check(
+            rule,
+            E.FALSE,
+            span,
+            f"what `{role}` of `{operation.call_text}` reads was written before",
+            f"`{role}` of `{operation.call_text}` reads what was {how}",
+            severity="warning" if partly and operation.touches else None,
+        )

@@ -1,22 +1,30 @@
-"""Runs of TPU kernels: buffers for arrays, what was written as results, what is judged at the end."""
+"""Runs of TPU kernels: buffers for arrays, what was written as results, and the final checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from verifier.executor import tpu
+from verifier.executor.cores import Core
+from verifier.executor.findings import MisuseError
 from verifier.executor.lanes import Array
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.source.ir import Span
 
 if TYPE_CHECKING:
-    from verifier.executor.machine import ConcreteMachine
+    from verifier.executor.machine import ConcreteMachine, Program
+
+#: between the orders of events on two cores
+_APART: Final = 1 << 40
 
 
 @dataclass(slots=True)
@@ -33,15 +41,61 @@ class Given:
         dtype: str,
         array: Array | None,
         span: Span,
-    ) -> Address:
-        """A buffer; what the kernel gets is the address of its first byte."""
+    ) -> Address | Pointer:
+        """A buffer; what the kernel gets is the address of its first byte, or a pointer to it."""
         storage = tpu.buffer(machine, name, shape, dtype, array, span)
         self.buffers.append(storage)
-        return start_of(storage)
+        if machine.api == "okk":
+            return start_of(storage)
+        return Pointer(Pointee(name, dtype, math.prod(shape), storage))
 
     def results(self) -> Iterator[BufferStorage]:
         """Those that were written."""
         return (storage for storage in self.buffers if tpu.written(storage))
+
+
+def launch(
+    machine: ConcreteMachine,
+    programs: list[Program],
+    work: Callable[[], Any],
+) -> Any:
+    """Run the cores of a launch: each in turn up to where they wait for each other (``sync``).
+
+    A core that has ended does not keep the others waiting.
+    """
+    shared: dict[object, object] = {}
+    cores: list[Core] = []
+    for number, program in enumerate(programs):
+        state = {**machine.state, "shared": shared}
+        core = Core(machine, program, machine.order + number * _APART, state, work)
+        state["barrier"] = core.pause
+        cores.append(core)
+    try:
+        while not all(core.done for core in cores):
+            for core in cores:
+                if not core.done:
+                    core.resume()
+    finally:
+        for core in cores:
+            core.stop()
+    return cores[0].result
+
+
+def programs_of(
+    machine: ConcreteMachine, grid: tuple[int, ...], make: Callable[..., Program]
+) -> list[Program]:
+    """The instances of a launch on ``(groups, cores)`` (PPL-A01).
+
+    Raises:
+        MisuseError: the chip has fewer cores.
+    """
+    cores = grid[1] if len(grid) > 1 else 1
+    if cores > machine.chip.cores:
+        raise MisuseError(
+            f"{machine.chip.name} has {machine.chip.cores} core"
+            f"{'' if machine.chip.cores == 1 else 's'}, not {cores}"
+        )
+    return [make(index, grid) for index in itertools.product(*(range(n) for n in grid))]
 
 
 def array_of(storage: BufferStorage) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.executor.semantics.tpu import okk
+from verifier.executor.semantics.tpu import okk, ppl
 from verifier.executor.semantics.tpu.base import MEANINGS, SemanticsMissing
 
-__all__ = ["MEANINGS", "SemanticsMissing", "okk"]
+__all__ = ["MEANINGS", "SemanticsMissing", "okk", "ppl"]
