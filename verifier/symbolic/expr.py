@@ -630,7 +630,13 @@ def _product_bounds(
         return min(corners), max(corners)
     if a is not None and a >= 0 and c is not None and c >= 0:
         return a * c, (b * d if b is not None and d is not None else None)
-    return None, None
+    if b is not None and b <= 0:  # the product of the negated factor, negated
+        lo, hi = _product_bounds((-b, None if a is None else -a), y)
+    elif d is not None and d <= 0:
+        lo, hi = _product_bounds(x, (-d, None if c is None else -c))
+    else:
+        return None, None
+    return None if hi is None else -hi, None if lo is None else -lo
 
 
 def _atom_bounds(atom: Atom) -> tuple[int | None, int | None]:
