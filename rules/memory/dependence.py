@@ -25,7 +25,10 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         if not uses.writes or uses.storage.kind == "constant":
             continue
         buffer = uses.storage.buffer
-        if trace.grid and buffer is Buffer.SHARED_HBM:
+        if trace.dialect == "ppl":
+            for level in range(len(trace.grid)):
+                yield from _overlapping_writes(uses, level, "cores", "PPL-B13")
+        elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(uses, level, "program instances", "NKI-L65")
         if trace.api == "beta1":
@@ -33,6 +36,10 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
                 if buffer.off_chip:
                     yield from _overlapping_writes(uses, level, "iterations", "NKI-LP02")
                 yield from _flow(table, uses, level)
+
+
+#: writes that several cores may do: the same constant, or sums that the memory makes
+_REPEATABLE = frozenset({"ppl.dma.zero", "ppl.dma.fill", "ppl.dma.reduce"})
 
 
 def _levels(uses: Uses) -> list[int]:
@@ -49,7 +56,9 @@ def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
     if level >= len(access.loops):
         return False
     loop = access.loops[level]
-    wanted = "grid" if kind == "program instances" else "affine"
+    if access.view.buffer.on_chip and kind == "cores":
+        return False  # each core has its own
+    wanted = "affine" if kind == "iterations" else "grid"
     return loop.kind == wanted and (wanted == "grid" or loop not in uses.storage.loops)
 
 
@@ -57,7 +66,9 @@ def _overlapping_writes(uses: Uses, level: int, kind: str, fact: str) -> Iterato
     writes = [
         write
         for write in uses.writes
-        if _unordered(write, uses, level, kind) and not accumulates(write.operation)
+        if _unordered(write, uses, level, kind)
+        and not accumulates(write.operation)
+        and write.operation.name not in _REPEATABLE
     ]
     for position, first in enumerate(writes):
         for second in writes[position:]:
@@ -92,9 +103,10 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
         )
         text = f"no two iterations of `{index_name}` write the same element of `{name}`"
     else:
-        message = f"two program instances write the same part of `{name}`"
-        help_text = ("make the place that is written depend on the program index",)
-        text = f"no two program instances write the same element of `{name}`"
+        who = "index of the core" if kind == "cores" else "program index"
+        message = f"two {kind} write the same part of `{name}`"
+        help_text = (f"make the place that is written depend on the {who}",)
+        text = f"no two {kind} write the same element of `{name}`"
     notes = [Note(loop.span, "the loop is here" if kind == "iterations" else "the program index")]
     if second is not first:
         notes.insert(0, Note(second.operation.span, "and written here"))
@@ -108,7 +120,7 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
         span=first.span,
         text=text,
         message=message,
-        facts=(fact, "NKI-E32"),
+        facts=(fact,) if kind == "cores" else (fact, "NKI-E32"),
         given=given,
         values=(
             (f"one {index_name}", one),
@@ -206,8 +218,9 @@ register(
             "side; only sums into one tile may be carried. Program instances of a grid have no "
             "order either: two that store to one place leave a random winner."
         ),
-        facts=("NKI-LP02", "NKI-E32", "NKI-L65"),
+        facts=("NKI-LP02", "NKI-E32", "NKI-L65", "PPL-B13"),
         on="trace",
+        dialects=("nki", "ppl"),
         check=carried_dependences,
         failing=examples.DEPENDENCE_FAILING,
         passing=examples.DEPENDENCE_PASSING,

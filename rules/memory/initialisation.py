@@ -22,7 +22,7 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Storage, Trace, View
+from verifier.symbolic.trace import Buffer, Storage, Trace, View
 
 #: reductions along the free dimensions: rows do not mix
 _ROW_WISE = frozenset(
@@ -82,7 +82,7 @@ def written_before(
         return E.FALSE, partial is None, partial
     # unconditional writes first: one of them often settles it
     sources = sorted((_as_seen(w, read) for w in complete), key=lambda w: len(w.path))
-    shared = view.buffer.off_chip
+    shared = view.buffer.off_chip or view.buffer is Buffer.L2
     known = assumed.also((*read.path, *read.ranges), read.loops)
 
     def ways() -> Iterator[Copy]:
@@ -158,7 +158,7 @@ def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check
         span=read.span,
         text=f"every element of `{name}` read here was written before",
         message=message,
-        facts=("NKI-B20",),
+        facts=("PPL-B12",) if operation.api == "ppl" else ("NKI-B20",),
         given=given,
         values=values,
         notes=tuple(notes),
@@ -199,6 +199,9 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
     if trace.dies:
         return
     table = index(trace)
+    if trace.dialect == "ppl":
+        yield from _unwritten_parameters(table)
+        return
     for path, views, span in trace.returns:
         seen: set[int] = set()
         for view in views:
@@ -207,6 +210,31 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
                 continue
             seen.add(id(storage))
             yield _output_check(table, view, path, span)
+
+
+def _unwritten_parameters(table: Index) -> Iterator[Check]:
+    """One check per global tensor that a kernel writes and never reads: all of it is written.
+
+    A kernel may well mean to write a part of it: that is a warning.
+    """
+    for uses in table.storages:
+        storage = uses.storage
+        if storage.kind != "input" or not uses.writes or uses.reads:
+            continue
+        view = uses.writes[-1].view
+        found = _output_check(table, view, (), storage.span)
+        written = write_note(uses.writes[-1])
+        name = storage.name
+        yield replace(
+            found,
+            span=uses.writes[-1].span,
+            text=f"every element of `{name}` is written",
+            message=f"not all of `{name}` is written",
+            facts=("PPL-B13",),
+            notes=(written,) if written.span != uses.writes[-1].span else (),
+            help=("give every core its part, and handle the part that is left over",),
+            severity="warning",
+        )
 
 
 def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) -> Check:
@@ -278,8 +306,9 @@ register(
             "was there before, so results differ from run to run. The usual cause is a loop with "
             "`n // tile` trips that fills a buffer of `n` columns."
         ),
-        facts=("NKI-B20",),
+        facts=("NKI-B20", "PPL-B12"),
         on="trace",
+        dialects=("nki", "ppl"),
         check=uninitialised_reads,
         failing=examples.UNINITIALISED_FAILING,
         passing=examples.UNINITIALISED_PASSING,
@@ -296,8 +325,9 @@ register(
             "What the kernel does not store stays uninitialised in the caller's tensor. A trip "
             "count that rounds down drops the last, partial tile without a sound."
         ),
-        facts=("NKI-B19", "NKI-E30"),
+        facts=("NKI-B19", "NKI-E30", "PPL-B13"),
         on="trace",
+        dialects=("nki", "ppl"),
         check=unwritten_outputs,
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,

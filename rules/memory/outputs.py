@@ -72,7 +72,13 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
         text=f"`{trace.kernel}` returns a tensor",
         message=f"`{trace.kernel}` returns nothing: its work is lost",
         facts=("NKI-E30",),
-        help=("allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",),
+        help=(
+            ("store the result to a global tensor",)
+            if trace.dialect == "ppl"
+            else (
+                "allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",
+            )
+        ),
         exact=modelled,
         reason="" if modelled else "a call without a model may write a parameter",
         path=(),
@@ -105,9 +111,10 @@ register(
         family="memory",
         summary="a kernel returns a tensor or writes one of its parameters",
         reason="Nothing of what it computes can be seen; the compiler rejects it.",
-        facts=("NKI-E30",),
+        facts=("NKI-E30", "PPL-A03"),
         on="trace",
         check=some_output,
+        dialects=("nki", "ppl"),
         failing=examples.NO_OUTPUT_FAILING,
         passing=examples.NO_OUTPUT_PASSING,
     )
