@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Final
 
 from rules.tpu import functions, kit
@@ -679,15 +680,27 @@ def _position(axis: str, count: Expr) -> Expr:
 
 
 def _nested(strides: Quad, counts: Quad) -> E.Bool:
-    """Whether each stride, from w outwards, is not below the extent of the inner axes."""
-    reach: Expr = E.const(1)
-    facts: list[E.Bool] = []
-    for step, count in zip(reversed(strides), reversed(counts), strict=True):
-        once = E.eq(count, 1)
-        facts.append(E.or_(once, E.ge(step, reach)))
-        if once is not E.TRUE:
-            reach = reach + (count - 1) * step
-    return E.and_(*facts)
+    """Whether each stride is not below the extent of the axes within it.
+
+    Which axes lie within which is tried out; of the orders the one is taken of which folding tells
+    most. That suffices for elements at different places, it is not needed.
+    """
+    best: list[E.Bool] | None = None
+    for order in permutations((3, 2, 1, 0)):
+        reach: Expr = E.const(1)
+        facts: list[E.Bool] = []
+        for axis in order:
+            step, count = strides[axis], counts[axis]
+            once = E.eq(count, 1)
+            facts.append(E.or_(once, E.ge(step, reach)))
+            if once is not E.TRUE:
+                reach = reach + (count - 1) * step
+        open_ = [fact for fact in facts if fact is not E.TRUE]
+        if E.FALSE not in open_ and (best is None or len(open_) < len(best)):
+            best = open_
+        if not open_:
+            break
+    return E.FALSE if best is None else E.and_(*best)
 
 
 _LOST = pair(
