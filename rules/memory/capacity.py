@@ -117,6 +117,27 @@ class Limit:
     note: str = ""
 
 
+def _sums(
+    lives: list[Lifetime], limit: Limit, fixed: E.Substitution
+) -> list[tuple[list[Lifetime], Expr]]:
+    """What each peak takes, the largest first."""
+    found: list[tuple[list[Lifetime], Expr]] = []
+    for live in _peaks(lives):
+        total = E.const(0)
+        for life in live:
+            total = total + limit.size(life.storage) * life.copies
+        found.append((live, fixed.expr(total)))
+    found.sort(key=lambda item: -_guess(item[1]))
+    return found
+
+
+def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
+    """What each peak of live tensors takes of a capacity, the largest first."""
+    lives = _lifetimes(index(trace), buffer)
+    fixed = _fixed(trace) if limit.settled is None else limit.settled
+    return [total for _, total in _sums(lives, limit, fixed)]
+
+
 def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     """A check for each of the highest peaks, given that the ones before fit, and one for the rest.
 
@@ -126,16 +147,10 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     if not lives:
         return
     fixed = _fixed(trace) if limit.settled is None else limit.settled
-    totals: list[tuple[list[Lifetime], Expr]] = []
-    for live in _peaks(lives):
-        total = E.const(0)
-        for life in live:
-            total = total + limit.size(life.storage) * life.copies
-        totals.append((live, fixed.expr(total)))
-    totals.sort(key=lambda item: -_guess(item[1]))
-    open_ = [item for item in totals if E.le(item[1], limit.most) is not E.TRUE]
+    sums = _sums(lives, limit, fixed)
+    open_ = [item for item in sums if E.le(item[1], limit.most) is not E.TRUE]
     if not open_:
-        yield _peak_check(totals[0], E.TRUE, (), limit, fixed)
+        yield _peak_check(sums[0], E.TRUE, (), limit, fixed)
     fitting: list[Bool] = []
     for live, total in open_[:_SEPARATE]:
         fits = E.le(total, limit.most)

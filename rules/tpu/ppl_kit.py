@@ -35,6 +35,11 @@ FIXED: Final = INTS | INT4
 # ----------------------------------------------------------------------------- operands
 
 
+def tiu(names: str) -> frozenset[str]:
+    """Functions of ``pl.tiu`` by their names."""
+    return frozenset(f"tiu.{name}" for name in names.split())
+
+
 def function(op: Operation) -> str:
     """The name without its prefix: ``tiu.fadd``."""
     return op.name.removeprefix("ppl.")

@@ -40,16 +40,16 @@ def lane_bytes(chip: Chip, storage: Storage) -> Expr:
     return E.ceildiv(n * slots * h * w * size, 8)
 
 
-def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """The peak of live bytes per lane fits; blocks that a tiling callback chooses count as 1."""
+def limit(trace: Trace, chip: Chip, *, settle: bool = True) -> Limit:
+    """Local memory as a capacity; blocks that a tiling callback chooses count as 1 if asked to."""
     smallest = {
         symbol: E.const(1)
         for storage in trace.storages
         for size in storage.shape
         for symbol in size.free()
-        if symbol.name in trace.chosen
+        if settle and symbol.name in trace.chosen
     }
-    limit = Limit(
+    return Limit(
         lambda storage: lane_bytes(chip, storage),
         chip.local_bytes,
         "bytes per lane",
@@ -59,7 +59,11 @@ def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
         settled=E.Substitution(smallest) if smallest else None,
         note=", whatever blocks the tiling callback chooses" if smallest else "",
     )
-    yield from peak_checks(trace, Buffer.LOCAL, limit)
+
+
+def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """The peak of live bytes per lane fits."""
+    yield from peak_checks(trace, Buffer.LOCAL, limit(trace, chip))
 
 
 def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from verifier.dialects.ppl.binding import Bound, tensor_of
 from verifier.dialects.ppl.names import VOID
 from verifier.dialects.ppl.signatures import Parameter, Signature
+from verifier.dialects.ppl.tensors import LAYOUTS, box
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
-from verifier.symbolic.values import Enumerator, Opaque
+from verifier.symbolic.values import Enumerator, Opaque, Ref
 
 
 def spoken(name: str) -> str:
@@ -34,6 +37,10 @@ def perform(machine: Machine, signature: Signature, bound: Bound, call: Call) ->
             machine.approximate("opaque", f"an operand of `{call.text}` is not followed", call.span)
             machine.unmodelled(spoken(signature.name), call.span)
             return Opaque(f"the result of {call.text} with operands that are not followed")
+    for parameter in signature.parameters:
+        operand = operands.get(parameter.name)
+        if operand is not None and not parameter.tensor:
+            operands[parameter.name] = _plain(machine, operand)
     made: View | None = None
     if bound.result:
         if not any(tensor_of(operand.value) for operand in operands.values()):
@@ -43,6 +50,16 @@ def perform(machine: Machine, signature: Signature, bound: Bound, call: Call) ->
         operands = {first: Operand(first, made, call.span, given=False), **operands}
     emit(machine, signature, operands, call.span, call.text)
     return made
+
+
+def _plain(machine: Machine, operand: Operand) -> Operand:
+    """A list of numbers as a tuple (kernel sizes, padding); other options as they are."""
+    if isinstance(operand.value, Ref):
+        items = machine.as_items(operand.value, operand.span)
+        if items is not None:
+            numbers = tuple(machine.as_int(item, operand.span) for item in items)
+            return Operand(operand.role, numbers, operand.span, operand.given)
+    return operand
 
 
 def _lost(parameter: Parameter, operand: Operand) -> bool:
@@ -72,7 +89,7 @@ def emit(
         view = operand.view if operand is not None else None
         if view is None or not parameter.tensor:
             continue
-        touched = accessed(view)
+        touched = _used(machine, signature, parameter, operands, accessed(view))
         if parameter.role in ("in", "vec", "rmw"):
             reads.append((parameter.name, touched))
         if parameter.role in ("out", "out?", "rmw"):
@@ -95,6 +112,40 @@ def emit(
     return operation
 
 
+#: element by element: a source is used as far as the destination goes
+ELEMENTWISE: Final[frozenset[str]] = frozenset(
+    {
+        "minimum", "maximum", "sub_abs", "truediv", "fmul", "fadd", "fsub", "add", "sub", "mul",
+        "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "fadd_sqr", "fsub_sqr", "gt",
+        "lt", "eq", "gt_select", "lt_select", "eq_select", "abs", "fexp", "fexp_part", "floor",
+        "ceiling", "fsin_base", "fcos_base", "ftan_base", "farcsin_base", "farccos_base",
+        "flog_base", "frsqrt", "fsqrt", "shift", "logical_shift", "circular_shift", "norm", "clz",
+        "clo", "move", "cast", "fdiv", "mac", "fmac", "fmul_add", "round",
+    }
+)  # fmt: skip
+
+
+def _used(
+    machine: Machine,
+    signature: Signature,
+    parameter: Parameter,
+    operands: dict[str, Operand],
+    view: View,
+) -> View:
+    """The part of a source that an operation on elements uses: the shape of its destination."""
+    first = operands.get(signature.parameters[0].name)
+    target = first.view if first is not None else None
+    if parameter.role in ("out", "out?") or target is None or not view.exact:
+        return view
+    if signature.name.removeprefix("tiu.") not in ELEMENTWISE or target.shape == view.shape:
+        return view
+    sizes = tuple(
+        mine if mine is wanted or (mine.is_const and mine.const == 1) else E.minimum(mine, wanted)
+        for mine, wanted in zip(view.shape, target.shape, strict=True)
+    )
+    return box(machine, view, sizes, view.span) if sizes != view.shape else view
+
+
 def result_add(machine: Machine, operands: dict[str, Operand]) -> Bool:
     """Whether the operation adds to its destination (``result_add=``)."""
     operand = operands.get("result_add")
@@ -111,7 +162,7 @@ def _scalar(signature: Signature, operands: dict[str, Operand]) -> object:
     return Opaque(f"the number that pl.{signature.name} makes", harmless=True)
 
 
-#: functions whose result is an integer of the dtype that they are told
+#: parameters that say the dtype of a new result
 _TYPED = ("type", "out_dtype")
 
 
@@ -131,8 +182,6 @@ def _result(
     layout = "compact" if signature.name == "dma.load_compact" else "aligned"
     align = operands.get("align_mode")
     if align is not None and isinstance(align.value, Enumerator):
-        from verifier.dialects.ppl.tensors import LAYOUTS
-
         layout = LAYOUTS.get(align.value.name, layout)
     return machine.allocate(
         call.target_name or signature.name.partition(".")[2],

@@ -71,7 +71,7 @@ def four(
     return tuple(known[:RANK])
 
 
-def box(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> View:
+def box(machine: Machine, view: View, shape: Sequence[Expr], span: Span | None) -> View:
     """The part of that shape at the origin of a view."""
     axes = tuple(
         axis if axis.size is size else machine.axis(size)

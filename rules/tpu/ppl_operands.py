@@ -1,0 +1,541 @@
+"""Operands of PPL device functions: what a chip has, sizes, shapes that go together, strides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from rules.memory.capacity import totals
+from rules.tpu import ppl_memory
+from rules.tpu.ppl_kit import (
+    AXES,
+    INT4,
+    PPL,
+    bits,
+    check,
+    dtype_words,
+    elementwise,
+    example,
+    flag,
+    function,
+    implies,
+    is_device,
+    layout,
+    local,
+    number,
+    tensors,
+    tiu,
+)
+from verifier.hardware import dtypes as dt
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.trace import Buffer, Operation, Trace, View
+
+#: most elements along any axis of an operand (TPU-A02)
+MOST: Final = 65535
+#: strides of operands are below this (TPU-A03)
+STRIDES: Final = 1 << 18
+#: the largest number up to which every integer is a float32 (PPL-C12)
+EXACT: Final = 1 << 24
+
+#: two sources of one shape, or of one that repeats along n, h or w (TPU-A09)
+BROADCASTING: Final = tiu(
+    "minimum maximum sub_abs truediv fmul fadd fsub add sub mul bitwise_and bitwise_or "
+    "bitwise_xor gt lt eq shift logical_shift circular_shift fdiv mac fmac fmul_add"
+)
+#: sources of the shape of the destination
+SAME_SHAPE: Final = tiu(
+    "fexp fexp_part floor ceiling bitwise_not fsin_base fcos_base ftan_base farcsin_base "
+    "farccos_base flog_base frsqrt fsqrt norm clz clo cast round gt_select lt_select eq_select"
+)
+#: sources that repeat along n, h or w by their strides (TPU-B09)
+COPYING: Final = frozenset({"tiu.abs", "tiu.move"})
+
+# ----------------------------------------------------------------------------- what a chip has
+
+#: functions that none of the chips has, or that some lack: function -> (chips without, facts)
+_V6: Final = frozenset({"bm1684x", "bm1684xe", "bm1688"})
+_V7: Final = frozenset({"bm1690", "sg2260e"})
+_V9: Final = frozenset({"sg2262"})
+_ALL: Final = _V6 | _V7 | _V9
+MISSING: Final[Mapping[str, tuple[frozenset[str], str]]] = {
+    **dict.fromkeys(
+        ("tiu.norm", "tiu.clz", "tiu.clo", "tiu.fmul_add", "tiu.smem_bcast", "tiu.smem_dist"),
+        (_ALL, "PPL-C14"),
+    ),
+    **dict.fromkeys(
+        (
+            *("dma.vload", "dma.vstore", "dma.move_tv", "dma.move_distv"),
+            *("dma.move_vv", "dma.move_distvv", "dma.move_vt", "dma.move_vcoll"),
+        ),
+        (_ALL, "TPU-F13"),
+    ),
+    "tiu.conv": (_V9, "TPU-C14"),
+    "tiu.deconv": (_V9, "TPU-C14"),
+    "tiu.mm": (_V9, "TPU-D05"),
+    "tiu.fmm": (_V9, "TPU-D05"),
+    "tiu.mm2": (_V9, "TPU-D05"),
+    "tiu.rq0": (_V9, "TPU-E14"),
+    "tiu.dq1": (_V9, "TPU-E17"),
+    "tiu.dq2": (frozenset({"bm1684x", "bm1688"}) | _V7, "TPU-E18"),
+    "tiu.pool_min": (frozenset({"bm1684x", "bm1684xe"}), "TPU-C40"),
+    "sdma.move": (_V9, "TPU-G01"),
+    "sdma.transpose": (_V9, "TPU-G01"),
+    "sdma.transpose_nc": (_V9, "TPU-G01"),
+    "hau.gather_line": (_V7, "TPU-G03"),
+}
+
+
+def available(op: Operation, chip: Chip) -> Iterator[Check]:
+    """The chip has the function."""
+    found = MISSING.get(function(op))
+    if found is None:
+        return
+    chips, fact = found
+    yield check(
+        op,
+        "",
+        E.truth(chip.name not in chips),
+        f"{chip.name} has pl.{function(op)}",
+        f"{chip.name} has no `pl.{function(op)}`",
+        fact,
+    )
+
+
+def supported(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """The chip has the element type, and the memory, of every tensor that is made."""
+    codes = dt.codes(*(name for name in chip.dtypes if name in dt.CODES))
+    for storage in trace.storages:
+        if storage.kind == "input":
+            continue
+        yield Check(
+            predicate=storage.dtype.among(codes),
+            span=storage.argument_spans.get("dtype", storage.span),
+            text=f"{chip.name} has the dtype of `{storage.name}`",
+            message=f"{chip.name} has no elements of type {storage.dtype.name or 'like that'}",
+            facts=("TPU-A11",),
+            help=(f"{chip.name} has {dtype_words(codes)}",),
+            path=storage.path,
+            order=storage.order,
+        )
+        if storage.buffer is Buffer.L2:
+            yield Check(
+                predicate=E.truth(chip.l2_bytes > 0),
+                span=storage.argument_spans.get("mem", storage.span),
+                text=f"{chip.name} has L2 memory for tensors",
+                message=f"{chip.name} has no L2 memory for tensors",
+                facts=("TPU-G04",),
+                path=storage.path,
+                order=storage.order,
+            )
+
+
+# ----------------------------------------------------------------------------- sizes
+
+
+def sizes(trace: Trace, chip: Chip) -> Iterator[Check]:
+    """No operand has more than 65535 elements along an axis, given that local memory suffices."""
+    limit = ppl_memory.limit(trace, chip, settle=False)
+    fitting = tuple(E.le(total, limit.most) for total in totals(trace, Buffer.LOCAL, limit))
+    for op in trace.operations:
+        if not is_device(op):
+            continue
+        for role, view in tensors(op):
+            for axis, size in zip(AXES, view.shape, strict=True):
+                fits = E.le(size, MOST)
+                if fits is E.TRUE:
+                    continue
+                found = check(
+                    op,
+                    role,
+                    fits,
+                    f"{axis} of {role} <= {MOST}",
+                    f"{axis} of {role} may be larger than {MOST}",
+                    "TPU-A02",
+                    values=((f"{axis} of {role}", size),),
+                    given=(*(loop.within for loop in op.loops), *fitting),
+                )
+                yield _at(found, op)
+
+
+def _at(found: Check, op: Operation) -> Check:
+    return replace(found, path=op.path, order=op.order)
+
+
+# ----------------------------------------------------------------------------- shapes
+
+
+def elementwise_shapes(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Sources have the shape of the destination, or repeat along n, h or w."""
+    name = function(op)
+    if name not in BROADCASTING | SAME_SHAPE | COPYING:
+        return
+    target = op.view("dst") or op.view("out0")
+    if target is None:
+        return
+    sources = [(role, view) for role, view in tensors(op) if role not in ("dst", "out0", "out1")]
+    for role, view in sources:
+        for position, axis in enumerate(AXES):
+            mine, wanted = view.shape[position], target.shape[position]
+            fits = E.eq(mine, wanted)
+            if name not in SAME_SHAPE and axis != "c":
+                fits = E.or_(fits, E.eq(mine, 1))
+            if fits is E.TRUE:
+                continue
+            lanes = axis == "c" and mine.is_const and mine.const == 1
+            yield check(
+                op,
+                role,
+                fits,
+                f"{axis} of {role} fits {axis} of dst",
+                f"{axis} of {role} is not that of the destination"
+                + (": lanes do not repeat by shape" if lanes else ""),
+                "TPU-A08" if lanes else "TPU-A09",
+                values=((f"{axis} of {role}", mine), (f"{axis} of dst", wanted)),
+                views=(target,),
+                help=(
+                    ("repeat it along c with `pl.tiu.broadcast` first",)
+                    if lanes
+                    else ("take a sub_view of the part that is meant",)
+                ),
+            )
+    if name in BROADCASTING:
+        yield check(
+            op,
+            "",
+            E.truth(bool(sources)),
+            "one source is a tensor",
+            f"`{op.call_text}` has no tensor among its sources",
+            "TPU-A10",
+        )
+
+
+# ----------------------------------------------------------------------------- strides
+
+
+def strides(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Strides that are given by hand are in range, and no element is written twice."""
+    if not is_device(op):
+        return
+    outputs = {role for role, _ in op.writes}
+    for role, view in tensors(op):
+        if view.strides is None:
+            continue
+        in_lanes = local(view)
+        for position, axis in enumerate(AXES):
+            step = view.strides[position]
+            size = view.shape[position]
+            places = E.ceildiv(size, chip.lanes) if axis == "c" and in_lanes else size
+            if in_lanes:
+                yield check(
+                    op,
+                    role,
+                    E.or_(E.le(places, 1), E.and_(E.ge(step, 0), E.lt(step, STRIDES))),
+                    f"0 <= stride of {axis} < {STRIDES}",
+                    f"the stride of {axis} of {role} is out of range",
+                    "TPU-A03",
+                    values=((f"stride of {axis}", step),),
+                )
+            if role in outputs:
+                yield check(
+                    op,
+                    role,
+                    implies(E.gt(places, 1), E.ne(step, 0)),
+                    f"stride of {axis} of {role} != 0",
+                    f"all elements along {axis} of {role} are written to one place",
+                    "TPU-A04",
+                    "ADR-23",
+                    values=((f"stride of {axis}", step), (f"{axis}", size)),
+                )
+        if in_lanes and view.dtype.among(INT4) is E.TRUE:
+            yield check(
+                op,
+                role,
+                E.FALSE,
+                f"{role} has no strides of its own",
+                "elements of four bits have no strides",
+                "TPU-A07",
+            )
+
+
+# ----------------------------------------------------------------------------- constants
+
+
+def saturation(op: Operation, chip: Chip) -> Iterator[Check]:
+    """The flag exists where the chip has it; it is for fp8 (TPU-B01, PPL-C11)."""
+    if "saturation" not in op.operands or function(op) not in ("tiu.fmul", "tiu.fadd", "tiu.fsub"):
+        return
+    asked = flag(op, "saturation")
+    yield check(
+        op,
+        "saturation",
+        implies(asked, E.truth(chip.isa >= 7)),
+        f"{chip.name} saturates floats",
+        f"{chip.name} does not take `saturation` for floats",
+        "TPU-B01",
+        "PPL-C11",
+    )
+
+
+def constants(op: Operation, chip: Chip) -> Iterator[Check]:
+    """A constant that fills an integer tensor survives the way through float32."""
+    if function(op) not in ("dma.fill", "tiu.fill"):
+        return
+    value = number(op, "value")
+    target = op.view("dst")
+    if value is None or target is None:
+        return
+    yield check(
+        op,
+        "value",
+        E.or_(
+            E.not_(target.dtype.among(dt.codes("int32", "uint32"))),
+            E.and_(E.le(value, EXACT), E.ge(value, -EXACT)),
+        ),
+        f"|value| <= {EXACT}",
+        "the constant loses bits: it is converted through float32",
+        "PPL-C12",
+        "TPU-B22",
+        values=(("value", value),),
+    )
+
+
+# ----------------------------------------------------------------------------- layouts
+
+#: operand -> the align mode that an operation wants of it (PPL-B14)
+WANTED: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    ("tiu.fconv", "weight"): ("compact", "TPU-C05"),
+    ("tiu.conv", "weight"): ("compact", "TPU-C05"),
+    ("tiu.fdw_conv", "weight"): ("compact", "TPU-C30"),
+    ("tiu.dw_conv", "weight"): ("compact", "TPU-C30"),
+    ("tiu.fconv", "bias"): ("compact", "TPU-C02"),
+    ("tiu.fdw_conv", "bias"): ("compact", "TPU-C30"),
+    ("tiu.fscale", "scale"): ("compact", "TPU-B15"),
+    ("tiu.fscale", "bias"): ("compact", "TPU-B15"),
+    ("tiu.fbias", "bias"): ("compact", "TPU-B15"),
+    ("tiu.gather_h", "param"): ("row-aligned", "TPU-E08"),
+    ("tiu.gather_h", "dst"): ("row-aligned", "TPU-E08"),
+    ("tiu.scatter_h", "param"): ("row-aligned", "TPU-E08"),
+    ("tiu.scatter_h", "dst"): ("row-aligned", "TPU-E08"),
+    ("tiu.transpose_cw", "dst"): ("row-aligned", "TPU-E04"),
+    ("tiu.rq0", "quant"): ("compact", "TPU-E14"),
+    ("tiu.rq1", "quant"): ("compact", "TPU-E15"),
+    ("tiu.dq0", "quant"): ("compact", "TPU-E16"),
+    ("tiu.dq1", "quant"): ("compact", "TPU-E17"),
+    ("dma.load_compact", "dst"): ("compact", "TPU-F05"),
+    ("tiu.fmm2", "dst"): ("aligned", "TPU-D11"),
+    ("tiu.fmm2", "left"): ("aligned", "TPU-D11"),
+    ("tiu.fmm2", "right"): ("aligned", "TPU-D11"),
+}
+
+
+def layouts(op: Operation, chip: Chip) -> Iterator[Check]:
+    """An operand has the layout that the function implies, where the layouts differ."""
+    for role, view in tensors(op):
+        wanted = WANTED.get((function(op), role))
+        if wanted is None or not local(view) or not layout(view) or view.strides is not None:
+            continue
+        mode, fact = wanted
+        mine = layout(view)
+        yield check(
+            op,
+            role,
+            E.TRUE if mine == mode else _coincide(view, mine, mode, chip),
+            f"{role} is {mode}",
+            f"{role} of `pl.{function(op)}` has to be {mode}; it is {mine}",
+            fact,
+            "PPL-B14",
+            help=("pass `align_mode=` to make_tensor, or load it with the function for that",),
+        )
+
+
+def _coincide(view: View, mine: str, wanted: str, chip: Chip) -> Bool:
+    """Whether two layouts put the elements of a tensor at the same places (LAY-02)."""
+    n, c, h, w = view.storage.shape
+    unit = chip.eu_bytes * 8
+    size = bits(view.storage.dtype)
+    pair = {mine, wanted}
+    single = E.and_(E.le(n, 1), E.le(c, chip.lanes))
+    if pair == {"aligned", "compact"}:
+        return E.or_(single, E.eq(E.mod(h * w * size, unit), 0))
+    if pair == {"aligned", "row-aligned"}:
+        return E.or_(E.eq(h, 1), E.eq(E.mod(w * size, unit), 0))
+    if pair == {"compact", "row-aligned"}:
+        return E.or_(E.and_(single, E.eq(h, 1)), E.eq(E.mod(w * size, unit), 0))
+    return E.FALSE
+
+
+# ----------------------------------------------------------------------------- registration
+
+_DOUBLED: Final = elementwise("pl.tiu.fmul(b, a, 2.0)")
+_WIDE: Final = example(
+    """
+source = pl.gtensor([1, 1, rows, 64], pl.GLOBAL, src_ptr)
+target = pl.gtensor([1, 1, rows, 64], pl.GLOBAL, out_ptr)
+pl.dma.zero(target)
+picked = pl.gtensor([1, 1, 16, 1], pl.GLOBAL, index_ptr)
+pl.dma.scatter_h(target, source.sub_view([1, 1, 16, 64], [0, 0, 0, 0]), picked)
+""",
+    "out_ptr, src_ptr, index_ptr, rows",
+    "rows: 16..65535, out_ptr: fp16[1, 1, rows, 64], src_ptr: fp16[1, 1, rows, 64], "
+    "index_ptr: uint32[1, 1, 16, 1]",
+)
+_SPREAD: Final = """\
+wide = pl.make_tensor([1, rows, 1, 96], pl.float16)
+row = a.sub_view([1, 1, 1, 96], [0, 0, 0, 0])
+pl.tiu.broadcast(wide, row)
+pl.tiu.fadd(b, a, wide)"""
+_STRIDED: Final = elementwise(
+    "pl.tiu.fmul(b.view(shape=[1, rows, 1, 48], stride=[96, 96, 96, 1]), "
+    "a.view(shape=[1, rows, 1, 48], stride=[96, 96, 96, 2]), 2.0)\n"
+    "pl.tiu.move(b.sub_view([1, rows, 1, 48], [0, 0, 0, 48]), "
+    "a.sub_view([1, rows, 1, 48], [0, 0, 0, 0]))"
+)
+_FILLED: Final = elementwise("pl.tiu.fill(b, 16777216)\npl.tiu.add(b, b, a)", dtype="int32")
+_SCALED: Final = elementwise(
+    "s = pl.make_tensor([1, rows, 1, 1], pl.float32, align_mode=pl.TPU_COMPACT)\n"
+    "pl.tiu.fill(s, 2.0)\n"
+    "pl.tiu.fscale(b, a, scale=s, bias=0.0)",
+    dtype="fp32",
+).replace("[1, rows, 1, 96]", "[2, rows, 1, 96]")
+
+
+def _register(
+    id: str,
+    code: str,
+    on: str,
+    summary: str,
+    reason: str,
+    facts: tuple[str, ...],
+    check: object,
+    failing: str,
+    passing: str,
+    *,
+    severity: str = "error",
+    gather: bool = False,
+) -> None:
+    assert callable(check)
+    register(
+        Rule(
+            id=id,
+            code=code,
+            family="ppl",
+            summary=summary,
+            reason=reason,
+            facts=facts,
+            on=on,
+            check=check,
+            failing=failing,
+            passing=passing,
+            severity=severity,
+            gather=gather,
+            dialects=PPL,
+        )
+    )
+
+
+_register(
+    "ppl-chip-function",
+    "PPL030",
+    "operation",
+    "the chip has the functions that the kernel uses",
+    "The instruction sets differ: some functions exist on one generation only.",
+    tuple(dict.fromkeys(fact for _, fact in MISSING.values())),
+    available,
+    elementwise("pl.tiu.fmul_add(b, a, a, 1.0)"),
+    _DOUBLED,
+)
+_register(
+    "ppl-chip-dtype",
+    "PPL031",
+    "trace",
+    "the chip has the element types and memories of the tensors",
+    "Elements of eight-bit floats exist from BM1690 on; tensors in L2 on chips with several "
+    "cores that share one.",
+    ("TPU-A11", "TPU-G04"),
+    supported,
+    elementwise(
+        "c = pl.make_tensor([1, 8, 1, 64], pl.float8e4)\npl.tiu.zero(c)\npl.tiu.fmul(b, a, 2.0)"
+    ),
+    _DOUBLED,
+)
+_register(
+    "ppl-size-range",
+    "PPL032",
+    "trace",
+    "operands have at most 65535 elements along each axis",
+    "Instructions hold sizes in sixteen bits: a larger size is cut off. Tensors in global memory "
+    "are affected as well.",
+    ("TPU-A02", "TPU-D03", "TPU-D13"),
+    sizes,
+    _WIDE.replace("16..65535", "16..70000"),
+    _WIDE,
+    gather=True,
+)
+_register(
+    "ppl-operand-shape",
+    "PPL033",
+    "operation",
+    "the shapes of sources fit the destination",
+    "The instruction has one shape, that of its result. A source may repeat along n, h and w with "
+    "one element there; lanes, the c axis, do not repeat that way.",
+    ("TPU-A06", "TPU-A08", "TPU-A09", "TPU-A10", "TPU-B08", "TPU-B09", "TPU-B10", "TPU-B13"),
+    elementwise_shapes,
+    elementwise(_SPREAD.replace("pl.tiu.fadd(b, a, wide)", "pl.tiu.fadd(b, a, row)")),
+    elementwise(_SPREAD),
+)
+_register(
+    "ppl-strides",
+    "PPL034",
+    "operation",
+    "strides given by hand are in range and write every element to its own place",
+    "A stride of zero repeats a source; in a destination all writes land on one element and the "
+    "last survives. Strides of local operands have 18 bits.",
+    ("TPU-A03", "TPU-A04", "TPU-A07", "ADR-23"),
+    strides,
+    _STRIDED.replace("stride=[96, 96, 96, 1]", "stride=[96, 96, 96, 0]"),
+    _STRIDED,
+)
+_register(
+    "ppl-saturation",
+    "PPL035",
+    "operation",
+    "`saturation` is asked of chips that saturate floats",
+    "BM1684X and BM1688 have no saturating arithmetic on floats: the flag is ignored or rejected.",
+    ("TPU-B01", "PPL-C11"),
+    saturation,
+    elementwise("pl.tiu.fmul(b, a, 2.0, saturation=True)"),
+    _DOUBLED,
+    severity="warning",
+)
+_register(
+    "ppl-fill-precision",
+    "PPL036",
+    "operation",
+    "a constant that fills an integer tensor is a float32",
+    "`zero` and `fill` convert the constant through float32: integers above 2**24 lose their last "
+    "bits.",
+    ("PPL-C12", "TPU-B22"),
+    constants,
+    _FILLED.replace("16777216", "16777217"),
+    _FILLED,
+    severity="warning",
+)
+_register(
+    "ppl-operand-layout",
+    "PPL037",
+    "operation",
+    "operands have the align mode that the function implies",
+    "Instructions take weights, scales and quantisation parameters packed, tables and transposed "
+    "results by rows. The mode is chosen when a tensor is made; elements of another layout are "
+    "read from wrong places, unless the layouts coincide.",
+    tuple(dict.fromkeys(("PPL-B14", *(fact for _, fact in WANTED.values())))),
+    layouts,
+    _SCALED.replace(
+        "[1, rows, 1, 1], pl.float32, align_mode=pl.TPU_COMPACT", "[2, rows, 1, 1], pl.float32"
+    ),
+    _SCALED,
+)
