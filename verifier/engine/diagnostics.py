@@ -82,14 +82,20 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
             out[name] = None
             continue
         if parameter.kind == "tensor" and parameter.rank is not None:
-            sizes: list[report.Value] = []
-            for axis in range(parameter.rank):
-                extent = run.inputs.extent(parameter, axis)
-                sizes.append(_number(extent, model))
-            out[f"{name}.shape"] = sizes
+            said = parameter.pinned.shape if parameter.pinned is not None else None
+            rank = parameter.rank if said is None else len(said)
+            extents = [run.inputs.extent(parameter, axis) for axis in range(rank)]
+            if parameter.view is not None and said is None:  # a pointer is what it is declared as
+                extents = list(parameter.view.shape)
+            out[f"{name}.shape"] = [_number(extent, model) for extent in extents]
             dtype = model.get(f"{name}.dtype")
             if dtype is not None:
                 out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
+        elif parameter.address is not None and parameter.address.storage.placement.get("declared"):
+            storage = parameter.address.storage
+            out[f"{name}.shape"] = [_number(extent, model) for extent in storage.shape]
+            if storage.dtype.name is not None:
+                out[f"{name}.dtype"] = storage.dtype.name
         elif name in model:
             out[name] = _plain(run, name, model[name], parameter.kind, symbols.get(name))
         elif f"{name}[0]" in model:
@@ -98,7 +104,7 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
                 items.append(int(model[f"{name}[{len(items)}]"]))
             out[name] = items
     for name, value in model.items():
-        if name.startswith("num_programs("):
+        if name.startswith(("num_programs(", "get_core_num(", "get_group_num(")):
             out[name] = int(value)
     return out
 

@@ -56,6 +56,8 @@ class Options:
     keep_going: bool = False
     loop_order: str = "forward"
     seed: int = 0
+    #: the rule to judge on the whole trace when the run is over; None: all that are affordable
+    about: str | None = None
     until: Callable[[report.Diagnostic], bool] | None = None
 
 
@@ -159,6 +161,8 @@ class ConcreteMachine:
         self.made = 0
         #: elements of the largest tensor that was made
         self.largest = 0
+        #: what TPU kernels did, for the rules that look at all of it
+        self.trace: list[Operation] = []
         known = plans if plans is not None else Plans()
         self.plans = known.calls
         self.kept = known.kept
@@ -310,6 +314,8 @@ class ConcreteMachine:
     def emit(self, operation: Operation) -> None:
         self.last = operation
         self.emitted += 1
+        if len(self.trace) < tpu.TRACED and self.rules.trace and isinstance(self.hardware, Chip):
+            self.trace.append(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 

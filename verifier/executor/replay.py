@@ -7,7 +7,6 @@ time and memory. No tensor has bytes, so the sizes of a counterexample do not ma
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import os
 import re
@@ -27,12 +26,13 @@ from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.memory import TRACKED
 from verifier.executor.proxies import DTypeProxy
-from verifier.executor.running import Outcome, Shaped, capacity, run
+from verifier.executor.running import Outcome, Shaped, Unsized, capacity, run
 from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
 from verifier.report import model as report
+from verifier.symbolic.values import AddressType
 
 Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
 
@@ -68,8 +68,11 @@ _AT_THE_END: Final = frozenset(
         "sbuf-capacity",
         "psum-banks",
         "address-overlap",
+        "okk-early-return",
     }
 )
+#: what a counterexample says of the launch
+_LAUNCH: Final = ("num_programs(", "get_core_num(", "get_group_num(")
 _CAPACITY: Final = frozenset({"sbuf-capacity", "psum-banks", "address-overlap"})
 #: rules that need to know which elements were written
 _FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
@@ -292,7 +295,7 @@ def _judge(session: Session, loaded: Loaded, item: Item, seconds: float) -> Answ
 def _run(session: Session, found: Kernel, item: Item) -> Answer:
     grid = _grid(item.counterexample)
     last = Answer("unsupported", "no arguments were found that the kernel admits")
-    for arguments, guessed, free in _arguments(found.function, item.counterexample):
+    for arguments, guessed, free in _arguments(found, item.counterexample):
         outcome = _outcome(session, found, arguments, grid, item)
         last = _verdict(session, outcome, item, guessed)
         ended = outcome.ended is not None
@@ -306,7 +309,7 @@ def _outcome(
     session: Session, found: Kernel, arguments: dict[str, Any], grid: tuple[int, ...], item: Item
 ) -> Outcome:
     """A run up to the place where the rule is broken."""
-    session.options = replace(session.options, until=lambda d: _shows(d, item))
+    session.options = replace(session.options, until=lambda d: _shows(d, item), about=item.rule)
     outcome = run(session, found, arguments, grid, item.kernel)
     machine = session.machine
     if item.rule in _CAPACITY and machine is not None and outcome.ended is not None:
@@ -374,6 +377,9 @@ def _same_line(path: str, line: int, span: report.Span) -> bool:
 
 
 def _grid(counterexample: Mapping[str, Any]) -> tuple[int, ...]:
+    cores = counterexample.get("get_core_num()")
+    if cores is not None:
+        return (int(counterexample.get("get_group_num()", 1)), int(cores))
     sizes = {
         int(name[len("num_programs(") : -1]): int(value)
         for name, value in counterexample.items()
@@ -383,20 +389,20 @@ def _grid(counterexample: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _arguments(
-    function: Callable[..., Any], counterexample: Mapping[str, Any]
+    found: Kernel, counterexample: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], str, bool]]:
     """Arguments to try, the names of those that are guessed, and whether dtypes were chosen.
 
     Raises:
         MisuseError: the counterexample speaks of what is no argument.
     """
-    parameters = inspect.signature(function).parameters
+    parameters = found.signature().parameters
     given: dict[str, Any] = {}
     open_dtypes: dict[str, tuple[int, ...]] = {}
     missing: list[str] = []
     for name in counterexample:
         base = name.partition(".")[0]
-        if base not in parameters and not name.startswith("num_programs("):
+        if base not in parameters and not name.startswith(_LAUNCH):
             raise MisuseError(f"`{name}` is no argument of the kernel itself")
     for name, parameter in parameters.items():
         if f"{name}.shape" in counterexample:
@@ -409,6 +415,8 @@ def _arguments(
             given[name] = _plain(counterexample[name])
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
+        elif _is_address(parameter.annotation):
+            given[name] = Unsized("uint8")
         elif parameter.default is parameter.empty:
             missing.append(name)
     guessed = ", ".join(f"`{name}`" for name in missing)
@@ -416,6 +424,13 @@ def _arguments(
         made = {name: Shaped(dtype, shape) for name, shape in open_dtypes.items()}
         for filler in _FILLERS if missing else _FILLERS[:1]:
             yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
+
+
+def _is_address(annotation: Any) -> bool:
+    """Whether a parameter is the address of a buffer (OKK)."""
+    if isinstance(annotation, str):
+        return annotation.rpartition(".")[2].strip("'\"") == "SystemAddr"
+    return isinstance(annotation, AddressType)
 
 
 def _plain(value: Any) -> Any:

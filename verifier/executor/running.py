@@ -39,6 +39,13 @@ class Shaped:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unsized:
+    """A buffer that is as large as need be; only shapes are run with it."""
+
+    dtype: str
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
@@ -134,6 +141,8 @@ def _on_chip(
             return buffers.make(machine, name, value.shape, value.dtype, None, span)
         if isinstance(value, np.ndarray):
             return buffers.make(machine, name, value.shape, known_dtype(value), value, span)
+        if isinstance(value, Unsized):
+            return buffers.make(machine, name, None, value.dtype, None, span)
         return value
 
     given = {name: made(name, value) for name, value in arguments.items()}

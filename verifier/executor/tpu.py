@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 #: buffers with more bytes keep no record of what was written when only shapes are run
 _TRACKED: Final = 1 << 28
 
+#: so many operations are looked at together, by rules that compare all of them
+TRACED: Final = 200
+
+#: elements of a buffer that is as large as need be
+_ENDLESS: Final = 1 << 56
+
 #: how the members of ``x32``, ``x16`` and ``x8`` are held
 _MEMBERS: Final[dict[str, np.dtype[Any]]] = {
     "fp32": np.dtype(np.float32),
@@ -61,13 +67,18 @@ class BufferStorage(Storage):
 def buffer(
     machine: ConcreteMachine,
     name: str,
-    shape: tuple[int, ...],
+    shape: tuple[int, ...] | None,
     dtype: str,
     array: Array | None,
     span: Span,
 ) -> BufferStorage:
-    """A buffer that the host made; its bytes are those of ``array`` (shared if contiguous)."""
-    size = int(np.prod(shape, dtype=object)) * NUMPY[dtype].itemsize
+    """A buffer that the host made; its bytes are those of ``array`` (shared if contiguous).
+
+    Without a ``shape`` it is as large as need be.
+    """
+    declared = shape is not None
+    shape = (_ENDLESS,) if shape is None else shape
+    size = math.prod(shape) * NUMPY[dtype].itemsize
     data = None
     if array is not None and not machine.options.shapes_only:
         array = np.ascontiguousarray(array)
@@ -83,7 +94,7 @@ def buffer(
         span=span,
         kind="input",
         initialised=True,
-        placement={"declared": True},
+        placement={"declared": declared},
         bytes=ByteMemory(size, data, full=True),
         array=array,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from verifier import rulebase
 from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
@@ -19,6 +20,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.source.ir import Span
+from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine, Program
@@ -37,17 +39,21 @@ class Given:
         self,
         machine: ConcreteMachine,
         name: str,
-        shape: tuple[int, ...],
+        shape: tuple[int, ...] | None,
         dtype: str,
         array: Array | None,
         span: Span,
     ) -> Address | Pointer:
-        """A buffer; what the kernel gets is the address of its first byte, or a pointer to it."""
+        """A buffer; what the kernel gets is the address of its first byte, or a pointer to it.
+
+        Without a ``shape`` it is as large as need be.
+        """
         storage = tpu.buffer(machine, name, shape, dtype, array, span)
         self.buffers.append(storage)
         if machine.api == "okk":
             return start_of(storage)
-        return Pointer(Pointee(name, dtype, math.prod(shape), storage))
+        elements = None if shape is None else math.prod(shape)
+        return Pointer(Pointee(name, dtype, elements, storage))
 
     def results(self) -> Iterator[BufferStorage]:
         """Those that were written."""
@@ -114,12 +120,31 @@ def extents(storage: BufferStorage) -> tuple[int, ...]:
     return tuple(extent.const for extent in storage.shape)
 
 
+#: rules of the whole trace that are judged as operations are performed, or cannot be here
+_JUDGED: Final = frozenset({"okk-uninitialised-read", "uninitialised-read", "okk-assert-logs"})
+#: of the rest, those that speak of contracts: a run without one does not break them
+_CONTRACTED: Final = frozenset({"okk-output-coverage"})
+
+
 def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     """Judge what shows at the end only."""
+    wanted = machine.options.about
+    if len(machine.trace) < tpu.TRACED:
+        trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
+        trace.operations = machine.trace
+        trace.returns.append(((), (), span))
+        for rule in machine.rules.trace:
+            if rule.id in _JUDGED or (wanted is not None and rule.id != wanted):
+                continue
+            if wanted is None and rule.id in _CONTRACTED:
+                continue
+            for check in rulebase.run(rule, machine.hardware, trace):
+                machine.judge(rule, check)
     if not any(True for _ in given.results()):
-        machine.violate(
-            "no-output",
-            span,
-            f"`{machine.kernel}` writes to a buffer",
-            f"`{machine.kernel}` writes to none of its buffers: its work is lost",
-        )
+        for name in ("no-output", "okk-early-return"):
+            machine.violate(
+                name,
+                span,
+                f"`{machine.kernel}` writes to a buffer",
+                f"`{machine.kernel}` writes to none of its buffers: its work is lost",
+            )
