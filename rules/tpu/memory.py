@@ -32,6 +32,8 @@ class _Source:
     #: how many outer loops the two share, and the age in the innermost of them
     depth: int
     age: int
+    #: the loop before that filled what the read's loop goes through, at the same index
+    filled: Loop | None = None
 
 
 def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
@@ -41,7 +43,8 @@ def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
 def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
     """The last write before a read that certainly holds all that is read, as far as folding tells.
 
-    It is in the same iteration, or one or two iterations ago of a loop around both.
+    It is in the same iteration, or one or two iterations ago of a loop around both, or in a loop
+    of as many iterations before the read's.
     """
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     for write in reversed(writes):
@@ -60,6 +63,16 @@ def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
                 found = flow.at(write, put)
                 if found is not None and kit.holds_all(chip, found.tensor, read.tensor):
                     return _Source(found, depth, age)
+    for write in reversed(writes):
+        depth = flow.shared(write.loops, read.loops)
+        if write.order >= read.order or len(write.loops) != depth + 1:
+            continue
+        if len(read.loops) <= depth or write.loops[depth].trips is not read.loops[depth].trips:
+            continue
+        put = E.Substitution({write.loops[depth].symbol: read.loops[depth].index})
+        found = flow.at(write, put)
+        if found is not None and kit.holds_all(chip, found.tensor, read.tensor):
+            return _Source(found, depth, 0, write.loops[depth])
     return None
 
 
@@ -81,6 +94,14 @@ def _between(
             and section == sections.get(id(read.operation))
             and write.operation.engine != read.operation.engine
         )
+        if source.filled is not None and source.filled in write.loops:
+            inner, _ = flow.fresh(write, depth)
+            index, mine = inner.expr(source.filled.index), read.loops[depth].index
+            later = E.ge(index, mine) if write.order > origin.order else E.gt(index, mine)
+            after = flow.at(write, inner, later)
+            if after is not None:
+                yield after
+            continue
         if source.age == 0:
             if write.order > origin.order and not races:
                 yield from flow.earlier(write, read, depth)
@@ -246,7 +267,7 @@ def _written(chip: Chip, read: Use, writes: Sequence[Use]) -> tuple[Bool, bool]:
     if not writes:
         return E.FALSE, True
     source = _source(chip, read, writes)
-    if source is not None and source.age == 0:
+    if source is not None and source.age == 0 and not source.write.facts:
         return E.TRUE, True
     cases: list[Bool] = []
     exact = True

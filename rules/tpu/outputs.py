@@ -362,6 +362,8 @@ def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
         for second in stores[position + 1 :]:
             if first.storage is not second.storage:
                 continue
+            if first.operation.span == second.operation.span:
+                continue  # a loop that stores again, or a part at a time
             if exclusive(first.operation.path, second.operation.path):
                 continue
             if _same(first.tensor, second.tensor):

@@ -1,0 +1,277 @@
+"""Rules on whole OKK kernels: hand-built traces, symbolic and plain, and kernels in text."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier.engine import analyze_source
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+from .build import Size, folds, holds, local, loop, operation, storage, system, trace
+
+# ----------------------------------------------------------------------------- live overlap
+
+
+def sum_of_two(second: Size, third: Size, width: Size) -> list[Operation]:
+    """Two loads and a sum."""
+    x, y = storage("x", 1, declared=False), storage("y", 1, declared=False)
+    a, b, c = (local(at, 1, 20, 1, width, lane=0) for at in (0, second, third))
+    return [
+        operation("gdma_32bit_cpy_S2L", dst=a, src=system(x, 0, 1, 20, 1, width)),
+        operation("gdma_32bit_cpy_S2L", dst=b, src=system(x, 0, 1, 20, 1, width)),
+        operation("bdc_add", dst=c, src0=a, src1=b),
+        operation("gdma_32bit_cpy_L2S", dst=system(y, 0, 1, 20, 1, width), src=c),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "fine"), [(0, True), (128, False), (256, False), (384, True), (512, True)]
+)
+def test_tensors_that_reach_into_each_other(second: int, fine: bool) -> None:
+    ops = sum_of_two(second, 4096, 80)  # 320 bytes; the same place is an overwrite
+    assert folds("okk-live-overlap", trace(*ops)) is fine
+
+
+def test_tensors_of_free_width() -> None:
+    width = E.symbol("width", 1, 10_000)
+    room = E.ceildiv(width, 32) * 128
+    assert holds("okk-live-overlap", trace(*sum_of_two(room, room * 2, width)))
+    assert not holds("okk-live-overlap", trace(*sum_of_two(room - 128, room * 2, width)))
+    short = trace(*sum_of_two(4096, 8192, width))
+    assert not holds("okk-live-overlap", short)
+    assert holds("okk-live-overlap", short, E.le(width, 1024))
+
+
+def test_updates_of_a_part_are_no_overlap() -> None:
+    whole = local(0, 1, 20, 8, 8)
+    row = local(32, 1, 20, 1, 8)
+    ops = [
+        operation("bdc_32bit_set_C", dst=whole),
+        operation("bdc_32bit_set_C", dst=row),
+        operation("bdc_neg", dst=local(4096, 1, 20, 8, 8), src=whole),
+    ]
+    assert folds("okk-live-overlap", trace(*ops))
+
+
+def test_other_lanes_are_other_memory() -> None:
+    def pair(lane: int) -> list[Operation]:
+        first, second = local(0, 1, 8, 1, 40), local(lane * 524288 + 64, 1, 8, 1, 40)
+        return [
+            operation("bdc_32bit_set_C", dst=first),
+            operation("bdc_32bit_set_C", dst=second),
+            operation("bdc_neg", dst=local(4096, 1, 8, 1, 40), src=first),
+        ]
+
+    assert folds("okk-live-overlap", trace(*pair(8)))
+    assert not holds("okk-live-overlap", trace(*pair(7)))
+
+
+# ----------------------------------------------------------------------------- parallel sections
+
+
+def pipeline(distance: Size) -> list[Operation]:
+    """Loads into one of two buffers in turn while the other one is computed with."""
+    steps = E.symbol("steps", 2, 100)
+    i = loop("i", steps)
+    x = storage("x", 1, declared=False)
+
+    def buffer(index: E.Expr) -> E.Expr:
+        return E.lift(distance) * E.mod(index, 2)
+
+    mine = local(buffer(i.index), 1, 4, 1, 300, lane=0)
+    other = local(buffer(i.index + 1), 1, 4, 1, 300, lane=0)
+    return [
+        operation("parallel_start", loops=(i,)),
+        operation("gdma_32bit_cpy_S2L", loops=(i,), dst=mine, src=system(x, 0, 1, 4, 1, 300)),
+        operation("bdc_neg", loops=(i,), dst=local(65536, 1, 4, 1, 300), src=other),
+        operation("parallel_end", loops=(i,)),
+    ]
+
+
+@pytest.mark.parametrize(("distance", "fine"), [(0, False), (1152, False), (1200, True)])
+def test_races(distance: int, fine: bool) -> None:
+    assert holds("okk-parallel-race", trace(*pipeline(distance))) is fine
+
+
+def test_races_between_iterations_of_a_loop_in_the_section() -> None:
+    def section(step: int) -> list[Operation]:
+        i = loop("i", E.symbol("parts", 1, 50))
+        x = storage("x", 1, declared=False)
+        load = local(i.index * step, 1, 4, 1, 32, lane=0)
+        use = local(i.index * step + 128, 1, 4, 1, 32, lane=0)
+        return [
+            operation("parallel_start"),
+            operation("gdma_32bit_cpy_S2L", loops=(i,), dst=load, src=system(x, 0, 1, 4, 1, 32)),
+            operation("bdc_neg", loops=(i,), dst=local(65536, 1, 4, 1, 32), src=use),
+            operation("parallel_end"),
+        ]
+
+    assert holds("okk-parallel-race", trace(*section(256)))
+    assert not holds("okk-parallel-race", trace(*section(128)))
+
+
+def test_two_readers_do_not_race() -> None:
+    y = storage("y", 1, declared=False)
+    source = local(0, 1, 4, 1, 32)
+    ops = [
+        operation("parallel_start"),
+        operation("gdma_32bit_cpy_L2S", dst=system(y, 0, 1, 4, 1, 32), src=source),
+        operation("bdc_neg", dst=local(128, 1, 4, 1, 32), src=source),
+        operation("parallel_end"),
+    ]
+    assert folds("okk-parallel-race", trace(*ops))
+
+
+@pytest.mark.parametrize(
+    ("names", "fine"),
+    [
+        (("parallel_start", "parallel_end", "poll"), True),
+        (("parallel_start", "poll", "parallel_end"), False),
+        (("parallel_start", "parallel_start", "parallel_end"), False),
+        (("parallel_end",), False),
+        (("parallel_start",), False),
+    ],
+)
+def test_nesting(names: tuple[str, ...], fine: bool) -> None:
+    assert holds("okk-parallel-nesting", trace(*map(operation, names))) is fine
+
+
+def test_sections_on_some_paths() -> None:
+    flag = E.ge(E.symbol("n", 0, None), 5)
+    taken = [operation(name, path=(flag,)) for name in ("parallel_start", "parallel_end")]
+    assert holds("okk-parallel-nesting", trace(*taken, operation("poll")))
+    crossed = [operation("parallel_start", path=(flag,)), operation("parallel_end")]
+    assert not holds("okk-parallel-nesting", trace(*crossed))
+
+
+# ----------------------------------------------------------------------------- kernels in text
+
+_PIPELINE = """\
+import okk
+
+
+@okk.kernel
+def plus(n: int, c: int, h: int, w: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1 <= n <= 1000 and 1 <= c <= 200 and 1 <= h <= 100 and 1 <= w <= 100
+    batch = okk.aligned_stride_32bit(0, okk.dim4(1, c, h, w)).n * 4
+    assert batch * 4 <= okk.local_mem_size_per_npu()
+    m = okk.local_mem_size_per_npu() // 4 // batch
+    assert m <= 65535
+    size = m * batch
+    out = [0, size]
+    inp = [2 * size, @@]
+    steps = (n + m - 1) // m
+    part = m * c * h * w * 4
+    okk.initialize()
+    for i in range(steps + 2):
+        with okk.parallel():
+            if i < steps:
+                k = n - (steps - 1) * m if i == steps - 1 else m
+                shape = okk.dim4(k, c, h, w)
+                okk.gdma_32bit_cpy_S2L(inp[i % 2], x + i * part, shape, None, None)
+            if i > 0 and i < steps + 1:
+                k = n - (steps - 1) * m if i - 1 == steps - 1 else m
+                shape = okk.dim4(k, c, h, w)
+                okk.bdc_add_C(out[(i - 1) % 2], inp[(i - 1) % 2], 1.0, shape, None, None)
+            if i > 1:
+                k = n - (steps - 1) * m if i - 2 == steps - 1 else m
+                shape = okk.dim4(k, c, h, w)
+                okk.gdma_32bit_cpy_L2S(y + (i - 2) * part, out[(i - 2) % 2], shape, None, None)
+    okk.poll()
+"""
+
+
+def found(text: str) -> dict[str, dict[str, object]]:
+    """Rule -> counterexample; what is not decided has none."""
+    result = analyze_source(text, target="bm1684")
+    assert not result.errors
+    return {d.rule: dict(d.counterexample or {}) for d in result.diagnostics}
+
+
+def test_ping_pong() -> None:
+    assert found(_PIPELINE.replace("@@", "3 * size")) == {}
+
+
+def test_ping_pong_that_is_too_close() -> None:
+    problems = found(_PIPELINE.replace("@@", "2 * size + size // 2"))
+    assert "okk-parallel-race" in problems and problems["okk-parallel-race"]["n"]
+
+
+def changed(text: str, *pairs: tuple[str, str]) -> str:
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+_ROWS = """\
+import okk
+
+
+@okk.kernel
+def rows(n: int, m: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1 <= n <= 100 and 1 <= m <= 1000
+    okk.initialize()
+    shape = okk.dim4(1, 1, 1, m)
+    for i in range(n):
+        okk.gdma_32bit_cpy_S2L(i * 4096, x + i * m * 4, shape, None, None)
+    for i in range(n):
+        okk.bdc_neg(i * 4096, i * 4096, shape, None, None)
+    whole = okk.dim4(n, 1, 1, m)
+    okk.gdma_32bit_cpy_L2S(y, 0, whole, None, okk.dim4(1024, 1024, 1024, 1))
+    okk.poll()
+"""
+
+
+def test_loops_that_fill_and_use_a_buffer() -> None:
+    assert found(_ROWS) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (("m <= 1000", "m <= 1100"), "okk-live-overlap"),
+        (("n <= 100", "n <= 200"), "okk-local-extent"),
+        (("    okk.poll()\n", ""), "okk-missing-poll"),
+        (("    okk.initialize()\n", ""), "okk-missing-poll"),
+        (("i * 4096, i * 4096, shape", "i * 4096, i * 4096 + 500000, shape"), ""),
+        (("i * 4096, x + i", "i * 4096 + 2, x + i"), "okk-address-alignment"),
+    ],
+)
+def test_faults_in_loops(change: tuple[str, str], rule: str) -> None:
+    problems = found(changed(_ROWS, change))
+    assert problems and (not rule or rule in problems), problems
+
+
+def test_an_early_return_for_empty_inputs_is_fine() -> None:
+    head = "    okk.initialize()\n"
+    empty = changed(_ROWS, ("1 <= n", "0 <= n"), (head, "    if n == 0:\n        return\n" + head))
+    assert "okk-early-return" not in found(empty)
+    many = changed(_ROWS, (head, "    if n > 64:\n        return\n" + head))
+    assert found(many)["okk-early-return"]["n"] == 65
+
+
+_SHIFTED = """\
+import okk
+
+
+@okk.kernel
+def shifted(length: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1000 <= length <= 1999
+    okk.initialize()
+    shape = okk.dim4(1, 1, 1, 1000)
+    okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+    okk.gdma_32bit_cpy_L2S(y, 0, shape, None, None)
+    rest = okk.dim4(1, 1, 1, @@)
+    first = length - @@
+    okk.gdma_32bit_cpy_S2L(0, x + first * 4, rest, None, None)
+    okk.gdma_32bit_cpy_L2S(y + first * 4, 0, rest, None, None)
+    okk.poll()
+"""
+
+
+def test_a_last_tile_that_is_shifted_back_is_fine() -> None:
+    # for a length of 1000 it stores the first tile once more
+    text = changed(_SHIFTED, ("@@", "1000"), ("1000 <= length", "1001 <= length"))
+    assert found(text) == {}
