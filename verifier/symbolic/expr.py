@@ -462,6 +462,9 @@ def _div_const(a: Expr, d: int) -> Expr:
     lo, hi = bounds(remainder)
     if lo is not None and hi is not None and lo // d == hi // d:
         return out + lo // d
+    if all(coef < 0 for _, coef in remainder.terms):
+        # -((-x) // d), a ceiling as some write it, is (x + d - 1) // d, as others do
+        return out - _div_const(const(d - 1) - remainder, d)
     g = gcd(remainder.content(), d)
     if g > 1:
         # (g*x + c) // (g*d')  ==  (x + c // g) // d'

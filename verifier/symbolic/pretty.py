@@ -97,6 +97,12 @@ def _side(parts: list[_Part]) -> str:
     return _wrap(*_join(parts), _SUM)
 
 
+def _rounds_up(atom: Div) -> bool:
+    """Whether it is ``(x + d - 1) // d``."""
+    positive = all(coef > 0 for _, coef in atom.num.terms)
+    return positive and atom.den.is_const and 0 < atom.num.const == atom.den.const - 1
+
+
 @dataclass(slots=True)
 class _Printer:
     """Prints one term; ``left`` is how many more atoms and comparisons it may print."""
@@ -188,8 +194,11 @@ class _Printer:
         if isinstance(atom, Sym):
             return name(atom), _ATOM
         if isinstance(atom, Div):
-            num = _wrap(*self._expr(atom.num), _PRODUCT)
             den = _wrap(*self._expr(atom.den), _ATOM)
+            if _rounds_up(atom):
+                num = _wrap(*self._expr(atom.num - atom.num.const), _PRODUCT)
+                return f"ceil({num} / {den})", _ATOM
+            num = _wrap(*self._expr(atom.num), _PRODUCT)
             return f"{num} // {den}", _QUOTIENT
         if isinstance(atom, Extremum):
             return f"{atom.kind}({', '.join(self._expr(arg)[0] for arg in atom.args)})", _ATOM
