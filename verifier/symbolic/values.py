@@ -137,12 +137,14 @@ class RecordValue:
     """What a record holds now; also one of several, with fields that depend on the path.
 
     ``origin`` is what :meth:`verifier.symbolic.machine.Machine.fill` was told when its fields were
-    computed, None if they were not or another case holds another.
+    computed, None if they were not or another case holds another. ``places`` are the records that
+    the path chooses from, if there are several: to assign to it is to assign to the chosen one.
     """
 
     kind: RecordType
     fields: tuple[object, ...]
     origin: object = None
+    places: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,8 +142,7 @@ def _merged(vm: VM, arg: Arg) -> Arg:
     """One record for several that the path chooses from: an operation has one shape then."""
     if not isinstance(arg.value, Guarded):
         return arg
-    record = records.contents(vm, arg.value)
-    return arg if record is None else Arg(record, arg.span)
+    return Arg(records.merged(vm, arg.value), arg.span)
 
 
 def _device_loop(vm: VM, loop: DeviceLoop) -> object:

@@ -497,6 +497,10 @@ class _Generic:
             symbol = E.fresh(f"{place.key}", None)
             vm.approximate("havoc", f"{reason} has no closed form", self.loop.span, [repr(symbol)])
             return Guess("havoc", symbol)
+        if isinstance(old, SystemAddress):
+            symbol = E.fresh(f"{place.key}", None)
+            vm.approximate("havoc", f"{reason} has no closed form", self.loop.span, [repr(symbol)])
+            return Guess("havoc", SystemAddress(old.storage, symbol))
         vm.approximate("havoc", f"{reason} is not followed", self.loop.span)
         return Guess("havoc", Opaque(reason))
 
@@ -663,6 +667,9 @@ class _Generic:
                 now = self._value(place, vm.heap)
                 if isinstance(now, Expr):
                     self._put(place, E.fresh(f"{place.key}"))
+                elif isinstance(now, SystemAddress):
+                    fresh = SystemAddress(now.storage, E.fresh(f"{place.key}"))
+                    self._put(place, fresh)
                 continue
             if guess.kind == "last":
                 final = last.value(guess.step)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verifier.symbolic import expr as E
 from verifier.symbolic.interpreter import arithmetic
 from verifier.symbolic.interpreter.heap import UNBOUND, ObjectBox
 from verifier.symbolic.interpreter.terms import join, same
@@ -40,6 +42,19 @@ def contents(vm: VM, value: object) -> RecordValue | None:
     return RecordValue(box.cls, fields, None if isinstance(origin, Guarded) else origin)
 
 
+def merged(vm: VM, value: Guarded) -> object:
+    """The value with its records made one; what else the path chooses from stays apart."""
+    live = [(g, v) for g, v in arithmetic.live_cases(vm, value) if v is not UNBOUND]
+    mine = [(g, v) for g, v in live if contents(vm, v) is not None]
+    several = Guarded(tuple(mine))
+    record = _of_cases(vm, several) if mine else None
+    if record is None:
+        return value
+    record = replace(record, places=several)
+    others = [(g, v) for g, v in live if contents(vm, v) is None]
+    return Guarded.of([*others, (E.or_(*(g for g, _ in mine)), record)]) if others else record
+
+
 def _of_cases(vm: VM, value: Guarded) -> RecordValue | None:
     result: RecordValue | None = None
     for guard, item in reversed(arithmetic.live_cases(vm, value)):
@@ -59,6 +74,8 @@ def _of_cases(vm: VM, value: Guarded) -> RecordValue | None:
 
 def fill(vm: VM, value: object, values: Sequence[object], origin: object = None) -> bool:
     """Assign all fields of a record, or of the one that the path chooses."""
+    if isinstance(value, RecordValue) and value.places is not None:
+        return fill(vm, value.places, values, origin)
     for guard, item in arithmetic.live_cases(vm, value):
         box = vm.heap.get(item.id) if isinstance(item, Ref) else None
         if not isinstance(box, ObjectBox) or not isinstance(box.cls, RecordType):

@@ -1,0 +1,158 @@
+"""``while`` loops: exact where inputs are known, and what stays known where they are not."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.okk.support import Address, events, in_any_order, interpret, operations, recorded
+from verifier.symbolic.expr import evaluate
+
+SEARCH = """\
+@okk.kernel
+def kernel({inputs}out: okk.SystemAddr):
+    shape = okk.dim4(1, 3, {rows}, {width})
+    okk.initialize()
+    while True:
+        done = False
+        while True:
+            stride = okk.aligned_stride_32bit(0, shape)
+            if stride.n * 4 > okk.local_mem_size_per_npu():
+                break
+            done = True
+            break
+        if done:
+            break
+        shape.h -= 1
+    okk.gdma_32bit_cpy_L2S(out, 0, shape, None, None)
+    rest = {rows}
+    at = out
+    while rest > 0:
+        piece = copy.copy(shape)
+        piece.h = min(rest, shape.h)
+        okk.gdma_32bit_cpy_L2S(at, 0, piece, None, None)
+        at += piece.h * {width} * 4
+        rest -= piece.h
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize(("rows", "width"), [(7, 9), (1030, 128), (515, 1024)])
+def test_known_sizes_are_followed_to_the_end(tmp_path: Path, rows: int, width: int) -> None:
+    text = SEARCH.format(inputs="", rows=rows, width=width)
+    run = interpret(tmp_path, text)
+    assert run.ended is None and not run.trace.ledger
+    assert in_any_order(events(run, {})) == in_any_order(
+        recorded(text, "kernel", {"out": Address()})
+    )
+
+
+def test_a_search_ends_where_its_condition_holds(tmp_path: Path) -> None:
+    text = SEARCH.format(inputs="rows: int, width: int, ", rows="rows", width="width")
+    run = interpret(tmp_path, text)
+    assert run.ended is None and not run.trace.unmodelled
+    assert all(entry.symbols for entry in run.trace.ledger)
+    store = operations(run, "gdma_32bit_cpy_L2S")[0]
+    shape = next(t.tensor.shape for t in store.touches if t.role == "src")
+    free = {s.name for term in (*store.path, *shape) for s in term.free()}
+    (count,) = free - {"rows", "width"}
+    for rows, width in ((7, 9), (1030, 128), (515, 1024), (3, 131072)):
+        ways = []
+        for trips in range(rows):
+            env: dict[str, int | bool] = {"rows": rows, "width": width, count: trips}
+            if all(evaluate(condition, env) for condition in store.path):
+                height = int(evaluate(shape[2], env))
+                assert -(-(height * width) // 32) * 128 <= 524288
+                ways.append(height)
+        assert max(ways) == max(h for h in range(rows + 1) if -(-(h * width) // 32) <= 4096)
+
+
+def test_what_counts_the_iterations_has_a_closed_form(tmp_path: Path) -> None:
+    text = """\
+@okk.kernel
+def kernel(size: int, out: okk.SystemAddr):
+    pad = okk.Padding()
+    while (size + pad.bottom) % 4 != 0:
+        pad.bottom += 1
+    okk.bdc_neg(0, 0, okk.dim4(1, 1, 1, size + pad.bottom), None, None)
+"""
+    (op,) = operations(interpret(tmp_path, text))
+    width = op.touches[0].tensor.shape[3]
+    names = [s.name for s in width.free() if s.name != "size"]
+    assert len(names) == 1
+    for size in range(9):
+        reached = [
+            int(evaluate(width, {"size": size, names[0]: count}))
+            for count in range(8)
+            if all(evaluate(c, {"size": size, names[0]: count}) for c in op.path)
+        ]
+        assert reached and all(value % 4 == 0 for value in reached)
+        assert -(-size // 4) * 4 in reached
+
+
+def test_two_ways_out_meet_behind_the_loop(tmp_path: Path) -> None:
+    text = """\
+@okk.kernel
+def kernel(size: int, limit: int, out: okk.SystemAddr):
+    width = size
+    kind = 0
+    while width > 8:
+        if width % 2 == 1:
+            kind = 1
+            break
+        if width < limit:
+            kind = 2
+            break
+        width = width // 2
+        if width == 64:
+            kind = 3
+            break
+    okk.bdc_neg(0, 0, okk.dim4(1, 1, kind + 1, width), None, None)
+"""
+    run = interpret(tmp_path, text)
+    (op,) = operations(run)
+    assert run.ended is None
+    shape = op.touches[0].tensor.shape
+    free = {s.name for term in (*op.path, *shape) for s in term.free()}
+    unknown = sorted(free - {"size", "limit"})
+    for size, limit in ((5, 0), (20, 0), (21, 3), (24, 100), (128, 0)):
+        found = set()
+        for values in itertools.product(range(-1, size + 1), repeat=len(unknown)):
+            env = {"size": size, "limit": limit, **dict(zip(unknown, values, strict=True))}
+            if all(evaluate(condition, env) for condition in op.path):
+                found.add((evaluate(shape[2], env) - 1, evaluate(shape[3], env)))
+        assert halved(size, limit) in found
+
+
+def halved(width: int, limit: int) -> tuple[int, int]:
+    """How the loop above ends: by which way out, and with what."""
+    while width > 8:
+        if width % 2 == 1:
+            return 1, width
+        if width < limit:
+            return 2, width
+        width = width // 2
+        if width == 64:
+            return 3, width
+    return 0, width
+
+
+def test_a_function_that_calls_itself_is_cut(tmp_path: Path) -> None:
+    text = """\
+def halves(size, out):
+    if size > 1:
+        halves(size // 2, out)
+    okk.bdc_neg(0, 0, okk.dim4(1, 1, 1, size), None, None)
+
+
+@okk.kernel
+def kernel(size: int, out: okk.SystemAddr):
+    halves({size}, out)
+"""
+    open_end = interpret(tmp_path, text.format(size="size"))
+    assert [entry.kind for entry in open_end.trace.ledger] == ["cap"]
+    known = interpret(tmp_path, text.format(size="1000"))
+    assert not known.trace.ledger
+    assert len(operations(known)) == 10
