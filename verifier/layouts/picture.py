@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 from typing import Final, Literal, TypeAlias
 
-from verifier.layouts.address import steps
+from verifier.layouts.address import align, steps
 from verifier.layouts.arrangement import Arrangement, Index
 
 #: bytes of a block, as in the manuals' figures
@@ -58,7 +58,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of every lane that is shown; ``byte`` is the first of its blocks'."""
+    """A line of every lane that is shown; ``byte`` is the first of its blocks'. The last line may
+    be short."""
 
     byte: int
     blocks: tuple[tuple[Block, ...], ...]
@@ -77,10 +78,8 @@ class Gap:
     @property
     def text(self) -> str:
         number = self.size // BLOCK
-        plural = "" if number == 1 else "s"
-        return f"{number} {'more ' if self.kind == 'elided' else ''}block{plural}" + (
-            "" if self.kind == "elided" else " without an element"
-        )
+        what = "more" if self.kind == "elided" else "empty"
+        return f"{number} {what} block{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,34 +123,60 @@ def _range(run: Sequence[Index]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(first, last, strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """An axis of a lane's units, and what those of shorter strides span together."""
+
+    axis: int
+    stride: int
+    places: range
+    nearest: int  # the least and the greatest offset of the axes behind this one
+    furthest: int
+    step: int  # all their offsets are this far from each other, or multiples of it
+
+
+def _axes(items: Sequence[tuple[int, int, range]]) -> tuple[_Axis, ...]:
+    """From the longest stride down; each item is ``(axis, stride, places)``."""
+    found: list[_Axis] = []
+    nearest = furthest = step = 0
+    for axis, stride, places in sorted(items, key=lambda item: (item[1], -item[0])):
+        found.append(_Axis(axis, stride, places, nearest, furthest, step))
+        nearest += stride * places[0]
+        furthest += stride * places[-1]
+        step = gcd(step, stride if len(places) > 1 else 0)
+    return tuple(reversed(found))
+
+
 class Places:
     """From bytes to elements: the inverse of placing, for any strides."""
 
     def __init__(self, arrangement: Arrangement) -> None:
         self.of = arrangement
         self._strides = arrangement.pitch
+        self._known: dict[int, tuple[_Axis, ...]] = {}
 
-    def axes(self, lane: int) -> list[tuple[int, int, range]]:
-        """``(axis, stride, places)`` of the units in a lane, from the longest stride down."""
-        n, _, h, w = self.of.cells
-        places = (range(n), self.of.slots(lane), range(h), range(w))
-        found = [(axis, self._strides[axis], places[axis]) for axis in range(4)]
-        return sorted(found, key=lambda item: (-item[1], item[0]))
+    def axes(self, lane: int) -> tuple[_Axis, ...]:
+        """The axes of the units in a lane; none if no channel lies in it."""
+        if lane not in self._known:
+            n, _, h, w = self.of.cells
+            places = (range(n), self.of.slots(lane), range(h), range(w))
+            items = [(axis, self._strides[axis], places[axis]) for axis in range(4)]
+            self._known[lane] = _axes(items) if places[1] else ()
+        return self._known[lane]
 
     def units(self, lane: int, offset: int) -> Iterator[Index]:
         """The units at that many units behind the tensor's byte."""
         axes = self.axes(lane)
-        if all(places for _, _, places in axes):
-            for found in _solutions(axes, offset):
-                n, slot, h, w = (found[axis] for axis in range(4))
-                cell = (n, self.of.channel(lane, slot), h, w)
-                if self.of.exists(cell):
-                    yield cell
+        for found in _solutions(axes, offset) if axes else ():
+            n, slot, h, w = (found[axis] for axis in range(4))
+            cell = (n, self.of.channel(lane, slot), h, w)
+            if self.of.exists(cell):
+                yield cell
 
     def next(self, lane: int, offset: int) -> int | None:
         """The least offset of a unit that is not below ``offset``."""
         axes = self.axes(lane)
-        return _next(axes, offset) if all(places for _, _, places in axes) else None
+        return _next(axes, offset) if axes else None
 
     def block(self, lane: int, byte: int) -> Block:
         """The four bytes from ``byte`` on."""
@@ -191,58 +216,52 @@ class Places:
         return slot not in slots
 
 
-def _solutions(axes: list[tuple[int, int, range]], offset: int) -> Iterator[dict[int, int]]:
+def _solutions(axes: tuple[_Axis, ...], offset: int) -> Iterator[dict[int, int]]:
     """Places on every axis that add up to the offset."""
     if not axes:
         if offset == 0:
             yield {}
         return
-    (axis, stride, places), rest = axes[0], axes[1:]
+    first, rest = axes[0], axes[1:]
+    stride, places = first.stride, first.places
     if stride == 0:
         for found in _solutions(rest, offset):
             for place in places:
-                yield {axis: place, **found}
+                yield {first.axis: place, **found}
         return
-    low = -(-(offset - _furthest(rest)) // stride)
-    high = (offset - _nearest(rest)) // stride
+    if (offset - places[0] * stride - first.nearest) % (gcd(stride, first.step)):
+        return
+    low = -(-(offset - first.furthest) // stride)
+    high = (offset - first.nearest) // stride
     for place in range(max(low, places[0]), min(high, places[-1]) + 1):
         for found in _solutions(rest, offset - place * stride):
-            yield {axis: place, **found}
+            yield {first.axis: place, **found}
 
 
-def _next(axes: list[tuple[int, int, range]], offset: int) -> int | None:
+def _next(axes: tuple[_Axis, ...], offset: int) -> int | None:
     """The least sum of places that is not below the offset."""
     if not axes:
         return 0 if offset <= 0 else None
-    (_, stride, places), rest = axes[0], axes[1:]
+    first, rest = axes[0], axes[1:]
+    stride, start = first.stride, first.places[0]
+    if stride == 0:
+        return _next(rest, offset)
     best: int | None = None
-    first = places[0]
-    if stride:
-        first = max(first, -(-(offset - _furthest(rest)) // stride))
-    for place in range(first, places[-1] + 1):
-        if best is not None and max(offset, place * stride + _nearest(rest)) >= best:
+    start = max(start, -(-(offset - first.furthest) // stride))
+    for place in range(start, first.places[-1] + 1):
+        if best is not None and max(offset, place * stride + first.nearest) >= best:
             break
         found = _next(rest, offset - place * stride)
         if found is not None and (best is None or place * stride + found < best):
             best = place * stride + found
-        if not stride:
-            break
     return best
-
-
-def _furthest(axes: list[tuple[int, int, range]]) -> int:
-    return sum(stride * places[-1] for _, stride, places in axes)
-
-
-def _nearest(axes: list[tuple[int, int, range]]) -> int:
-    return sum(stride * places[0] for _, stride, places in axes)
 
 
 def draw(arrangement: Arrangement, *, across: int, lanes: int, lines: int, fold: int) -> Picture:
     """The picture, ``across`` blocks to a line.
 
-    At most ``lanes`` lanes are shown, and about ``lines`` lines, or two thirds of that where all of
-    them are too many; ``fold`` or more lines without an element become a gap.
+    At most ``lanes`` lanes are shown, and about ``lines`` lines: a third more where that shows all
+    of them, a third less where it does not. ``fold`` or more lines without an element become a gap.
     """
     shown = _lanes(arrangement, lanes)
     sheet = _Sheet(arrangement, shown, across)
@@ -251,7 +270,7 @@ def draw(arrangement: Arrangement, *, across: int, lanes: int, lines: int, fold:
         plan, whole = sheet.plan(budget, fold)
         if whole and len(plan) > lines:
             plan, _ = sheet.plan(budget, 2)
-        if whole or len(plan) <= lines * 2 // 3 or budget <= 4:
+        if len(plan) <= lines * (4 if whole else 2) // 3 or budget <= 4:
             break
         budget = budget * 3 // 4
     found = tuple(line if isinstance(line, Gap) else sheet.row(line) for line in plan)
@@ -265,10 +284,13 @@ def natural_widths(arrangement: Arrangement, most: int) -> list[int]:
         stride * arrangement.unit // BLOCK if count > 1 else 0
         for stride, count in zip(arrangement.pitch, places, strict=True)
     ]
-    period = gcd(blocks[0], blocks[1]) or blocks[2]
     across = max(1, blocks[3])
-    widths = [width for width in range(most, 1, -1) if period % width == 0]
-    return sorted(widths, key=lambda width: width % across != 0)
+    most = min(most, -(-arrangement.bytes_per_lane // BLOCK))
+    for period in (gcd(blocks[0], blocks[1]), blocks[0], blocks[1], blocks[2]):
+        widths = [width for width in range(most, 1, -1) if period % width == 0]
+        if period and widths:
+            return sorted(widths, key=lambda width: width % across != 0)
+    return list(range(most, 1, -1))
 
 
 def _lanes(arrangement: Arrangement, most: int) -> tuple[int, ...]:
@@ -299,17 +321,15 @@ class _Sheet:
         self.across = across
         self.size = across * BLOCK
         self.first = arrangement.offset // BLOCK * BLOCK
-        end = arrangement.offset + max(arrangement.bytes_per_lane, arrangement.extent)
-        self.count = -(-(end - self.first) // self.size)
+        self.end = arrangement.offset + max(arrangement.bytes_per_lane, arrangement.extent)
+        self.count = -(-(self.end - self.first) // self.size)
 
     def row(self, line: int) -> Row:
-        byte = self.first + line * self.size
+        start = self.first + line * self.size
+        places = range(start, min(start + self.size, self.end), BLOCK)
         return Row(
-            byte,
-            tuple(
-                tuple(self.places.block(lane, byte + i * BLOCK) for i in range(self.across))
-                for lane in self.lanes
-            ),
+            start,
+            tuple(tuple(self.places.block(lane, byte) for byte in places) for lane in self.lanes),
         )
 
     def plan(self, budget: int, fold: int) -> tuple[list[int | Gap], bool]:
@@ -330,7 +350,8 @@ class _Sheet:
         elided = not whole and start < stop and self._holds(start, stop)
         if stop - start < (2 if elided else fold):
             return list(range(start, stop))
-        byte, size = self.first + start * self.size, (stop - start) * self.size
+        byte = self.first + start * self.size
+        size = align(min((stop - start) * self.size, self.end - byte), BLOCK)
         kinds = tuple(self.places.block(lane, byte).kind for lane in self.lanes)
         return [Gap(byte, size, "elided" if elided else "padding", kinds)]
 

@@ -80,13 +80,13 @@ class _Canvas:
         """As many lanes as a page takes, with lines that are not too short."""
         widths = natural_widths(self.of, _ACROSS)
         long = [across for across in widths if across >= _ACROSS // 2] or [*widths[:1], 1]
-        for lanes in range(_LANES, 2, -1):
+        for lanes in range(min(_LANES, self.of.chip.lanes), 0, -1):
             for across in long:
                 picture = draw(self.of, across=across, lanes=lanes, lines=_LINES, fold=_FOLD)
                 number = len(picture.lanes)
                 if number * (across * _cell(picture) + _GUTTER) <= _WIDE:
                     return picture
-        return draw(self.of, across=long[-1], lanes=2, lines=_LINES, fold=_FOLD)
+        return picture
 
     # -- places ------------------------------------------------------------------------------
 

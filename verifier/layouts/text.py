@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from textwrap import wrap
 from typing import Final, TypeAlias
 
 from verifier.layouts.arrangement import Arrangement
@@ -33,14 +34,20 @@ def render(
     """Facts, picture, legend; ``width`` is the terminal's, ``extra`` are facts to add."""
     rows = [*facts(arrangement), *extra]
     widest = max(len(name) for name, _ in rows)
-    lines: list[Line] = [[(title(arrangement), "message")], []]
-    lines += [[(f"  {name:<{widest}}  ", "key"), (value, "")] for name, value in rows]
+    lines: list[Line] = [[(part, "message")] for part in wrap(title(arrangement), width)]
+    lines.append([])
+    for name, value in rows:
+        parts = wrap(value, max(20, width - widest - 4)) or [""]
+        lines.append([(f"  {name:<{widest}}  ", "key"), (parts[0], "")])
+        lines += [[(" " * (widest + 4), ""), (part, "")] for part in parts[1:]]
     lines.append([])
     marks = _Marks(unicode)
     sheet = _fitting(arrangement, width - 2, marks)
     lines += [[("  ", ""), *line] for line in sheet.lines()]
-    lines += [[], [("  ", ""), *marks.legend(sheet.picture)]]
-    lines += [[(f"  note: {note}", "dim")] for note in notes(arrangement)]
+    lines.append([])
+    lines += [[("  ", ""), *line] for line in marks.legend(sheet.picture, width - 2)]
+    for note in notes(arrangement):
+        lines += [[(f"  {part}", "dim")] for part in wrap(f"note: {note}", width - 2)]
     return lines
 
 
@@ -58,27 +65,37 @@ class _Marks:
             return block.label, "" if block.kind == "data" else "dim"
         return (self.padding, "dim") if block.kind == "padding" else (self.unused, "dim")
 
-    def legend(self, picture: Picture) -> Line:
-        kinds = picture.kinds()
-        parts: Line = [("n,c,h,w", ""), (" of a block of 4 bytes", "dim")]
+    def legend(self, picture: Picture, width: int) -> list[Line]:
+        """What the marks mean, in as many lines as that takes."""
         told = {
+            "": ("n,c,h,w", "of a block of 4 bytes"),
             "shared": ("+", "and others"),
             "padding": (self.padding, "padding"),
             "unused": (self.unused, "unused, no channel here"),
             "dummy": ("~", "dummy, completes a word or group"),
         }
+        kinds = picture.kinds() | {""}
+        lines: list[Line] = [[]]
+        used = 0
         for kind, (mark, meaning) in told.items():
             if kind in kinds:
-                parts += [("   ", ""), (mark, "unsure"), (f" {meaning}", "dim")]
-        return parts
+                wide = len(mark) + 1 + len(meaning)
+                if used and used + 3 + wide > width:
+                    lines.append([])
+                    used = 0
+                if used:
+                    lines[-1].append(("   ", ""))
+                lines[-1] += [(mark, "unsure" if kind else ""), (f" {meaning}", "dim")]
+                used += wide + 3
+        return lines
 
 
 def _fitting(arrangement: Arrangement, width: int, marks: _Marks) -> _Sheet:
     """As many lanes as the width takes, then as many blocks of each in a line."""
-    lanes = _LANES
+    lanes = min(_LANES, arrangement.chip.lanes)
     while True:
         sheet = _Sheet(arrangement, marks, lanes, 1)
-        if lanes <= 2 or sheet.width <= width:
+        if lanes == 1 or sheet.width <= width:
             break
         lanes -= 1
     if len(sheet.picture.lines) > _ACROSS:
@@ -115,7 +132,7 @@ class _Sheet:
 
     @property
     def width(self) -> int:
-        jumps = sum(self.jumps) * _GUTTER
+        jumps = sum(self.jumps) * _GUTTER + self.jumps[-1] * len(self.marks.more)
         return self.first + 3 + sum(self.widths) + (len(self.widths) - 1) * _GUTTER + jumps
 
     def lines(self) -> list[Line]:
