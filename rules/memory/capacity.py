@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from rules.memory import examples
 from rules.memory.index import Index, index
@@ -42,24 +43,53 @@ def _lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
     return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
 
 
-def _peaks(lives: list[Lifetime]) -> list[list[Lifetime]]:
-    """The maximal sets of lifetimes that meet in one point."""
-    sets: list[list[Lifetime]] = []
-    keys: list[frozenset[int]] = []
-    for point in lives:
-        live = [
-            life
-            for life in lives
-            if life.start <= point.start <= life.end
-            and not exclusive(life.storage.path, point.storage.path)
-        ]
-        key = frozenset(id(life) for life in live)
-        if any(key <= old for old in keys):
-            continue
-        kept = [n for n, old in enumerate(keys) if not old <= key]
-        sets = [sets[n] for n in kept] + [live]
-        keys = [keys[n] for n in kept] + [key]
-    return sets
+#: conditions under which tiles live on that are told apart at one point; more are thrown together
+_TOLD_APART = 2
+
+
+def _peaks(lives: list[Lifetime]) -> list[tuple[list[Lifetime], Bool]]:
+    """The maximal sets of lifetimes that meet in one point, each with when it is.
+
+    What lives on only if a loop comes round again is in a set of its own, together with the rest.
+    """
+    found: dict[tuple[frozenset[int], frozenset[int]], tuple[list[Lifetime], Bool]] = {}
+    for place in lives:
+        for point in {place.start, place.first}:
+            meeting = [
+                (life, life.at(point))
+                for life in lives
+                if life.start <= point <= life.end
+                and not exclusive(life.storage.path, place.storage.path)
+            ]
+            meeting = [(life, when) for life, when in meeting if when is not E.FALSE]
+            for conditions in _choices([when for _, when in meeting]):
+                live = [life for life, when in meeting if when in (E.TRUE, *conditions)]
+                key = frozenset(id(life) for life in live)
+                given = frozenset(id(condition) for condition in conditions)
+                when = E.and_(*conditions)
+                if len(conditions) > _TOLD_APART:
+                    when = E.or_(*conditions)
+                    given = frozenset({id(when)})
+                if live:
+                    found.setdefault((key, given), (live, when))
+    return [
+        entry
+        for (key, given), entry in found.items()
+        if not any(
+            key <= other and fewer <= given and (key, given) != (other, fewer)
+            for other, fewer in found
+        )
+    ]
+
+
+def _choices(conditions: list[Bool]) -> Iterable[tuple[Bool, ...]]:
+    """Which of the conditions may be true together: any, or (where they are many) none or all."""
+    distinct = tuple(dict.fromkeys(c for c in conditions if c is not E.TRUE))
+    if len(distinct) > _TOLD_APART:
+        return ((), distinct)
+    return [
+        chosen for count in range(len(distinct) + 1) for chosen in combinations(distinct, count)
+    ]
 
 
 def _fixed(trace: Trace) -> E.Substitution:
@@ -119,14 +149,14 @@ class Limit:
 
 def _sums(
     lives: list[Lifetime], limit: Limit, fixed: E.Substitution
-) -> list[tuple[list[Lifetime], Expr]]:
-    """What each peak takes, the largest first."""
-    found: list[tuple[list[Lifetime], Expr]] = []
-    for live in _peaks(lives):
+) -> list[tuple[list[Lifetime], Expr, Bool]]:
+    """What each peak takes, the largest first, and when it is one."""
+    found: list[tuple[list[Lifetime], Expr, Bool]] = []
+    for live, again in _peaks(lives):
         total = E.const(0)
         for life in live:
             total = total + limit.size(life.storage) * life.copies
-        found.append((live, fixed.expr(total)))
+        found.append((live, fixed.expr(total), fixed.bool(again)))
     found.sort(key=lambda item: -_guess(item[1]))
     return found
 
@@ -135,7 +165,7 @@ def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
     """What each peak of live tensors takes of a capacity, the largest first."""
     lives = _lifetimes(index(trace), buffer)
     fixed = _fixed(trace) if limit.settled is None else limit.settled
-    return [total for _, total in _sums(lives, limit, fixed)]
+    return [total for _, total, _ in _sums(lives, limit, fixed)]
 
 
 def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
@@ -148,17 +178,19 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
         return
     fixed = _fixed(trace) if limit.settled is None else limit.settled
     sums = _sums(lives, limit, fixed)
-    open_ = [item for item in sums if E.le(item[1], limit.most) is not E.TRUE]
+    open_ = [
+        (live, total, E.or_(E.not_(again), E.le(total, limit.most))) for live, total, again in sums
+    ]
+    open_ = [item for item in open_ if item[2] is not E.TRUE]
     if not open_:
-        yield _peak_check(sums[0], E.TRUE, (), limit, fixed)
+        yield _peak_check(sums[0][:2], E.TRUE, (), limit, fixed)
     fitting: list[Bool] = []
-    for live, total in open_[:_SEPARATE]:
-        fits = E.le(total, limit.most)
+    for live, total, fits in open_[:_SEPARATE]:
         yield _peak_check((live, total), fits, tuple(fitting), limit, fixed)
         fitting.append(fits)
     if len(open_) > _SEPARATE:
-        fits = E.and_(*(E.le(total, limit.most) for _, total in open_[_SEPARATE:]))
-        yield _peak_check(open_[_SEPARATE], fits, tuple(fitting), limit, fixed)
+        fits = E.and_(*(fits for _, _, fits in open_[_SEPARATE:]))
+        yield _peak_check(open_[_SEPARATE][:2], fits, tuple(fitting), limit, fixed)
 
 
 def _peak_check(

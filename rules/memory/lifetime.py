@@ -12,12 +12,27 @@ from verifier.symbolic.trace import Loop, Storage
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """From the first write to the last use, both inclusive; ``copies`` tensors live at once."""
+    """From the first write to the last use, both inclusive; ``copies`` tensors live at once.
+
+    ``start`` and ``end`` are widened by loops that come round again; without them the tensor lives
+    from ``first`` to ``last``. ``widened``: if a loop has a second trip, from when to when.
+    """
 
     storage: Storage
     start: int
     end: int
     copies: Expr
+    first: int
+    last: int
+    widened: tuple[tuple[Bool, int, int], ...] = ()
+
+    def at(self, point: int) -> Bool:
+        """Whether it lives then: always, never, or if loops come round again."""
+        if self.first <= point <= self.last:
+            return E.TRUE
+        if point < self.first:
+            return E.or_(*(again for again, start, _ in self.widened if start <= point))
+        return E.or_(*(again for again, _, end in self.widened if point <= end))
 
     def overlaps(self, other: Lifetime) -> bool:
         return self.start <= other.end and other.start <= self.end
@@ -36,16 +51,22 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
     orders = [access.order for access in accesses]
     start = min(orders, default=storage.order)
     end = max(orders, default=storage.order)
+    once = (start, end)
+    widened: list[tuple[Bool, int, int]] = []
     for loop in _loops(accesses, storage.loops):
         first, last = table.extent[id(loop)]
+        low, high = start, end
         inside = [access for access in accesses if loop in access.operation.loops]
         head = min(inside, key=lambda access: access.order)
         written = any(access in uses.writes for access in inside)
         carried = head not in uses.writes or accumulates(head.operation)
         if carried:
-            end = max(end, last)
+            high = max(end, last)
         if written and (carried or end > last):
-            start = min(start, first)
+            low = min(start, first)
+        if (low, high) != (start, end):
+            widened.append((_second(loop), low, high))
+            start, end = low, high
     copies = E.const(1)
     for position, loop in enumerate(storage.loops):
         if loop.kind == "grid":
@@ -56,8 +77,17 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
             first, last = table.extent[id(loop)]
             kept = loop.trips if None in ages else E.minimum(loop.trips, oldest + 1)
             copies = copies * kept
-            start, end = min(start, first), max(end, last)
-    return Lifetime(storage, start, end, copies)
+            if first < start or last > end:
+                start, end = min(start, first), max(end, last)
+                widened.append((_second(loop), start, end))
+    return Lifetime(storage, start, end, copies, *once, tuple(widened))
+
+
+def _second(loop: Loop) -> Bool:
+    """Whether a loop has a second trip; so it is taken to be if that differs from time to time."""
+    if any(symbol.origin == "loop" for symbol in loop.trips.free()):
+        return E.TRUE
+    return E.ge(loop.trips, 2)
 
 
 def _loops(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
@@ -105,7 +135,8 @@ def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime)
     if loop is None or not crosses_stages(uses.all):
         return life
     first, last = table.extent[id(loop)]
-    return Lifetime(life.storage, min(life.start, first), max(life.end, last), life.copies * 2)
+    start, end = min(life.start, first), max(life.end, last)
+    return Lifetime(life.storage, start, end, life.copies * 2, start, end)
 
 
 def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:

@@ -45,3 +45,37 @@ def test_what_takes_memory(body: str, fits: bool, tmp_path: Path) -> None:
     result = analyze_file(request)
     assert not result.errors
     assert [d.rule for d in result.diagnostics] == ([] if fits else ["sbuf-capacity"])
+
+
+_ROUNDS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def rounds(x):
+    assert x.dtype == nl.float32
+    assert x.shape == (ROUNDS, 96, 24000)
+    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    last = nl.load(x[0])
+    for k in nl.sequential_range(x.shape[0]):
+        nl.store(out[k], value=last)
+        tile = nl.load(x[k])
+        nl.store(out[k], value=tile)
+        both = tile * 2.0
+        nl.store(out[k], value=both)
+        nl.store(out[k], value=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("rounds", "fits"), [(1, True), (2, False)])
+def test_a_loop_that_does_not_come_round_again(rounds: int, fits: bool, tmp_path: Path) -> None:
+    """What the next iteration reads lives through this one, if there is a next one."""
+    path = tmp_path / "kernel.py"
+    # 96000 bytes each: three do not fit, and only the first of them is needed once more
+    path.write_text(_ROUNDS.replace("ROUNDS", str(rounds)))
+    request = FileRequest(path=str(path), select=("sbuf-capacity",))
+    result = analyze_file(request)
+    assert not result.errors
+    assert [d.rule for d in result.diagnostics] == ([] if fits else ["sbuf-capacity"])

@@ -53,17 +53,22 @@ def _item(result: FileResult, diagnostic: Diagnostic) -> Item | None:
         return None
     from verifier.executor.replay import Item
 
-    span = diagnostic.span
     return Item(
         path=absolute(kernel.path),
         kernel=kernel.name,
         target=kernel.target,
         api_version=kernel.api_version,
         rule=diagnostic.rule,
-        span=Span(absolute(span.path), span.line, span.column, span.end_line, span.end_column),
+        span=_absolute(diagnostic.span),
         counterexample=diagnostic.counterexample,
         sure=diagnostic.verdict != "unknown",
+        message=diagnostic.message.removeprefix("possible: "),
+        places=tuple(_absolute(label.span) for label in diagnostic.labels),
     )
+
+
+def _absolute(span: Span) -> Span:
+    return replace(span, path=absolute(span.path))
 
 
 def _kernel_of(result: FileResult, diagnostic: Diagnostic) -> KernelReport | None:

@@ -81,16 +81,19 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
         if absent:
             out[name] = None
             continue
-        if parameter.kind == "tensor" and parameter.rank is not None:
+        if parameter.kind == "tensor" and (parameter.rank is not None or parameter.min_rank):
             said = parameter.pinned.shape if parameter.pinned is not None else None
-            rank = parameter.rank if said is None else len(said)
+            rank = len(said) if said is not None else parameter.rank or parameter.min_rank
             extents = [run.inputs.extent(parameter, axis) for axis in range(rank)]
             if parameter.view is not None and said is None:  # a pointer is what it is declared as
                 extents = list(parameter.view.shape)
             out[f"{name}.shape"] = [_number(extent, model) for extent in extents]
             dtype = model.get(f"{name}.dtype")
+            pinned = parameter.pinned.dtype if parameter.pinned is not None else None
             if dtype is not None:
                 out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
+            elif pinned is not None:
+                out[f"{name}.dtype"] = pinned
         elif parameter.address is not None and parameter.address.storage.placement.get("declared"):
             storage = parameter.address.storage
             out[f"{name}.shape"] = [_number(extent, model) for extent in storage.shape]
@@ -103,9 +106,18 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
             while f"{name}[{len(items)}]" in model:
                 items.append(int(model[f"{name}[{len(items)}]"]))
             out[name] = items
+        elif parameter.pinned is not None and parameter.pinned.kind == "value":
+            fixed = parameter.pinned.value
+            if fixed is None or isinstance(fixed, (bool, int, float, str)):
+                out[name] = fixed
+            elif isinstance(fixed, tuple) and all(isinstance(x, (int, float)) for x in fixed):
+                out[name] = list(fixed)
     for name, value in model.items():
         if name.startswith(("num_programs(", "get_core_num(", "get_group_num(")):
             out[name] = int(value)
+    for axis, loop in enumerate(run.trace.grid):  # a contract says how many there are
+        if loop.trips.is_const:
+            out[f"num_programs({axis})"] = loop.trips.const
     return out
 
 

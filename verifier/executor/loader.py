@@ -1,6 +1,7 @@
 """Loading a user's file under CPython: shims in place, our own packages out of sight."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -17,6 +18,7 @@ from typing import Any
 from verifier.dialects.nki import infer_generation, scan_features
 from verifier.executor import places
 from verifier.executor.findings import MisuseError
+from verifier.executor.nested import nested
 from verifier.executor.objects import dataclass as nki_dataclass
 from verifier.executor.session import Kernel, LoadingError
 from verifier.executor.shims import Absent, Finder
@@ -84,6 +86,9 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
         level: int = 0,
     ) -> Any:
         if globals and (level or _ours(name)) and _is_our_file(globals.get("__file__")):
+            loaded = stash.get(name) if fromlist and not level else None
+            if loaded is not None and all(hasattr(loaded, wanted) for wanted in fromlist):
+                return loaded
             users = {n: sys.modules.pop(n) for n in list(sys.modules) if _ours(n)}
             sys.modules.update(stash)
             place = str(_HOME)
@@ -187,10 +192,12 @@ def _parse(path: Path) -> ast.Module:
         ) from None
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path, *, stand_ins: bool = False) -> Loaded:
     """Run a file statement by statement; what raises is noted and passed over.
 
-    A file in a package is loaded as part of it, so that its relative imports work.
+    A file in a package is loaded as part of it, so that its relative imports work. With
+    ``stand_ins``, libraries that a statement needs and that are not installed are made up: what
+    the kernel does not use of them does no harm.
     """
     tree = _parse(path)
     name, root = _dotted(path)
@@ -212,10 +219,21 @@ def load(path: Path) -> Loaded:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     file = places.source(str(path))
+    flags = 0
     for statement in tree.body:
-        code = compile(ast.Module([statement], []), str(path), "exec", dont_inherit=True)
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                flags |= getattr(__future__, alias.name).compiler_flag
+        part = ast.Module([statement], [])
+        code = compile(part, str(path), "exec", flags, dont_inherit=True)
         try:
-            exec(code, module.__dict__)
+            while True:
+                try:
+                    exec(code, module.__dict__)
+                    break
+                except ModuleNotFoundError as error:
+                    if not stand_ins or not _stand_in(error.name):
+                        raise
         except LoadingError:
             continue
         except MisuseError as error:
@@ -223,6 +241,16 @@ def load(path: Path) -> Loaded:
         except (Exception, SystemExit) as error:  # of the user's file: said if the kernel needs it
             problems.append((file.span(statement), error))
     return Loaded(module, problems)
+
+
+def _stand_in(name: str | None) -> bool:
+    """Make up a library from now on; False if it is made up already."""
+    root = (name or "").partition(".")[0]
+    finder = next((f for f in sys.meta_path if isinstance(f, Finder) and f.last), None)
+    if finder is None or not root or root in finder.absent:
+        return False
+    finder.absent.add(root)
+    return True
 
 
 def _dotted(path: Path) -> tuple[str, Path]:
@@ -242,9 +270,14 @@ def kernel(loaded: Loaded, name: str, path: Path) -> Kernel:
         MisuseError: there is none, or it is no function.
     """
     found: Any = loaded.module
-    for part in name.split("."):
+    parts = name.split(".")
+    for position, part in enumerate(parts):
+        around = found
         found = getattr(found, part, None)
         if found is None:
+            outer = around.function if isinstance(around, Kernel) else around
+            if position and position == len(parts) - 1 and callable(outer):
+                found = nested(outer, part, name, path)
             break
     if found is None:
         reason = ""

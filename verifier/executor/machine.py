@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from verifier import rulebase
 from verifier.dialects import DIALECTS
 from verifier.executor import findings, places, tpu
+from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.memory import Life, Memory, Template
 from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
 from verifier.executor.tensors import LaneTensor, Pointee
+from verifier.executor.watch import Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
     from verifier.executor.calls import Plan
 
 
+#: rules that need to know which elements were written
+FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read", "psum-accumulation"})
+
+
 @dataclass(slots=True)
 class Options:
     """How kernels are run.
@@ -59,6 +65,15 @@ class Options:
     #: the rule to judge on the whole trace when the run is over; None: all that are affordable
     about: str | None = None
     until: Callable[[report.Diagnostic], bool] | None = None
+    #: nothing but this rule is judged; None: every one
+    only: str | None = None
+    #: of those of :data:`verifier.executor.watch.RULES`, which are judged as well
+    follow: frozenset[str] = frozenset()
+    #: of loops whose iterations do not know of each other, how many are run before the last one;
+    #: None: all
+    abridge: Beginning | None = None
+    #: called now and then, more and more seldom, while there is a ``follow``
+    probe: Callable[[ConcreteMachine], None] | None = None
 
 
 @dataclass(slots=True)
@@ -72,9 +87,12 @@ class Rules:
     trace: list[Rule]
 
     @staticmethod
-    def load(dialect: str) -> Rules:
+    def load(dialect: str, only: str | None = None) -> Rules:
+        """The rules of a dialect, or one of them."""
         found = Rules({}, [], [], {}, [])
         for rule in rulebase.of_dialect(dialect):
+            if only not in (None, rule.id):
+                continue
             found.by_id[rule.id] = rule
             if rule.on == "storage":
                 found.storage.append(rule)
@@ -137,7 +155,7 @@ class ConcreteMachine:
         name = api if api in DIALECTS else "nki"
         self.dialect = DIALECTS[name]()
         self.kernel = ""
-        self.rules = Rules.load(name)
+        self.rules = Rules.load(name, options.only)
         self.found: list[report.Diagnostic] = []
         self._seen: set[tuple[str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)
@@ -167,6 +185,13 @@ class ConcreteMachine:
         self.plans = known.calls
         self.kept = known.kept
         self._templates = known.templates
+        #: whether it matters which elements were written
+        self.tracks = options.only is None or options.only in FOLLOWED
+        #: whether it matters which sums in PSUM have begun
+        self.sums = options.only in (None, "psum-accumulation")
+        #: whether iterations were left out
+        self.abridged = False
+        self.watch = Watch(options.follow) if options.follow else None
 
     # -- what dialects see -------------------------------------------------------------
 
@@ -286,9 +311,14 @@ class ConcreteMachine:
             if number < len(program.shared) and program.shared[number].template is template:
                 return program.shared[number]
             memory = Memory(template, name, span, storage)
+            memory.full = not self.tracks
             program.shared.insert(number, memory)
             return memory
-        return Memory(template, name, span, None)
+        memory = Memory(template, name, span, None)
+        memory.full = not self.tracks
+        if self.watch is not None:
+            self.watch.made(memory)
+        return memory
 
     def _shared(self, template: Template) -> bool:
         """Whether the instances of a launch see one tensor, not one each."""

@@ -307,7 +307,8 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     reads = tuple(role for role, _ in operation.reads if role in bounds)
     writes = tuple(role for role, _ in operation.writes if role in bounds)
     buffers = {role: found.memory.template.buffer for role, found in bounds.items()}
-    started = tuple(role for role in writes if buffers[role] is Buffer.PSUM)
+    psum = Buffer.PSUM if machine.sums else None
+    started = tuple(role for role in writes if buffers[role] is psum)
     matmul = operation.name in MATMULS
     beta1 = machine.api == "beta1"
     own_sum = beta1 and operation.accumulates == "always" and writes[:1] == started[:1]
@@ -317,7 +318,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         reads,
         writes,
         used=tuple(role for role in (*writes, *reads) if buffers[role].on_chip),
-        consumed=tuple(role for role in reads if buffers[role] is Buffer.PSUM),
+        consumed=tuple(role for role in reads if buffers[role] is psum),
         started=started,
         sums=started if matmul and not beta1 else (),
         own_sum=writes[0] if own_sum and writes else None,
@@ -331,6 +332,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     machine.performed += 1
     operation = steps.operation
     shapes_only = machine.options.shapes_only
+    if machine.watch is not None:
+        machine.watch.operation(machine, operation, bounds, steps.reads, steps.writes)
     moving: Move | None = None
     for role in steps.reads:
         found = bounds[role]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -89,13 +90,11 @@ def _position(code: CodeType, last: int) -> tuple[int, int, int, int] | None:
     positions = getattr(code, "co_positions", None)
     if positions is None or last < 0:
         return None
-    for number, found in enumerate(positions()):
-        if number == last // 2:
-            line, end, column, end_column = found
-            if None in found:
-                return None
-            return line, column, end, end_column
-    return None
+    found = next(islice(positions(), last // 2, None), None)
+    if found is None or None in found:
+        return None
+    line, end, column, end_column = found
+    return line, column, end, end_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +193,27 @@ def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:
         and ast.unparse(node.func).rpartition(".")[2] == name
     ]
     return max(candidates, key=lambda n: n.lineno, default=None)
+
+
+def loop_over(frame: FrameType, name: str) -> ast.For | None:
+    """The loop over what the call of ``name`` that runs in a frame gives, if it is one."""
+    file = source(frame.f_code.co_filename)
+    node = _node(file, frame, name)
+    loop = file.parents.get(id(node)) if isinstance(node, ast.Call) else None
+    return loop if isinstance(loop, ast.For) and loop.iter is node else None
+
+
+def function_node(code: CodeType) -> ast.FunctionDef | None:
+    """The definition that a function's code is of, if it is one and was found."""
+    file = source(code.co_filename)
+    if file.tree is None:
+        return None
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    return None
 
 
 def is_user(path: str) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,12 +13,14 @@ import numpy as np
 
 from verifier.dialects.nki.methods import METHODS
 from verifier.executor import places
+from verifier.executor.abridge import abridged
 from verifier.executor.access import Gather, integer
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
 from verifier.executor.operands import Bound, bound_of
 from verifier.executor.records import Address, Section
 from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.watch import Turns
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
@@ -941,7 +943,13 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
 
 
 def _range(machine: ConcreteMachine, value: Range) -> Any:
-    numbers = range(integer(value.start), integer(value.stop), integer(value.step) or 1)
+    every = range(integer(value.start), integer(value.stop), integer(value.step) or 1)
+    numbers: Sequence[int] = every
+    if machine.options.abridge is not None:
+        numbers = abridged(every, machine.options.abridge, Tensor, f"{value.kind}_range")
+        machine.abridged |= len(numbers) < len(every)
+    if value.kind == "affine" and machine.watch is not None:
+        return Turns(machine.watch, machine, numbers)
     if value.kind != "affine" or machine.options.loop_order == "forward":
         return numbers
     if machine.options.loop_order == "reversed":

@@ -7,6 +7,7 @@ time and memory. No tensor has bytes, so the sizes of a counterexample do not ma
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -16,14 +17,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from verifier.executor import places
+from verifier.dialects import DIALECTS
+from verifier.executor import places, watch
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
-from verifier.executor.machine import Options
+from verifier.executor.machine import FOLLOWED, Options
 from verifier.executor.memory import TRACKED
 from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import Outcome, Shaped, Unsized, capacity, run
@@ -39,8 +41,6 @@ Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
 #: seconds and megabytes of one counterexample, and seconds to load its file
 _TIME: Final = 3.0
 _MEMORY: Final = 1024
-#: seconds after which the use of memory is looked at for the first time
-_SHORT: Final = 0.25
 _LOADING: Final = 20.0
 
 #: what tensors are made of when the counterexample leaves it open, the first that is admitted
@@ -57,8 +57,11 @@ _RAISES: Final[Mapping[str, tuple[str, ...]]] = {
     "unpack-mismatch": ("ValueError", "TypeError"),
     "call-signature": ("TypeError",),
 }
-#: rules that speak of all orders and inputs at once: one run cannot break them
-UNJUDGED: Final = frozenset({"input-tail-dropped", "loop-carried-dependence", "oversized-tile"})
+#: rules that no run breaks, and why
+UNJUDGED: Final[Mapping[str, str]] = {
+    "no-admitted-input": "there is no input to run it with",
+    "bit-test-divisibility": "it is about what the text means: a run computes what it says",
+}
 #: rules judged when the run is over, at a place of the machine's choosing
 _AT_THE_END: Final = frozenset(
     {
@@ -69,13 +72,22 @@ _AT_THE_END: Final = frozenset(
         "psum-banks",
         "address-overlap",
         "okk-early-return",
+        watch.TAIL,
     }
 )
 #: what a counterexample says of the launch
 _LAUNCH: Final = ("num_programs(", "get_core_num(", "get_group_num(")
+#: how runs end that do not come to their end with these arguments
+_REFUSALS: Final = ("raised", "misuse", "unsupported")
 _CAPACITY: Final = frozenset({"sbuf-capacity", "psum-banks", "address-overlap"})
 #: rules that need to know which elements were written
 _FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
+#: rules that ask what was not done: every iteration of a run counts
+_ABSENT: Final = FOLLOWED | {watch.TAIL, watch.OVERSIZED, "no-output", "output-buffer"}
+#: how many iterations of a loop to run at its beginning: what shows in few shows quickly
+_ABRIDGED: Final = (1, 3)
+#: of a loop that the finding is about: what it has to do with others shows in neighbours
+_NEIGHBOURS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +95,7 @@ class Item:
     """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
 
     ``sure``: the finding is certain, so that a run that does not break the rule diverges.
+    ``message``: of the finding. ``places``: others that it speaks of.
     """
 
     path: str
@@ -93,11 +106,13 @@ class Item:
     span: report.Span
     counterexample: Mapping[str, Any]
     sure: bool = True
+    message: str = ""
+    places: tuple[report.Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of it, and why if it is not confirmed. ``seconds``: of the run alone."""
+    """What came of it, and why if it is not confirmed. ``seconds``: of a processor, for the run."""
 
     status: Status
     reason: str = ""
@@ -121,7 +136,7 @@ def replay(items: Sequence[Item], jobs: int = 1) -> list[Answer]:
                     numbers = pending.pop(0)
                     chosen = [items[n] for n in numbers]
                     child = _Child.start(partial(_file, chosen))
-                    child.deadline += _LOADING + (_TIME + 1) * len(numbers)
+                    child.deadline += _LOADING + 4 * (_TIME + 1) * len(numbers)
                     ready.register(child.pipe, selectors.EVENT_READ)
                     running.append((child, numbers))
                 ready.select(0.5)
@@ -232,7 +247,7 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
     with using(session), isolated(forever=True):
         try:
             limit(_LOADING, _MEMORY)
-            loaded = load(Path(first.path))
+            loaded = load(Path(first.path), stand_ins=True)
             signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException as error:  # whatever the top level of the file does
             reason = f"its file cannot be loaded: {_text(error)}"
@@ -240,24 +255,56 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
                 write(asdict(Answer("unsupported", reason)))
             return
         for item in items:
-            # What is live after a part of a run may be too much already.
-            answer = _apart(session, loaded, item, _SHORT) if item.rule in _CAPACITY else None
-            if answer is None or (answer["status"] != "confirmed" and answer["seconds"] >= _SHORT):
-                answer = _apart(session, loaded, item, _TIME)
-            write(answer)
+            write(asdict(_answer(session, loaded, item)))
 
 
-def _apart(session: Session, loaded: Loaded, item: Item, seconds: float) -> dict[str, Any]:
-    """The answer of a fork of this process: nothing of an interrupted run stays behind."""
-    child = _Child.start(partial(_tell, session, loaded, item, seconds))
-    child.deadline += seconds + 0.5
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How to run. ``beginning``: iterations of a loop besides the last one, None: all.
+
+    ``only``: by the rule in question alone.
+    """
+
+    beginning: int | None = None
+    only: bool = True
+
+
+def _answer(session: Session, loaded: Loaded, item: Item) -> Answer:
+    """The answer of the first way of running that has one; the seconds of all that were tried.
+
+    Each is a fork of this process: what a run has done to the user's modules does not stay.
+    """
+    if item.rule in UNJUDGED:
+        return Answer("unsupported", UNJUDGED[item.rule])
+    ways = [_Way(count) for count in (() if item.rule in _ABSENT else _ABRIDGED)]
+    ways.append(_Way())
+    if item.api_version in DIALECTS:  # rules about a whole trace need the whole trace
+        ways = [_Way(only=False)]
+    seconds = 0.0
+    for way in ways:
+        answer, whole, ended = _apart(session, loaded, item, way)
+        seconds += answer.seconds
+        if answer.status == "confirmed" or whole:
+            break
+    if ended and way.only:  # all the rules together say what is wrong
+        told, _, _ = _apart(session, loaded, item, _Way(only=False))
+        seconds += told.seconds
+        answer = told if told.status == "unsupported" else answer
+    return replace(answer, seconds=seconds)
+
+
+def _apart(session: Session, loaded: Loaded, item: Item, way: _Way) -> tuple[Answer, bool, bool]:
+    """The answer, whether the run left nothing out, and whether it ended before it could tell."""
+    child = _Child.start(partial(_tell, session, loaded, item, way, _TIME))
+    child.deadline += _TIME + 0.5
     child.wait()
     late = time.monotonic() >= child.deadline
     got = child.finish()
     if got:
-        return got[0]
-    why = f"it still runs after {seconds:g} seconds" if late else "its process ended"
-    return asdict(Answer("unsupported", why, seconds if late else 0.0))
+        return Answer(**got[0]["answer"]), got[0]["whole"], got[0]["ended"]
+    why = f"it still runs after {_TIME:g} seconds" if late else "its process ended"
+    answer = Answer("unsupported", why, _TIME if late else 0.0)
+    return answer, way.beginning is None, False
 
 
 def _text(error: BaseException) -> str:
@@ -271,45 +318,73 @@ def _tell(
     session: Session,
     loaded: Loaded,
     item: Item,
+    way: _Way,
     seconds: float,
     write: Callable[[object], None],
 ) -> None:
-    write(asdict(_judge(session, loaded, item, seconds)))
+    answer, ended = _judge(session, loaded, item, way, seconds)
+    machine = session.machine
+    whole = way.beginning is None or machine is None or not machine.abridged
+    write({"answer": asdict(answer), "whole": whole, "ended": ended})
 
 
-def _judge(session: Session, loaded: Loaded, item: Item, seconds: float) -> Answer:
-    started = time.perf_counter()
+def _judge(
+    session: Session, loaded: Loaded, item: Item, way: _Way, seconds: float
+) -> tuple[Answer, bool]:
+    started = time.process_time()
+    gc.disable()  # this process ends soon
+    ended = False
     try:
-        if item.rule in UNJUDGED:
-            return Answer("unsupported", "one run cannot show it")
         limit(seconds, _MEMORY)
-        answer = _run(session, kernel(loaded, item.kernel, Path(item.path)), item)
+        found = kernel(loaded, item.kernel, Path(item.path))
+        answer, ended = _attempt(session, found, item, way)
     except MisuseError as error:
         answer = Answer("unsupported", str(error))
     except BaseException as error:  # users' code may raise anything, interrupts as well
         answer = Answer("unsupported", f"the run ends with {_text(error)}")
     signal.setitimer(signal.ITIMER_REAL, 0)
-    return Answer(answer.status, answer.reason, time.perf_counter() - started)
+    return replace(answer, seconds=time.process_time() - started), ended
 
 
-def _run(session: Session, found: Kernel, item: Item) -> Answer:
+def _first(item: Item, count: int, path: str, line: int) -> int:
+    """How many iterations to run at the beginning of the loop there."""
+    about = any(_same_line(path, line, place) for place in item.places)
+    return _NEIGHBOURS if about else count
+
+
+def _attempt(session: Session, found: Kernel, item: Item, way: _Way) -> tuple[Answer, bool]:
+    """The answer, and whether the run ended before it could be had."""
     grid = _grid(item.counterexample)
     last = Answer("unsupported", "no arguments were found that the kernel admits")
+    ended = True
     for arguments, guessed, free in _arguments(found, item.counterexample):
-        outcome = _outcome(session, found, arguments, grid, item)
+        outcome = _outcome(session, found, arguments, grid, item, way)
         last = _verdict(session, outcome, item, guessed)
-        ended = outcome.ended is not None
-        refused = ended and (outcome.ended or ("",))[0] in ("raised", "misuse", "unsupported")
-        if last.status == "confirmed" or not (guessed or (free and refused)):
+        ended = outcome.ended is not None and outcome.ended[0] in _REFUSALS
+        if last.status == "confirmed" or not (guessed or (free and ended)):
             break
-    return last
+    return last, ended and last.status != "confirmed"
 
 
 def _outcome(
-    session: Session, found: Kernel, arguments: dict[str, Any], grid: tuple[int, ...], item: Item
+    session: Session,
+    found: Kernel,
+    arguments: dict[str, Any],
+    grid: tuple[int, ...],
+    item: Item,
+    way: _Way,
 ) -> Outcome:
     """A run up to the place where the rule is broken."""
-    session.options = replace(session.options, until=lambda d: _shows(d, item), about=item.rule)
+    watched = item.rule in watch.RULES or item.rule in _CAPACITY
+    session.options = replace(
+        session.options,
+        until=lambda d: _shows(d, item),
+        about=item.rule,
+        only=item.rule if way.only else None,
+        abridge=None if way.beginning is None else partial(_first, item, way.beginning),
+        follow=frozenset({item.rule}) if watched else frozenset(),
+        probe=capacity if item.rule in _CAPACITY else None,
+    )
     outcome = run(session, found, arguments, grid, item.kernel)
     machine = session.machine
     if item.rule in _CAPACITY and machine is not None and outcome.ended is not None:
@@ -322,6 +397,8 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
     """Whether this is what the counterexample is to show."""
     if diagnostic.rule != item.rule:
         return False
+    if item.rule == watch.TAIL:
+        return diagnostic.message == item.message
     return item.rule in _AT_THE_END or _overlap(diagnostic.span, item.span)
 
 
@@ -352,6 +429,8 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
     machine = session.machine
     if machine is not None and item.rule in _FOLLOWED and machine.largest > TRACKED:
         return Answer("unsupported", "a tensor is too large to follow every element of it")
+    if machine is not None and machine.watch is not None and machine.watch.lost:
+        return Answer("unsupported", "too many parts of a tensor are told apart to follow them")
     if not item.sure:
         return Answer("unsupported", "the run does not break the rule, and it was only possible")
     if same:
@@ -366,13 +445,18 @@ def _demands(path: str, line: int) -> bool:
     return 1 <= line <= len(lines) and bool(re.search(r"assert|\braise\b", lines[line - 1]))
 
 
+@cache
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
 def _overlap(a: report.Span, b: report.Span) -> bool:
-    same = os.path.realpath(a.path) == os.path.realpath(b.path)
+    same = _real(a.path) == _real(b.path)
     return same and a.line <= b.end_line and b.line <= a.end_line
 
 
 def _same_line(path: str, line: int, span: report.Span) -> bool:
-    same = os.path.realpath(path) == os.path.realpath(span.path)
+    same = _real(path) == _real(span.path)
     return same and span.line <= line <= span.end_line
 
 

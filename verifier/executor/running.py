@@ -182,6 +182,7 @@ def line_of(error: BaseException) -> Span | None:
 
 def definition_of(function: Callable[..., Any]) -> Span:
     """The name in the function's definition."""
+    function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     if code is None:
         return places.NOWHERE
@@ -256,6 +257,8 @@ def _finish(
         if id(memory) not in seen and memory.template.kind == "alloc":
             seen.add(id(memory))
             _written(machine, memory)
+    if machine.watch is not None:
+        machine.watch.finish(machine, [tensor.memory for tensor in inputs])
     capacity(machine)
 
 

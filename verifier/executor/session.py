@@ -38,6 +38,8 @@ class Session:
     plans: Plans = field(default_factory=Plans)
     #: a kernel is running; False while a file is loaded
     running: bool = False
+    #: told of functions that become kernels
+    awaited: Callable[[Callable[..., Any]], None] | None = None
 
     def current(self) -> ConcreteMachine:
         """The machine that API calls go to."""
@@ -84,6 +86,9 @@ class Kernel:
         self.function = function
         #: the class of the only parameter, whose fields are the inputs (OKK)
         self.structure = structure
+        session = _sessions[-1] if _sessions else None
+        if session is not None and session.awaited is not None:
+            session.awaited(function)
 
     def signature(self) -> inspect.Signature:
         """The inputs.

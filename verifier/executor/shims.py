@@ -418,17 +418,21 @@ def value_of(dotted: str) -> object | None:
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of the API; as ``last``, stand-ins for absent libraries."""
+    """Finds the modules of the API; as ``last``, stand-ins for absent libraries.
+
+    ``absent``: libraries that turned out to be absent, besides those that often are.
+    """
 
     def __init__(self, *, last: bool) -> None:
         self.last = last
+        self.absent: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         root = fullname.partition(".")[0]
         if self.last:
-            wanted = root in _OPTIONAL
+            wanted = root in _OPTIONAL or root in self.absent
         else:
             wanted = root in _MODULES and value_of(fullname) is not None
             wanted = wanted or fullname == "neuronxcc"

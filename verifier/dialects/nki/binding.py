@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 from dataclasses import dataclass
+from functools import cache
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import (
@@ -174,6 +175,12 @@ def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
     return Bound(signature, operands, not missing)
 
 
+@cache
+def _literal(text: str) -> object:
+    value: object = ast.literal_eval(text)
+    return value
+
+
 def default_value(text: str) -> object:
     """The value of a default: a literal, or ``kind.member`` of an enumeration."""
     kind, _, member = text.partition(".")
@@ -183,7 +190,7 @@ def default_value(text: str) -> object:
         return DType.named(member)
     if kind == "buffer":
         return BufferValue(names.BUFFERS[member])
-    value: object = ast.literal_eval(text)
+    value = _literal(text)
     if isinstance(value, int) and not isinstance(value, bool):
         return E.const(value)
     return value

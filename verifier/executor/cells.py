@@ -1,0 +1,125 @@
+"""A number per element of a tensor, kept once for elements that are always touched together."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor.access import Gather
+from verifier.executor.memory import TRACKED, Geometry, Template, positions_of
+from verifier.executor.semantics.casts import NUMPY
+
+#: per dimension of a tensor, the first index and the one past the last; None: no box
+Box: TypeAlias = "tuple[tuple[int, int], ...] | None"
+#: numbers in places; not to be kept: the next access may divide the places further
+Values: TypeAlias = NDArray[np.int64]
+
+
+class TooFineError(Exception):
+    """So many parts of a tensor are told apart that it is not worth going on."""
+
+
+class Cells:
+    """Zeros at first. A tensor of a few boxes takes a few numbers, however large the boxes are."""
+
+    __slots__ = ("blocks", "shape", "template", "values")
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.shape = template.shape
+        #: extent of the blocks along each dimension; they divide that of the tensor
+        self.blocks = [max(1, extent) for extent in self.shape]
+        self.values: Values = np.zeros((1,) * len(self.shape), np.int64)
+
+    def get(self, box: Box, place: Geometry | Gather) -> Values:
+        """The numbers of the elements that a view touches.
+
+        Raises:
+            TooFineError: too many parts are told apart.
+        """
+        if box is not None:
+            return self.values[self._slices(box)]
+        out: Values = self._flat()[elements(self.template, place)]
+        return out
+
+    def put(self, box: Box, place: Geometry | Gather, value: Any) -> None:
+        """Set the numbers of the elements that a view touches, to one or to one each.
+
+        Raises:
+            TooFineError: as in ``get``.
+        """
+        if box is not None:
+            self.values[self._slices(box)] = value
+        else:
+            self._flat()[elements(self.template, place)] = value
+
+    def _slices(self, box: tuple[tuple[int, int], ...]) -> tuple[slice, ...]:
+        out = []
+        for dimension, (low, high) in enumerate(box):
+            block = gcd(self.blocks[dimension], low, high)
+            if block != self.blocks[dimension]:
+                self._divide(dimension, block)
+            out.append(slice(low // block, high // block))
+        return tuple(out)
+
+    def _flat(self) -> Values:
+        for dimension in range(len(self.blocks)):
+            if self.blocks[dimension] > 1:
+                self._divide(dimension, 1)
+        return self.values.reshape(-1)
+
+    def _divide(self, dimension: int, block: int) -> None:
+        parts = self.blocks[dimension] // block
+        if self.values.size * parts > TRACKED // 8:
+            raise TooFineError
+        self.values = np.repeat(self.values, parts, axis=dimension)
+        self.blocks[dimension] = block
+
+
+def box_of(template: Template, place: Geometry | Gather) -> Box:
+    """A view as a box of its tensor; None if it is none, or not known to be one."""
+    if isinstance(place, Gather) or NUMPY[place.dtype].itemsize != template.itemsize:
+        return None
+    shape = template.shape
+    if 0 in place.shape or 0 in shape:
+        return None
+    low = along(template, place.offset)
+    high = list(low)
+    for size, stride in zip(place.shape, place.strides, strict=True):
+        if size == 1 or stride == 0:
+            continue
+        steps = along(template, stride)
+        dimension = next((d for d, step in enumerate(steps) if step), None)
+        if dimension is None or sum(map(abs, steps)) != 1 or high[dimension] != low[dimension]:
+            return None
+        high[dimension] += (size - 1) * steps[dimension]
+    if any(a < 0 or b < a or b >= n for a, b, n in zip(low, high, shape, strict=True)):
+        return None
+    return tuple((a, b + 1) for a, b in zip(low, high, strict=True))
+
+
+def along(template: Template, distance: int) -> list[int]:
+    """A distance in elements as steps along each dimension."""
+    steps = []
+    for size, stride in zip(template.shape, template.strides, strict=True):
+        step, distance = divmod(distance, stride) if stride and size > 1 else (0, distance)
+        steps.append(step)
+    return steps
+
+
+def elements(template: Template, place: Geometry | Gather) -> NDArray[np.int64]:
+    """The positions of the tensor's own elements that a view touches, in the tensor at least."""
+    if isinstance(place, Geometry):
+        positions: NDArray[np.int64] = positions_of(place)
+    else:
+        positions = place.positions if place.mask is None else place.positions[place.mask]
+    own, other = template.itemsize, NUMPY[place.dtype].itemsize
+    if other > own:
+        ratio = other // own
+        positions = positions[..., None] * ratio + np.arange(ratio)
+    elif other < own:
+        positions = positions * other // own
+    return np.clip(positions, 0, max(template.elements - 1, 0))
