@@ -145,6 +145,8 @@ class Limit:
     #: what is settled before the sizes are compared, beyond what asserts pin
     settled: E.Substitution | None = None
     note: str = ""
+    #: one check that all peaks fit, at the largest
+    together: bool = False
 
 
 def _sums(
@@ -184,6 +186,10 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     open_ = [item for item in open_ if item[2] is not E.TRUE]
     if not open_:
         yield _peak_check(sums[0][:2], E.TRUE, (), limit, fixed)
+    if limit.together and open_:
+        fits = E.and_(*(each for _, _, each in open_))
+        yield _peak_check(open_[0][:2], fits, (), limit, fixed)
+        return
     fitting: list[Bool] = []
     for live, total, fits in open_[:_SEPARATE]:
         yield _peak_check((live, total), fits, tuple(fitting), limit, fixed)

@@ -125,6 +125,10 @@ def same(a: Sequence[Expr], b: Sequence[Expr]) -> Bool:
     return E.and_(*(E.eq(x, y) for x, y in zip(a, b, strict=True)))
 
 
+def one_of(value: Expr, options: Iterable[int]) -> Bool:
+    return E.or_(*(E.eq(value, option) for option in options))
+
+
 def product(sizes: Iterable[Expr]) -> Expr:
     total = E.const(1)
     for size in sizes:

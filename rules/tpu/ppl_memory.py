@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rules.memory.capacity import Limit, peak_checks
+from rules.memory.capacity import Limit, peak_checks, totals
 from rules.memory.index import index
 from rules.memory.lifetime import crosses_stages, pipelined
 from rules.tpu.ppl_kit import PPL, bits, example
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Storage, Trace
 
@@ -58,7 +58,14 @@ def limit(trace: Trace, chip: Chip, *, settle: bool = True) -> Limit:
         "make the blocks smaller; in a pipelined loop what passes between stages exists twice",
         settled=E.Substitution(smallest) if smallest else None,
         note=", whatever blocks the tiling callback chooses" if smallest else "",
+        together=True,
     )
+
+
+def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
+    """What holds of the sizes if the kernel compiles: every peak of local memory fits."""
+    most = limit(trace, chip, settle=False)
+    return tuple(E.le(total, most.most) for total in totals(trace, Buffer.LOCAL, most))
 
 
 def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:

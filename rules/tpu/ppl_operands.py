@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from rules.memory.capacity import totals
 from rules.tpu import ppl_memory
 from rules.tpu.ppl_kit import (
     AXES,
@@ -138,8 +137,7 @@ def supported(trace: Trace, chip: Chip) -> Iterator[Check]:
 
 def sizes(trace: Trace, chip: Chip) -> Iterator[Check]:
     """No operand has more than 65535 elements along an axis, given that local memory suffices."""
-    limit = ppl_memory.limit(trace, chip, settle=False)
-    fitting = tuple(E.le(total, limit.most) for total in totals(trace, Buffer.LOCAL, limit))
+    fitting = ppl_memory.fitting(trace, chip)
     for op in trace.operations:
         if not is_device(op):
             continue
@@ -230,10 +228,12 @@ def strides(op: Operation, chip: Chip) -> Iterator[Check]:
             size = view.shape[position]
             places = E.ceildiv(size, chip.lanes) if axis == "c" and in_lanes else size
             if in_lanes:
+                # what fits into a lane has smaller strides: only plain numbers are compared
+                below = E.lt(step, STRIDES) if step.is_const else E.TRUE
                 yield check(
                     op,
                     role,
-                    E.or_(E.le(places, 1), E.and_(E.ge(step, 0), E.lt(step, STRIDES))),
+                    E.or_(E.le(places, 1), E.and_(E.ge(step, 0), below)),
                     f"0 <= stride of {axis} < {STRIDES}",
                     f"the stride of {axis} of {role} is out of range",
                     "TPU-A03",

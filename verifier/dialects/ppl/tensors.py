@@ -402,25 +402,18 @@ def _strided(machine: Machine, view: View) -> View:
     return view
 
 
-def _bits(dtype: DType) -> int | None:
-    name = dtype.name
-    return None if name is None else dt.BITS[name]
+def _bits(dtype: DType) -> Expr:
+    table = {code: dt.BITS[name] for name, code in dt.CODES.items()}
+    return E.table("bits", dtype.code, table)
 
 
 def _as_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:
     """The same bytes as elements of another dtype: w grows or shrinks."""
     old, new = _bits(view.dtype), _bits(dtype)
-    if dtype.same(view.dtype) is E.TRUE:
-        return view
-    if old is None or new is None:
-        same = E.eq(dtype.itemsize, view.dtype.itemsize)
-        if machine.decide(same) is True:
-            return replace(view, dtype=dtype, span=span)
-        return replace(_loose(view, view.axes, "a view with a dtype of unknown size"), dtype=dtype)
-    if old == new:
+    if old is new or machine.decide(E.eq(old, new)) is True:
         return replace(view, dtype=dtype, span=span)
     last = view.axes[3]
-    wide = last.size * old // new if old > new else E.floordiv(last.size * old, new)
+    wide = E.floordiv(last.size * old, new)
     axes = (*view.axes[:3], machine.axis(wide))
     shrunk = _loose(view, axes, "a view with elements of another size")
     return replace(shrunk, dtype=dtype, span=span)

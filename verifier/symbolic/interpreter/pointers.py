@@ -82,14 +82,16 @@ def _fill(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
 
 def _positive(vm: VM, size: Expr, span: Span) -> None:
     """A tensor has elements: a size that is made of inputs alone is at least one."""
-    for mono, _ in size.terms if len(size.terms) == 1 and not size.const else ():
-        for atom in mono:
-            if isinstance(atom, E.Sym) and atom.origin == "input" and (atom.lo or 0) < 1:
-                condition = E.ge(E.from_atom(atom), 1)
-                if not any(a.condition is condition for a in vm.trace.assumptions):
-                    vm.trace.assumptions.append(
-                        Assumption(condition, f"{pretty(E.from_atom(atom))} >= 1", span, "type")
-                    )
+    if any(symbol.origin != "input" for symbol in size.free()):
+        return
+    factors = [size]
+    if len(size.terms) == 1 and not size.const and size.terms[0][1] == 1:
+        factors = [E.from_atom(atom) for atom in size.terms[0][0]]
+    for factor in factors:
+        condition = E.ge(factor, 1)
+        if condition is E.TRUE or any(a.condition is condition for a in vm.trace.assumptions):
+            continue
+        vm.trace.assumptions.append(Assumption(condition, f"{pretty(factor)} >= 1", span, "type"))
 
 
 def _bounded(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:

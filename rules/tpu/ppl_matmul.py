@@ -1,0 +1,274 @@
+"""Matrix multiplication of PPL: forms, types and options per chip (catalogue, section e.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.tpu.ppl_kit import (
+    FLOATS,
+    FP8,
+    FP32,
+    HALF,
+    INT4,
+    INT8,
+    INT32,
+    INTS,
+    PPL,
+    check,
+    dtype_words,
+    example,
+    flag,
+    function,
+    implies,
+    tiu,
+)
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Operation
+
+SECOND: Final = tiu("fmm2 mm2")
+FIRST: Final = tiu("fmm mm")
+
+
+def _is(chip: Chip) -> bool:
+    """BM1684X and its sibling, whose second matrix instruction has the fewest options."""
+    return chip.name.startswith("bm1684x")
+
+
+def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Rows, columns and the sum of left, right and result go together."""
+    left, right, target = op.view("left"), op.view("right"), op.view("dst")
+    if left is None or right is None or target is None:
+        return
+    a, b, out = left.shape, right.shape, target.shape
+    ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
+    if function(op) in SECOND:
+        both = E.and_(ltrans, rtrans)
+        m = E.ite(ltrans, a[3], a[1])
+        k = E.ite(ltrans, a[1], a[3])
+        k_right = E.ite(rtrans, b[3], b[1])
+        n = E.ite(rtrans, b[1], b[3])
+        rows, columns = E.ite(both, n, m), E.ite(both, m, n)
+        yield _equal(op, "right", "k of right", k_right, "k of left", k, "TPU-D10")
+        yield _equal(op, "dst", "rows of dst", out[1], "rows of the product", rows, "TPU-D10")
+        yield _equal(
+            op, "dst", "columns of dst", out[3], "columns of the product", columns, "TPU-D10"
+        )
+        for role, shape in (("left", a), ("right", b), ("dst", out)):
+            yield check(
+                op,
+                role,
+                E.and_(E.eq(shape[0], 1), E.eq(shape[2], 1)),
+                f"{role} is (1, rows, 1, columns)",
+                f"{role} of `pl.{function(op)}` has more than one batch or row of pixels",
+                "TPU-D10",
+                values=((f"n of {role}", shape[0]), (f"h of {role}", shape[2])),
+            )
+        return
+    k = E.ite(ltrans, a[0], a[1] * a[3])
+    m = E.ite(ltrans, a[1] * a[3], a[0])
+    yield _equal(op, "right", "rows of right", b[0], "columns of left", k, "TPU-D01")
+    yield _equal(op, "dst", "rows of dst", out[0], "rows of left", m, "TPU-D01")
+    yield _equal(
+        op, "dst", "columns of dst", out[1] * out[3], "columns of right", b[1] * b[3], "TPU-D01"
+    )
+
+
+def _equal(op: Operation, role: str, what: str, a: Expr, other: str, b: Expr, fact: str) -> Check:
+    return check(
+        op,
+        role,
+        E.eq(a, b),
+        f"{what} == {other}",
+        f"{what} of `pl.{function(op)}` do not go with {other}",
+        fact,
+        values=((what, a), (other, b)),
+        views=(op.view("left"), op.view("right")),
+    )
+
+
+def forms(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Transposition, accumulation and other options that the chip has."""
+    name = function(op)
+    if name not in SECOND:
+        return
+    ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
+    yield check(
+        op,
+        "ltrans",
+        implies(ltrans, rtrans),
+        "ltrans only with rtrans",
+        f"`pl.{name}` cannot transpose the left matrix alone",
+        "TPU-D12",
+    )
+    adds = flag(op, "result_add")
+    target = op.view("dst")
+    if target is not None:
+        wanted = FP32 if name == "tiu.fmm2" else INT32
+        yield check(
+            op,
+            "result_add",
+            implies(adds, target.dtype.among(wanted)),
+            f"result_add with {dtype_words(wanted)}",
+            f"`pl.{name}` adds to a result of {dtype_words(wanted)} only",
+            "TPU-D15",
+            views=(target,),
+        )
+    if not _is(chip):
+        return
+    yield check(
+        op,
+        "result_add",
+        implies(adds, E.not_(rtrans)),
+        "result_add without rtrans",
+        f"{chip.name} cannot add to the result with a transposed right matrix",
+        "TPU-D15",
+    )
+    for option in ("do_relu", "do_rq", "saturate"):
+        if option in op.operands:
+            yield check(
+                op,
+                option,
+                E.not_(flag(op, option)),
+                f"no {option}",
+                f"`pl.{name}` on {chip.name} has no {option}",
+                "TPU-D16",
+            )
+    yield check(
+        op,
+        "bias",
+        E.truth(op.view("bias") is None),
+        "no bias",
+        f"`pl.{name}` on {chip.name} has no bias",
+        "TPU-D16",
+    )
+
+
+def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Types of left, right, bias and result that the chip multiplies."""
+    name = function(op)
+    left, right, target = op.view("left"), op.view("right"), op.view("dst")
+    if left is None or right is None or target is None:
+        return
+    a, b, out = left.dtype, right.dtype, target.dtype
+    taken: frozenset[int]
+    if name == "tiu.fmm2":
+        taken = HALF if _is(chip) else FLOATS | (FP8 if chip.isa >= 7 else frozenset())
+        fact = "TPU-D14"
+        result = E.or_(out.same(a), out.among(FP32))
+        if chip.isa >= 7:
+            result = E.or_(result, E.and_(a.among(FP8), out.among(HALF)))
+    elif name == "tiu.mm2":
+        taken = INT8 | INT4 if _is(chip) else INT8
+        fact = "TPU-D17"
+        result = E.or_(out.among(INT32), flag(op, "do_rq"))
+    elif name == "tiu.fmm":
+        taken, fact, result = FP32, "TPU-D04", out.among(FP32)
+    else:
+        taken, fact, result = INTS, "TPU-D04", out.among(INTS)
+    for role, dtype in (("left", a), ("right", b)):
+        yield check(
+            op,
+            role,
+            dtype.among(taken),
+            f"{role} is {dtype_words(taken)}",
+            f"`pl.{name}` on {chip.name} does not multiply {dtype.name or 'elements like that'}",
+            fact,
+            help=(f"it multiplies {dtype_words(taken)}",),
+        )
+    if name == "tiu.fmm2":
+        pair: Bool = a.same(b)
+        if chip.isa >= 7:
+            pair = E.or_(pair, E.and_(a.among(FP8), b.among(FP8)))
+        yield check(
+            op,
+            "right",
+            pair,
+            "left and right have one dtype",
+            f"left and right of `pl.{name}` have different dtypes",
+            fact,
+            views=(left,),
+        )
+    yield check(
+        op,
+        "dst",
+        result,
+        "dst has the dtype of the sources, or the wide one",
+        f"`pl.{name}` cannot make {out.name or 'elements like that'}",
+        fact,
+        views=(left,),
+    )
+
+
+_PRODUCT: Final = example(
+    """
+lefts = pl.gtensor([1, rows, 1, 60], pl.GLOBAL, left_ptr)
+rights = pl.gtensor([1, 60, 1, 48], pl.GLOBAL, right_ptr)
+target = pl.gtensor([1, rows, 1, 48], pl.GLOBAL, out_ptr)
+a = pl.make_tensor([1, rows, 1, 60], pl.float16)
+b = pl.make_tensor([1, 60, 1, 48], pl.float16)
+c = pl.make_tensor([1, rows, 1, 48], pl.float32)
+pl.dma.load(a, lefts)
+pl.dma.load(b, rights)
+pl.tiu.zero(c)
+pl.tiu.fmm2(c, a, b, result_add=True, out_dtype=pl.float32)
+pl.dma.store(target, c)
+""",
+    "out_ptr, left_ptr, right_ptr, rows: pl.constexpr",
+    "rows: 1..64, out_ptr: fp32[1, rows, 1, 48], left_ptr: fp16[1, rows, 1, 60], "
+    "right_ptr: fp16[1, 60, 1, 48]",
+)
+
+for _id, _code, _summary, _reason, _facts, _check, _failing in (
+    (
+        "ppl-matmul-shape",
+        "PPL060",
+        "rows and columns of a matrix product go together",
+        "The instruction takes rows along c and columns along w and does not compare the three "
+        "shapes; what does not fit is computed from other data.",
+        ("TPU-D01", "TPU-D10"),
+        shapes,
+        _PRODUCT.replace("pl.tiu.fmm2(c, a, b,", "pl.tiu.fmm2(c, a, b, rtrans=True,"),
+    ),
+    (
+        "ppl-matmul-form",
+        "PPL061",
+        "the chip has the form of matrix product that is asked for",
+        "The left matrix is transposed only together with the right one; sums go into the wide "
+        "type; BM1684X has neither bias nor relu, and no sums with a transposed right matrix.",
+        ("TPU-D12", "TPU-D15", "TPU-D16"),
+        forms,
+        _PRODUCT.replace("[1, rows, 1, 48], pl.float32", "[1, rows, 1, 48], pl.float16").replace(
+            "fp32[1, rows", "fp16[1, rows"
+        ),
+    ),
+    (
+        "ppl-matmul-dtypes",
+        "PPL062",
+        "the chip multiplies matrices of these types",
+        "BM1684X multiplies float16 and bfloat16 with its second matrix instruction, float32 with "
+        "the first one only; eight-bit floats exist from BM1690 on.",
+        ("TPU-D04", "TPU-D14", "TPU-D17"),
+        dtypes,
+        _PRODUCT.replace("pl.float16", "pl.float32").replace("fp16[", "fp32["),
+    ),
+):
+    register(
+        Rule(
+            id=_id,
+            code=_code,
+            family="ppl",
+            summary=_summary,
+            reason=_reason,
+            facts=_facts,
+            on="operation",
+            operations=("ppl.tiu.fmm2", "ppl.tiu.mm2", "ppl.tiu.fmm", "ppl.tiu.mm"),
+            check=_check,
+            failing=_failing,
+            passing=_PRODUCT,
+            dialects=PPL,
+        )
+    )
