@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -40,7 +40,13 @@ def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
     return all(id(put.bool(fact)) in conditions for fact in use.path)
 
 
-def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
+#: how a write's tensor has to lie with respect to what is read
+Fit = Callable[[Chip, LocalTensor, LocalTensor], bool]
+
+
+def _source(
+    chip: Chip, read: Use, writes: Sequence[Use], fits: Fit = kit.holds_all
+) -> _Source | None:
     """The last write before a read that certainly holds all that is read, as far as folding tells.
 
     It is in the same iteration, or one or two iterations ago of a loop around both, or in a loop
@@ -52,7 +58,7 @@ def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
         if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
             continue
         nowhere = E.Substitution({})
-        if _held(write, nowhere, conditions) and kit.holds_all(chip, write.tensor, read.tensor):
+        if _held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
             return _Source(Instance(write, write.tensor, ()), depth, 0)
     for depth in range(len(read.loops), 0, -1):
         for age in _AGES:
@@ -61,7 +67,7 @@ def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
                 if len(write.loops) != depth or flow.shared(write.loops, read.loops) != depth:
                     continue
                 found = flow.at(write, put)
-                if found is not None and kit.holds_all(chip, found.tensor, read.tensor):
+                if found is not None and fits(chip, found.tensor, read.tensor):
                     return _Source(found, depth, age)
     for write in reversed(writes):
         depth = flow.shared(write.loops, read.loops)
@@ -71,7 +77,7 @@ def _source(chip: Chip, read: Use, writes: Sequence[Use]) -> _Source | None:
             continue
         put = E.Substitution({write.loops[depth].symbol: read.loops[depth].index})
         found = flow.at(write, put)
-        if found is not None and kit.holds_all(chip, found.tensor, read.tensor):
+        if found is not None and fits(chip, found.tensor, read.tensor):
             return _Source(found, depth, 0, write.loops[depth])
     return None
 
@@ -151,13 +157,19 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
             if kit.same_place(write.tensor, source.write.tensor):
                 continue
             key = _key(read.tensor, write.tensor)
-            check = _whole(chip, read, source, write)
+            check = _whole(chip, read, source, write, lost=False)
             if check.predicate is E.TRUE:
                 if key not in told:
                     told.add(key)
                     yield check
                 continue
             yield check
+        own = _source(chip, read, table.writes, _coincide)
+        if own is None or own.write.use is source.write.use:
+            continue
+        for write in _between(read, own, table.writes, sections):
+            if _is_lost(chip, table, read, own, write):
+                yield _whole(chip, read, own, write, lost=True)
 
 
 def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
@@ -165,14 +177,38 @@ def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
     return tuple(map(id, terms))
 
 
-def _whole(chip: Chip, read: Use, source: _Source, write: Instance) -> Check:
+def _is_lost(chip: Chip, table: Uses, read: Use, source: _Source, write: Instance) -> bool:
+    """Whether what was written for the read, at the very place, has no reader but this one.
+
+    Then a write over all of it, for a tensor that starts elsewhere, is not meant to replace it.
+    """
+    origin = source.write
+    if not _coincide(chip, origin.tensor, read.tensor):
+        return False
+    if write.tensor.address is read.tensor.address:
+        return False
+    between = range(origin.use.order + 1, write.use.order + 1)
+    place = kit.block(chip, origin.use.tensor)
+    return bool(between) and not any(
+        other.order in between
+        and kit.places_apart(chip, kit.block(chip, other.tensor), place) is not E.TRUE
+        for other in table.reads
+    )
+
+
+def _coincide(chip: Chip, a: LocalTensor, b: LocalTensor) -> bool:
+    """Whether two tensors take the same place, term by term, whatever they are made of."""
+    if a.address is not b.address:
+        return False
+    one, other = kit.block(chip, a), kit.block(chip, b)
+    return one.lane is other.lane and one.length is other.length
+
+
+def _whole(chip: Chip, read: Use, source: _Source, write: Instance, lost: bool) -> Check:
     origin = source.write
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
-    predicate = E.or_(
-        disjoint,
-        _contains(chip, origin.tensor, write.tensor),
-        _contains(chip, write.tensor, read.tensor),
-    )
+    replaced = E.FALSE if lost else _contains(chip, write.tensor, read.tensor)
+    predicate = E.or_(disjoint, _contains(chip, origin.tensor, write.tensor), replaced)
     mine, theirs = words(read.touch.role), words(write.use.touch.role)
     wrote = write.use.operation
     if predicate is E.TRUE:
@@ -183,7 +219,10 @@ def _whole(chip: Chip, read: Use, source: _Source, write: Instance) -> Check:
         span=write.use.span,
         text=f"{theirs} of `{function(wrote)}` leaves {mine} of `{function(reader)}` whole",
         message=(
-            f"`{function(wrote)}` overwrites part of {mine} of `{function(reader)}`, "
+            f"`{function(wrote)}` overwrites {mine} of `{function(reader)}`, "
+            "which is still to be read"
+            if lost
+            else f"`{function(wrote)}` overwrites part of {mine} of `{function(reader)}`, "
             "which is still to be read"
         ),
         facts=("ADR-11", "BUG-03"),
@@ -234,7 +273,8 @@ register(
             "Local memory is addressed by hand. A tensor that is larger than the room planned for "
             "it overwrites the beginning of the next one, which then is read half old, half new: "
             "two buffers of a ping-pong that are too close, or a last slice that is larger than "
-            "the others. Overwriting a tensor as a whole, or updating a part of it, is fine."
+            "the others. Replacing a tensor as a whole once it was read, or updating a part of it, "
+            "is fine."
         ),
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
         on="trace",

@@ -302,7 +302,7 @@ def early_returns(trace: Trace, chip: Chip) -> Iterable[Check]:
             given=sizes,
             help=("compute the result in this case, too, or assert that it does not occur",),
             path=path,
-            order=max(item.operation.order for item in stores) + 1,
+            order=min(item.operation.order for item in stores),
         )
 
 

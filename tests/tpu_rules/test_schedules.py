@@ -54,6 +54,20 @@ def test_updates_of_a_part_are_no_overlap() -> None:
     assert folds("okk-live-overlap", trace(*ops))
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_a_tensor_that_nobody_has_read_is_not_replaced(used: bool) -> None:
+    """Weights below the end of an input that is larger than planned; read before, they may go."""
+    weights = local(2048, 1, 20, 1, 64)
+    ops = [operation("bdc_32bit_set_C", dst=weights)]
+    if used:
+        ops.append(operation("bdc_neg", dst=local(65536, 1, 20, 1, 64), src=weights))
+    ops += [
+        operation("bdc_32bit_set_C", dst=local(0, 1, 20, 1, 1024)),
+        operation("bdc_neg", dst=local(65536, 1, 20, 1, 64), src=weights),
+    ]
+    assert folds("okk-live-overlap", trace(*ops)) is used
+
+
 def test_other_lanes_are_other_memory() -> None:
     def pair(lane: int) -> list[Operation]:
         first, second = local(0, 1, 8, 1, 40), local(lane * 524288 + 64, 1, 8, 1, 40)
