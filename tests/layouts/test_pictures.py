@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -75,7 +76,7 @@ def arrangements() -> st.SearchStrategy[Arrangement]:
         where = replace(CHIPS[choose(st.sampled_from(sorted(CHIPS)))], lanes=choose(SIZES))
         n, c, h, w = shape = choose(SHAPES)
         dtype = choose(st.sampled_from(("fp32", "fp16", "int16", "int8")))
-        more: dict[str, object] = {}
+        more: dict[str, Any] = {}
         sizes: tuple[int, ...] = shape
         if name in ("matrix", "vector"):
             columns = c * h * w
@@ -90,7 +91,7 @@ def arrangements() -> st.SearchStrategy[Arrangement]:
                 offset += {"fp32": 4, "fp16": 2, "int16": 2, "int8": 1}[dtype]
             more["address"] = lane * where.local_bytes + offset
         try:
-            return arrange(where, name, sizes, dtype, **more)  # type: ignore[arg-type]
+            return arrange(where, name, sizes, dtype, **more)
         except LayoutError:  # no such groups or modes: the plain layout of the same
             return arrange(where, "compact", shape, "fp32")
 

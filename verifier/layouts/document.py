@@ -9,7 +9,7 @@ from verifier.layouts.facts import free_names, notes
 from verifier.layouts.picture import Block, Gap, Row, draw
 
 #: elements up to which the place of each is listed
-_LISTED: Final = 4096
+_LISTED: Final = 1024
 _LINES: Final = 128
 _LANES: Final = 16
 

@@ -47,7 +47,8 @@ def facts(of: Arrangement) -> list[tuple[str, str]]:
     else:
         found.append(("channels per NPU", f"{of.channels_per_lane}{_used(of)}"))
         size = of.chip.local_bytes
-        share = f"{100 * of.bytes_per_lane / size:.1f} %"
+        part = 100 * of.bytes_per_lane / size
+        share = f"{part:.1f} %" if part >= 1 else f"{part:.2g} %"
         behind = f", from byte {of.offset} on" if of.offset else ""
         found.append(("bytes per NPU", f"{of.bytes_per_lane} of {size} ({share}){behind}"))
     found.append(("waste", _waste(of)))

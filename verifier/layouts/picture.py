@@ -395,10 +395,12 @@ class _Sheet:
 
     def _lines(self, axes: list[tuple[int, int, bool]], kept: list[int]) -> list[int]:
         """The lines of these many places of each axis, in any of the shown lanes."""
-        slots = {slot for lane in self.lanes for slot in self.of.slots(lane)}
+        slots = {self.of.slots(lane) for lane in self.lanes}
         offsets = [0]
         for (stride, count, is_slots), k in zip(axes, kept, strict=True):
-            places = [p for p in _ends(count, k) if not is_slots or p in slots]
+            places = _ends(count, k)
+            if is_slots:
+                places = [p for p in places if any(p in some for some in slots)]
             offsets = [offset + p * stride for offset in offsets for p in places]
         found: set[int] = set()
         for units in offsets:

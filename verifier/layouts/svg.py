@@ -19,6 +19,7 @@ _FOLD: Final = 6
 
 #: in pixels
 _WIDE: Final = 1400  # of all lanes
+_CELL: Final = 46  # of a block, at least
 _MARGIN: Final = 20
 _TEXT: Final = 18  # a line of facts
 _LETTER: Final = 6.3  # of a label, wide
@@ -80,12 +81,16 @@ class _Canvas:
         """As many lanes as a page takes, with lines that are not too short."""
         widths = natural_widths(self.of, _ACROSS)
         long = [across for across in widths if across >= _ACROSS // 2] or [*widths[:1], 1]
+        cell = _CELL  # what blocks take at least; more is known after the first picture
         for lanes in range(min(_LANES, self.of.chip.lanes), 0, -1):
             for across in long:
+                if lanes > 1 and lanes * (across * cell + _GUTTER) > _WIDE:
+                    continue
                 picture = draw(self.of, across=across, lanes=lanes, lines=_LINES, fold=_FOLD)
-                number = len(picture.lanes)
-                if number * (across * _cell(picture) + _GUTTER) <= _WIDE:
+                found = _cell(picture)
+                if len(picture.lanes) * (across * found + _GUTTER) <= _WIDE:
                     return picture
+                cell = max(_CELL, found - 12)
         return picture
 
     # -- places ------------------------------------------------------------------------------
@@ -300,7 +305,7 @@ def _cell(picture: Picture) -> int:
     """How wide a block is."""
     blocks = (block for row in picture.rows() for lane in row.blocks for block in lane)
     longest = max((len(label) for block in blocks for label in block.labels), default=0)
-    return max(46, round(longest * _LETTER) + 12)
+    return max(_CELL, round(longest * _LETTER) + 12)
 
 
 def _fill(kind: str) -> dict[str, str]:
