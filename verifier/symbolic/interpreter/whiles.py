@@ -100,15 +100,20 @@ def _generic(vm: VM, stmt: ir.While, execute: _Execute) -> str:
     )
     if _goes_round(vm, stmt, execute):
         condition = ir.ExprStmt(stmt.test.span, stmt.test)
+        held: list[tuple[E.Sym, E.Bool]] = []
         loops.run(
             vm,
             Range(E.const(0), count, E.const(1), "range", stmt.span),
             lambda _: None,
-            lambda: _full_iteration(vm, stmt, execute),
+            lambda: _full_iteration(vm, stmt, execute, held),
             name="while",
             span=stmt.span,
             exposed=liveness.exposed((condition, *stmt.body)),
         )
+        index, test = held[-1]
+        for place in (E.const(0), count - 1):
+            there = E.Substitution({index: place}).bool(test)
+            vm.narrow(E.implies(E.ge(count, 1), there))
     base = vm.path_length()
     test = _test(vm, stmt)
     if not liveness.breaks(stmt.body):
@@ -139,9 +144,16 @@ def _goes_round(vm: VM, stmt: ir.While, execute: _Execute) -> bool:
     return flow in ("normal", "continue")
 
 
-def _full_iteration(vm: VM, stmt: ir.While, execute: _Execute) -> str:
-    """An iteration that another one follows: ``break`` is not taken."""
-    vm.narrow(_test(vm, stmt))
+def _full_iteration(
+    vm: VM, stmt: ir.While, execute: _Execute, held: list[tuple[E.Sym, E.Bool]]
+) -> str:
+    """An iteration that another one follows: ``break`` is not taken.
+
+    The condition that held when it started is noted in ``held``, with the index of the iteration.
+    """
+    test = _test(vm, stmt)
+    held.append((vm.loops[-1].symbol, test))
+    vm.narrow(test)
     vm.frame.breaks.append([])
     flow = execute(vm, stmt.body)
     vm.frame.breaks.pop()
