@@ -34,7 +34,7 @@ def test_integers() -> None:
     assert pretty(E.ceildiv(big, 128)) == "ceil(K / 128)"
     assert pretty(E.ceildiv(big + 5, 128)) == "(K + 4) // 128 + 1"
     assert pretty(2 * E.ceildiv(big, 128) - 1) == "2*ceil(K / 128) - 1"
-    assert pretty((big + 127) // 128 * 128) == "128*((K + 127) // 128)"
+    assert pretty((big + 127) // 128 * 128) == "128*ceil(K / 128)"
     assert pretty(E.minimum(128, m - 128 * k)) == "min(128, M - 128*k)"
     assert pretty(E.ite(E.le(big, 5), big, m) + 3) == "(K if K <= 5 else M) + 3"
 
