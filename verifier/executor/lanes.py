@@ -152,18 +152,40 @@ class ByteMemory:
     """Bytes, and which of them were written.
 
     ``full``: all were. Without ``data`` only the record is kept (``shapes_only``); without
-    ``tracked`` not even that.
+    ``tracked`` not even that. ``watched``: a second record says what was written since it was made.
     """
 
-    __slots__ = ("data", "flags", "full", "size", "touched", "tracked")
+    __slots__ = (
+        "consumed",
+        "data",
+        "flags",
+        "full",
+        "size",
+        "stored",
+        "touched",
+        "tracked",
+        "watched",
+        "writer",
+    )
 
     def __init__(
-        self, size: int, data: Bytes | None = None, *, full: bool = False, tracked: bool = True
+        self,
+        size: int,
+        data: Bytes | None = None,
+        *,
+        full: bool = False,
+        tracked: bool = True,
+        watched: bool = False,
     ) -> None:
         self.size = size
         self.data = data
         self.full = full
         self.tracked = tracked
+        self.watched = watched
+        self.stored: Bytes | None = None
+        #: whether anything was read, and where it was written last
+        self.consumed = False
+        self.writer: object = None
         self.flags: Bytes | None = None
         #: whether anything was written to it
         self.touched = False
@@ -239,10 +261,15 @@ class ByteMemory:
     def mark(self, place: Place) -> None:
         """The bytes of a tensor are written."""
         self.touched = True
-        if self.full or not self.tracked:
-            return
         word = _WORDS[place.itemsize]
         one = word.type(_ONES[place.itemsize])
+        if self.watched:
+            if self.stored is None:
+                self.stored = np.zeros(max(1, self.size), np.uint8)
+            for _, window in self._windows(self.stored, place, word):
+                window[...] = one
+        if self.full or not self.tracked:
+            return
         for _, window in self._windows(self._record(), place, word):
             window[...] = one
 

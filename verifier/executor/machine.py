@@ -181,6 +181,7 @@ class ConcreteMachine:
         self.largest = 0
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
+        self.storages: list[Storage] = []
         known = plans if plans is not None else Plans()
         self.plans = known.calls
         self.kept = known.kept

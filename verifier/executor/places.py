@@ -216,6 +216,19 @@ def function_node(code: CodeType) -> ast.FunctionDef | None:
     return None
 
 
+def loop_around(span: Span) -> tuple[str, int, int] | None:
+    """The file, the first and the last line of the innermost loop around a place."""
+    best: tuple[str, int, int] | None = None
+    for nodes in source(span.path).nodes.values():
+        for node in nodes:
+            if isinstance(node, (ast.For, ast.While)):
+                last = node.end_lineno or node.lineno
+                inside = node.lineno <= span.line <= last
+                if inside and (best is None or node.lineno > best[1]):
+                    best = (span.path, node.lineno, last)
+    return best
+
+
 def is_user(path: str) -> bool:
     """Whether a file is neither ours nor of the Python library."""
     return not path.startswith((_OURS, "<", sys.prefix, sys.base_prefix))

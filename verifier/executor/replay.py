@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from verifier.dialects import DIALECTS
-from verifier.executor import places, watch
+from verifier.executor import places, tpu_running, watch
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import FOLLOWED, Options
@@ -33,6 +33,7 @@ from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
+from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.symbolic.values import AddressType
 
@@ -48,6 +49,10 @@ _DTYPES: Final = ("float32", "bfloat16", "float16", "int32", "uint32", "int8", "
 #: values of parameters that the counterexample does not depend on
 _FILLERS: Final = (1.0, 1, None, True, Shaped("float32", (128, 512)), "")
 
+#: the same for TPU kernels, whose other parameters are numbers and flags
+_HALVES: Final = ("float16", *(name for name in _DTYPES if name != "float16"))
+_NUMBERS: Final = (1, 64, True, 1.0, None)
+
 #: rules about the host's Python, and the errors that Python raises where they are broken
 _RAISES: Final[Mapping[str, tuple[str, ...]]] = {
     "missing-key": ("KeyError",),
@@ -61,6 +66,21 @@ _RAISES: Final[Mapping[str, tuple[str, ...]]] = {
 UNJUDGED: Final[Mapping[str, str]] = {
     "no-admitted-input": "there is no input to run it with",
     "bit-test-divisibility": "it is about what the text means: a run computes what it says",
+    **dict.fromkeys(
+        (
+            "ppl-conditional-expression",
+            "ppl-dropped-assert",
+            "ppl-dynamic-block",
+            "ppl-empty-guard",
+            "ppl-lane-slots",
+            "ppl-loop-side-effect",
+            "ppl-pipeline-sharing",
+            "ppl-plain-function",
+            "ppl-statement",
+        ),
+        "it is about what the compiler makes of the text, which is not run",
+    ),
+    "ppl-missing-sync": "cores wait for each other in a run, whether the text says so or not",
 }
 #: rules judged when the run is over, at a place of the machine's choosing
 _AT_THE_END: Final = frozenset(
@@ -72,6 +92,7 @@ _AT_THE_END: Final = frozenset(
         "psum-banks",
         "address-overlap",
         "okk-early-return",
+        "ppl-local-capacity",
         watch.TAIL,
     }
 )
@@ -79,7 +100,9 @@ _AT_THE_END: Final = frozenset(
 _LAUNCH: Final = ("num_programs(", "get_core_num(", "get_group_num(")
 #: how runs end that do not come to their end with these arguments
 _REFUSALS: Final = ("raised", "misuse", "unsupported")
-_CAPACITY: Final = frozenset({"sbuf-capacity", "psum-banks", "address-overlap"})
+_CAPACITY: Final = frozenset(
+    {"sbuf-capacity", "psum-banks", "address-overlap", "ppl-local-capacity"}
+)
 #: rules that need to know which elements were written
 _FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
 #: rules that ask what was not done: every iteration of a run counts
@@ -356,10 +379,13 @@ def _attempt(session: Session, found: Kernel, item: Item, way: _Way) -> tuple[An
     """The answer, and whether the run ended before it could be had."""
     grid = _grid(item.counterexample)
     last = Answer("unsupported", "no arguments were found that the kernel admits")
-    ended = True
-    for arguments, guessed, free in _arguments(found, item.counterexample):
+    ended, told = True, False
+    for arguments, guessed, free in _arguments(found, item.counterexample, item.api_version):
         outcome = _outcome(session, found, arguments, grid, item, way)
-        last = _verdict(session, outcome, item, guessed)
+        answer = _verdict(session, outcome, item, guessed)
+        if answer.status == "confirmed" or not told:
+            last = answer  # else of the first guess with which it runs to its end
+        told = told or outcome.ended is None
         ended = outcome.ended is not None and outcome.ended[0] in _REFUSALS
         if last.status == "confirmed" or not (guessed or (free and ended)):
             break
@@ -388,8 +414,9 @@ def _outcome(
     outcome = run(session, found, arguments, grid, item.kernel)
     machine = session.machine
     if item.rule in _CAPACITY and machine is not None and outcome.ended is not None:
+        judge = tpu_running.capacity if isinstance(machine.hardware, Chip) else capacity
         with contextlib.suppress(ViolationError):
-            capacity(machine)
+            judge(machine)
     return outcome
 
 
@@ -473,13 +500,15 @@ def _grid(counterexample: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _arguments(
-    found: Kernel, counterexample: Mapping[str, Any]
+    found: Kernel, counterexample: Mapping[str, Any], api: str
 ) -> Iterator[tuple[dict[str, Any], str, bool]]:
     """Arguments to try, the names of those that are guessed, and whether dtypes were chosen.
 
     Raises:
         MisuseError: the counterexample speaks of what is no argument.
     """
+    tpu = api in ("okk", "ppl")
+    dtypes = _HALVES if tpu else _DTYPES
     parameters = found.signature().parameters
     given: dict[str, Any] = {}
     open_dtypes: dict[str, tuple[int, ...]] = {}
@@ -494,7 +523,7 @@ def _arguments(
             dtype = counterexample.get(f"{name}.dtype")
             if dtype is None:
                 open_dtypes[name] = shape
-            given[name] = Shaped(str(dtype or _DTYPES[0]), shape)
+            given[name] = Shaped(str(dtype or dtypes[0]), shape)
         elif name in counterexample:
             given[name] = _plain(counterexample[name])
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -504,9 +533,10 @@ def _arguments(
         elif parameter.default is parameter.empty:
             missing.append(name)
     guessed = ", ".join(f"`{name}`" for name in missing)
-    for dtype in _DTYPES if open_dtypes else _DTYPES[:1]:
+    for dtype in dtypes if open_dtypes else dtypes[:1]:
         made = {name: Shaped(dtype, shape) for name, shape in open_dtypes.items()}
-        for filler in _FILLERS if missing else _FILLERS[:1]:
+        fillers = _NUMBERS if tpu else _FILLERS
+        for filler in fillers if missing else fillers[:1]:
             yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from verifier.executor import places
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.lanes import (
@@ -62,6 +63,12 @@ class BufferStorage(Storage):
     bytes: ByteMemory | None = None
     array: Array | None = None
     lane_bytes: int = 0
+    #: from the first to the last operation that uses it, and the engines of those
+    first: int = 0
+    last: int = 0
+    engines: frozenset[str] = frozenset()
+    #: the run of a pipelined loop that it was made in
+    pipeline: tuple[object, ...] | None = None
 
 
 def buffer(
@@ -95,7 +102,7 @@ def buffer(
         kind="input",
         initialised=True,
         placement={"declared": declared},
-        bytes=ByteMemory(size, data, full=True),
+        bytes=ByteMemory(size, data, full=True, watched=size <= _TRACKED),
         array=array,
     )
 
@@ -119,9 +126,44 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
         made.bytes = _fresh(machine, made.lane_bytes * machine.chip.lanes)
     else:
         made.bytes = _shared(machine, made, math.prod(shape) * size)
+    pipelines = machine.state.get("pipelines")
+    if isinstance(pipelines, Pipelines):
+        made.pipeline = pipelines.around(span)
+    machine.storages.append(made)
     axes = tuple(machine.axis(extent) for extent in made.shape)
     coords = tuple(axis.index for axis in axes)
     return View(made, (), made.shape, None, axes, coords, made.dtype, span=span)
+
+
+class Pipelines:
+    """The pipelined loops of a kernel, and which run of each is going on.
+
+    A loop is known by the lines of its statement; it has ended when something outside of them
+    happens.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, int, int], int] = {}
+        self._open: set[tuple[str, int, int]] = set()
+
+    def mark(self, span: Span) -> None:
+        """``enable_pipeline()`` is called there."""
+        lines = places.loop_around(span)
+        if lines is not None and lines not in self._open:
+            self._open.add(lines)
+            self._runs[lines] = self._runs.get(lines, 0) + 1
+
+    def passed(self, span: Span) -> None:
+        """Something happens there."""
+        for lines in list(self._open):
+            if span.path == lines[0] and not lines[1] <= span.line <= lines[2]:
+                self._open.discard(lines)
+
+    def around(self, span: Span) -> tuple[object, ...] | None:
+        """The innermost pipelined loop around a place, and which run of it."""
+        inside = [x for x in self._open if x[0] == span.path and x[1] <= span.line <= x[2]]
+        best = max(inside, key=lambda x: x[1], default=None)
+        return None if best is None else (*best, self._runs[best])
 
 
 _FIELDS: Final = tuple(field.name for field in fields(Storage))
@@ -148,15 +190,17 @@ def _shared(machine: ConcreteMachine, storage: Storage, size: int) -> ByteMemory
 
 
 def itemsize(machine: ConcreteMachine, dtype: DType) -> int:
-    """Bytes of an element.
+    """Bytes of an element; elements of less than a byte have bytes of their own, without numbers.
 
     Raises:
-        UnsupportedError: elements of less than a byte are not run.
+        UnsupportedError: their numbers are asked for, or the dtype is not known.
     """
     name = dtype.name
-    if name not in NUMPY:
+    if name in NUMPY:
+        return NUMPY[name].itemsize
+    if name is None or not machine.options.shapes_only:
         raise UnsupportedError(f"tensors of {name or 'a dtype that is not known'} are not run")
-    return NUMPY[name].itemsize
+    return 1
 
 
 def layout_strides(chip: Chip, layout: str, frame: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -294,6 +338,9 @@ def view_region(machine: ConcreteMachine, view: View) -> Region:
     base = view if view.exact or view.base is None else view.base
     if not isinstance(storage, BufferStorage) or storage.bytes is None or not base.exact:
         raise UnsupportedError(f"a view of `{view.name}` cannot be run: {view.reason}")
+    if view is not base and view.dtype.name not in NUMPY:
+        # halves of bytes: all the bytes that they are in
+        return view_region(machine, base)
     shape = tuple(_number(axis.size) for axis in view.axes)
     size = itemsize(machine, view.dtype)
     name = view.dtype.name
@@ -525,7 +572,14 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         SemanticsMissing: the operation has no meaning here.
     """
     machine.performed += 1
+    pipelines = machine.state.get("pipelines")
+    if isinstance(pipelines, Pipelines):
+        pipelines.passed(operation.span)
     if operation.engine == "control":
+        if operation.name == "ppl.enable_pipeline":
+            known = machine.state.setdefault("pipelines", Pipelines())
+            assert isinstance(known, Pipelines)
+            known.mark(operation.span)
         barrier = machine.state.get("barrier")
         if operation.name == "ppl.sync" and callable(barrier):
             barrier()
@@ -533,8 +587,12 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
     try:
         used = list(_used(machine, operation))
         for each in used:
-            if each.reads and not all(m.written(place) for m, place in each.parts):
-                _unwritten(machine, operation, each)
+            if each.writes:
+                each.region.memory.writer = operation.span_of(each.role)
+            if each.reads:
+                each.region.memory.consumed = True
+                if not all(m.written(place) for m, place in each.parts):
+                    _unwritten(machine, operation, each)
         if machine.options.shapes_only:
             for each in used:
                 for memory, place in each.parts if each.writes else ():
@@ -549,6 +607,13 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         raise UnsupportedError(
             f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
         ) from None
+
+
+def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
+    if isinstance(storage, BufferStorage) and storage.lane_bytes:
+        storage.first = storage.first or operation.order
+        storage.last = operation.order
+        storage.engines |= {operation.engine}
 
 
 @dataclass(slots=True)
@@ -575,6 +640,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
     views = {**dict(operation.reads), **dict(operation.writes)}
     for role, accessed in views.items():
         view = operation.view(role) or accessed
+        _lives(machine, operation, view.storage)
         found = view_region(machine, view)
         writes = any(name == role for name, _ in operation.writes)
         reads = any(name == role for name, _ in operation.reads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -34,6 +34,17 @@ class Given:
     """The buffers that a kernel is given, in the order of its inputs."""
 
     buffers: list[BufferStorage]
+    pointees: list[Pointee] = field(default_factory=list)
+
+    @property
+    def declared(self) -> dict[str, int]:
+        """Bytes of the tensors that pointers were declared to be."""
+        found: dict[str, int] = {}
+        for pointee in self.pointees:
+            if pointee.view is not None:
+                count = math.prod(extent.const for extent in pointee.view.storage.shape)
+                found[pointee.name] = count * NUMPY[pointee.dtype].itemsize
+        return found
 
     def make(
         self,
@@ -53,7 +64,9 @@ class Given:
         if machine.api == "okk":
             return start_of(storage)
         elements = None if shape is None else math.prod(shape)
-        return Pointer(Pointee(name, dtype, elements, storage))
+        pointee = Pointee(name, dtype, elements, storage)
+        self.pointees.append(pointee)
+        return Pointer(pointee)
 
     def results(self) -> Iterator[BufferStorage]:
         """Those that were written."""
@@ -120,10 +133,19 @@ def extents(storage: BufferStorage) -> tuple[int, ...]:
     return tuple(extent.const for extent in storage.shape)
 
 
-#: rules of the whole trace that are judged as operations are performed, or cannot be here
-_JUDGED: Final = frozenset({"okk-uninitialised-read", "uninitialised-read", "okk-assert-logs"})
-#: of the rest, those that speak of contracts: a run without one does not break them
-_CONTRACTED: Final = frozenset({"okk-output-coverage"})
+#: rules of the whole trace that are judged here, by what was done
+_JUDGED: Final = frozenset(
+    {
+        "no-output",
+        "okk-output-coverage",
+        "okk-uninitialised-read",
+        "output-not-written",
+        "ppl-local-capacity",
+        "uninitialised-read",
+    }
+)
+#: rules about the text of a kernel: in a run all sizes are numbers
+_TEXTUAL: Final = frozenset({"okk-assert-logs", "ppl-dynamic-block", "ppl-lane-slots"})
 
 
 def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
@@ -132,14 +154,15 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     if len(machine.trace) < tpu.TRACED:
         trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
         trace.operations = machine.trace
+        trace.storages = machine.storages
         trace.returns.append(((), (), span))
         for rule in machine.rules.trace:
-            if rule.id in _JUDGED or (wanted is not None and rule.id != wanted):
-                continue
-            if wanted is None and rule.id in _CONTRACTED:
+            if rule.id in _JUDGED or (rule.id in _TEXTUAL if wanted is None else rule.id != wanted):
                 continue
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
+    capacity(machine)
+    _covered(machine, given)
     if not any(True for _ in given.results()):
         for name in ("no-output", "okk-early-return"):
             machine.violate(
@@ -148,3 +171,68 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
                 f"`{machine.kernel}` writes to a buffer",
                 f"`{machine.kernel}` writes to none of its buffers: its work is lost",
             )
+
+
+def _covered(machine: ConcreteMachine, given: Given) -> None:
+    """Buffers that are written and never read are written everywhere.
+
+    Of OKK buffers only a contract says how large they are: a run alone does not break that rule.
+    """
+    rule = "output-not-written" if machine.api == "ppl" else "okk-output-coverage"
+    if machine.api == "okk" and machine.options.about != rule:
+        return
+    for storage in given.results():
+        memory = storage.bytes
+        if memory is None or memory.consumed or memory.stored is None:
+            continue
+        size = given.declared.get(storage.name, memory.size)
+        missing = size - int(memory.stored[:size].sum())
+        if missing > 0 and isinstance(memory.writer, Span):
+            machine.violate(
+                rule,
+                memory.writer,
+                f"every element of `{storage.name}` is written",
+                f"not all of `{storage.name}` is written: {missing} of {size} bytes are not",
+            )
+
+
+def capacity(machine: ConcreteMachine) -> None:
+    """Judge what is live at once in each lane (PPL-B06): all of it at the end, part of it before.
+
+    What passes between the stages of a pipelined loop exists twice while the loop runs.
+    """
+    lives: list[tuple[int, int, int, BufferStorage]] = []
+    staged: dict[tuple[object, ...], list[BufferStorage]] = {}
+    for storage in machine.storages:
+        if not isinstance(storage, BufferStorage) or not storage.lane_bytes:
+            continue
+        storage.first = storage.first or storage.order
+        storage.last = storage.last or storage.order
+        crosses = "tiu" in storage.engines and storage.engines & {"dma", "sdma"}
+        if storage.pipeline is not None and crosses:
+            staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
+        else:
+            lives.append((storage.first, storage.last, storage.lane_bytes, storage))
+    for group in staged.values():
+        size = 2 * max(storage.lane_bytes for storage in group)
+        last = max(storage.last for storage in group)
+        lives.append((min(storage.first for storage in group), last, size, group[0]))
+    lives.sort(key=lambda life: life[0])
+    live: list[tuple[int, int, int, BufferStorage]] = []
+    most = machine.chip.local_bytes
+    for life in lives:
+        live = [other for other in live if other[1] >= life[0]]
+        live.append(life)
+        total = sum(size for _, _, size, _ in live)
+        if total > most:
+            largest = sorted(live, key=lambda item: -item[2])[:3]
+            listed = ", ".join(f"`{storage.name}` {size}" for _, _, size, storage in largest)
+            more = f" and {len(live) - 3} more" if len(live) > 3 else ""
+            machine.violate(
+                "ppl-local-capacity",
+                life[3].span,
+                f"live bytes per lane <= {most}",
+                f"the tensors live at once take {total} of the {most} bytes of a lane: "
+                f"{listed}{more}",
+            )
+            return
