@@ -134,34 +134,104 @@ def _moved(trace: Trace) -> list[_Moved]:
     ]
 
 
-def _flat(storage: Storage, tensor: SystemTensor) -> View:
-    """A transfer's tensor as a part of its buffer, seen as one row of elements."""
-    total = E.const(1)
-    for extent in storage.shape:
-        total = total * extent
+def _seen(storage: Storage, tensor: SystemTensor) -> View:
+    """A transfer's tensor as a part of its buffer.
+
+    Each axis of the tensor goes along the dimension of the buffer whose stride it has, and the
+    offset is taken apart in the same way. If that leaves a row of the buffer, the view is inexact:
+    what it covers is right, what it does not cover may be.
+    """
     size = storage.dtype.itemsize
-    same = size is tensor.dtype.itemsize
-    place = E.floordiv(tensor.address.offset, size)
-    axes = []
+    whole = E.mod(tensor.address.offset, size) is E.const(0)
+    coords = [E.const(0) for _ in storage.shape]
+    reach = [E.const(1) for _ in storage.shape]
+    steps = _row_major(storage.shape)
+    rest = E.floordiv(tensor.address.offset, size)
+    for dimension, step in enumerate(steps):
+        taken, rest = _divided(rest, step)
+        coords[dimension] = taken
+    axes: list[Axis] = []
+    fits = size is tensor.dtype.itemsize and whole
     for name, count, stride in zip(kit.AXES, tensor.shape, tensor.strides, strict=True):
         if count.is_const and count.const == 1:
             continue
         symbol = E.fresh(name, 0, None, "axis").as_atom()
         assert isinstance(symbol, E.Sym)
         axes.append(Axis(symbol, count))
-        place = place + E.from_atom(symbol) * stride
-    whole = E.mod(tensor.address.offset, size) is E.const(0)
+        dimension, factor = _along(stride, steps)
+        coords[dimension] = coords[dimension] + E.from_atom(symbol) * factor
+        reach[dimension] = reach[dimension] + (count - 1) * factor
+    for dimension, extent in enumerate(storage.shape):
+        start = coords[dimension]
+        first = E.Substitution({axis.symbol: E.const(0) for axis in axes}).expr(start)
+        if dimension and not _at_most(first + reach[dimension], extent):
+            fits = False
+    reason = "" if fits else "it is not written in rows of the shape that the contract declares"
     return View(
         storage=storage,
         instance=(),
-        frame=(total,),
+        frame=storage.shape,
         frame_partition=None,
         axes=tuple(axes),
-        coords=(place,),
+        coords=tuple(coords),
         dtype=storage.dtype,
-        exact=same and whole,
-        reason="" if same and whole else "it is written in elements of another size",
+        exact=fits,
+        reason=reason,
     )
+
+
+def _at_most(value: Expr, limit: Expr) -> bool:
+    """Whether ``value <= limit`` folds; a minimum is at most each of its parts."""
+    if E.le(value, limit) is E.TRUE:
+        return True
+    for atom in value.atoms():
+        if isinstance(atom, E.Extremum) and atom.kind == "min":
+            factor = value.coefficient(atom)
+            rest = value - E.from_atom(atom) * factor
+            if factor > 0 and any(E.le(rest + p * factor, limit) is E.TRUE for p in atom.args):
+                return True
+    return False
+
+
+def _row_major(shape: tuple[Expr, ...]) -> list[Expr]:
+    steps: list[Expr] = []
+    step = E.const(1)
+    for extent in reversed(shape):
+        steps.append(step)
+        step = step * extent
+    return steps[::-1]
+
+
+def _divided(value: Expr, step: Expr) -> tuple[Expr, Expr]:
+    """The terms of ``value`` that ``step`` divides, divided by it, and the others."""
+    taken, rest = E.const(0), E.const(0)
+    parts = [E.Expr.make({mono: coef}, 0) for mono, coef in value.terms]
+    if value.const:
+        parts.append(E.const(value.const))
+    for part in parts:
+        quotient = _quotient(part, step)
+        if quotient is None:
+            rest = rest + part
+        else:
+            taken = taken + quotient
+    return taken, rest
+
+
+def _quotient(part: Expr, step: Expr) -> Expr | None:
+    if not step.is_const:
+        return E.exact_quotient(part, step)
+    if E.mod(part, step) is E.const(0):
+        return E.floordiv(part, step)
+    return None
+
+
+def _along(stride: Expr, steps: list[Expr]) -> tuple[int, Expr]:
+    """The outermost dimension whose stride divides a stride, and the quotient."""
+    for dimension, step in enumerate(steps):
+        quotient = _quotient(stride, step)
+        if quotient is not None and quotient is not E.const(0):
+            return dimension, quotient
+    return len(steps) - 1, stride
 
 
 def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -182,14 +252,16 @@ def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
 def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[Bool, ...]) -> Check:
     name = storage.name
     last = max(item.operation.order for item in writes) + 1
-    total = E.const(1)
-    for extent in storage.shape:
-        total = total * extent
-    point = E.fresh(f"element of `{name}`", 0, None, "point")
-    inside = E.lt(point, total)
+    many = len(storage.shape) > 1
+    names = [
+        f"index {k} of `{name}`" if many else f"element of `{name}`"
+        for k in range(len(storage.shape))
+    ]
+    point = tuple(E.fresh(title, 0, None, "point") for title in names)
+    inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
     held = {id(condition) for condition in path}
     accesses = [
-        Access(item.operation, item.touch.role, _flat(storage, item.tensor), item.operation.loops)
+        Access(item.operation, item.touch.role, _seen(storage, item.tensor), item.operation.loops)
         for item in writes
     ]
     ways = []
@@ -199,28 +271,8 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
             kept = tuple(fact for fact in found.constraints if id(fact) not in held)
             ways.append(Copy(found.access, found.view, found.private, kept))
     facts = [item.condition for item in trace.assumptions]
-    known = Known((*facts, *path, inside))
-    whole = accesses[0].view
-    flat = Storage(
-        id=storage.id,
-        name=name,
-        buffer=storage.buffer,
-        dtype=storage.dtype,
-        shape=(total,),
-        partition_axis=None,
-        span=storage.span,
-        kind=storage.kind,
-    )
-    probe = View(
-        storage=flat,
-        instance=(),
-        frame=(total,),
-        frame_partition=None,
-        axes=(),
-        coords=(),
-        dtype=whole.dtype,
-    )
-    predicate, exact, blame = covered_point(ways, probe, (point,), known)
+    known = Known((*facts, *path, *inside))
+    predicate, exact, blame = covered_point(ways, accesses[0].view, point, known)
     reason = ""
     if predicate is not E.TRUE:
         if not exact:
@@ -236,8 +288,8 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         text=f"every element of `{name}` is written",
         message=f"not all of `{name}` is written",
         facts=("BUG-01", "BUG-04"),
-        given=(inside,),
-        values=((f"element of {name}", point), (f"elements of {name}", total)),
+        given=inside,
+        values=tuple(zip(names, point, strict=True)),
         notes=(Note(storage.span, f"`{name}` is a parameter"),),
         help=("handle the part that is left over, on every path through the kernel",),
         exact=not reason,

@@ -289,3 +289,59 @@ def test_a_last_tile_that_is_shifted_back_is_fine() -> None:
     # for a length of 1000 it stores the first tile once more
     text = changed(_SHIFTED, ("@@", "1000"), ("1000 <= length", "1001 <= length"))
     assert found(text) == {}
+
+
+# ----------------------------------------------------------------------------- outputs
+
+_PARTS = """\
+import okk
+
+
+# tilelint: contract (m: 1..20, x: fp32[n, c, h], y: fp32[n, c, h])
+@okk.kernel
+def parts(n: int, m: int, c: int, h: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert n <= 1000 and c <= 64 and h <= 20
+    size = m * c * h * 4
+    okk.initialize()
+    for i in range((n + m - 1) // m):
+        shape = okk.dim4(min(m, n - m * i), c, 1, h)
+        okk.gdma_32bit_cpy_S2L(0, x + i * size, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(y + i * size, 0, shape, None, None)
+    okk.poll()
+"""
+
+_COLUMNS = """\
+import okk
+
+
+# tilelint: contract (x: fp32[n, c], y: fp32[n, c])
+@okk.kernel
+def columns(n: int, c: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert n <= 60 and c <= 600
+    okk.initialize()
+    pitch = okk.dim4(c, c, c, 1)
+    for i in range((c + 99) // 100):
+        shape = okk.dim4(1, n, 1, min(100, c - 100 * i))
+        okk.gdma_32bit_cpy_S2L(0, x + i * 400, shape, None, pitch)
+        okk.gdma_32bit_cpy_L2S(y + i * 400, 0, shape, pitch, None)
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize("text", [_PARTS, _COLUMNS], ids=["parts", "columns"])
+def test_outputs_that_are_written_in_parts(text: str) -> None:
+    assert found(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "rule"),
+    [
+        (_PARTS, ("(n + m - 1) // m", "n // m"), "okk-output-coverage"),
+        (_PARTS, ("min(m, n - m * i)", "m"), "okk-system-extent"),
+        (_COLUMNS, ("(c + 99) // 100", "c // 100"), "okk-output-coverage"),
+        (_COLUMNS, ("i * 400, 0, shape", "i * 396, 0, shape"), "okk-output-coverage"),
+        (_COLUMNS, ("pitch = okk.dim4(c, c", "pitch = okk.dim4(c, c + 1"), "okk-system-extent"),
+    ],
+)
+def test_outputs_with_gaps(text: str, change: tuple[str, str], rule: str) -> None:
+    assert rule in found(changed(text, change))
