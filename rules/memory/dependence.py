@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rules.memory import examples
-from rules.memory.cases import apart, before, contains, copy, covered, dominates
+from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
 from rules.memory.index import Access, Index, Uses, accumulates, index, tensor
 from rules.memory.known import Known
 from rules.memory.words import allocation_note, element
@@ -20,6 +20,9 @@ from verifier.symbolic.trace import Buffer, Trace
 def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
     """Per loop without order: no two iterations write one place, none reads what another wrote."""
     table = index(trace)
+    synced = frozenset(
+        id(loop) for op in trace.operations if op.name == "ppl.sync" for loop in op.loops
+    )
     for uses in table.storages:
         # A constant is an array of the host, filled before any instance or iteration starts.
         if not uses.writes or uses.storage.kind == "constant":
@@ -27,7 +30,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         buffer = uses.storage.buffer
         if trace.dialect == "ppl":
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(uses, level, "cores", "PPL-B13")
+                yield from _overlapping_writes(uses, level, "cores", "PPL-B13", synced)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(uses, level, "program instances", "NKI-L65")
@@ -62,7 +65,9 @@ def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
     return loop.kind == wanted and (wanted == "grid" or loop not in uses.storage.loops)
 
 
-def _overlapping_writes(uses: Uses, level: int, kind: str, fact: str) -> Iterator[Check]:
+def _overlapping_writes(
+    uses: Uses, level: int, kind: str, fact: str, synced: frozenset[int] = frozenset()
+) -> Iterator[Check]:
     writes = [
         write
         for write in uses.writes
@@ -74,12 +79,19 @@ def _overlapping_writes(uses: Uses, level: int, kind: str, fact: str) -> Iterato
         for second in writes[position:]:
             if first.loops[level] is not second.loops[level]:
                 continue
-            yield _disjoint(first, second, level, kind, fact)
+            yield _disjoint(first, second, level, kind, fact, synced)
             if first is not second:
-                yield _disjoint(second, first, level, kind, fact)
+                yield _disjoint(second, first, level, kind, fact, synced)
 
 
-def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -> Check:
+def _disjoint(
+    first: Access,
+    second: Access,
+    level: int,
+    kind: str,
+    fact: str,
+    synced: frozenset[int] = frozenset(),
+) -> Check:
     """``first`` in one iteration and ``second`` in a later one touch different elements."""
     loop = first.loops[level]
     storage = first.view.storage
@@ -91,6 +103,8 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
     if other is not None:
         predicate, exact = apart(first.view, other.view)
         given = (*first.ranges, *other.ranges)
+        if kind == "cores":
+            given = (*given, *_in_step(first, other, level, synced))
         if not exact:
             reason = f"where `{name}` is written is not known exactly"
     later = other.private[0].index if other is not None and other.private else loop.index
@@ -134,6 +148,16 @@ def _disjoint(first: Access, second: Access, level: int, kind: str, fact: str) -
         path=first.path,
         order=first.order,
     )
+
+
+def _in_step(first: Access, other: Copy, level: int, synced: frozenset[int]) -> Iterator[Bool]:
+    """Cores that synchronise in a loop are in the same iteration of it."""
+    for loop in first.loops[level + 1 :]:
+        if id(loop) not in synced:
+            continue
+        for private in other.private:
+            if private.span == loop.span and private.name == loop.name:
+                yield E.eq(private.index, loop.index)
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:

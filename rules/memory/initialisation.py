@@ -215,7 +215,8 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
 def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """One check per global tensor that a kernel writes and never reads: all of it is written.
 
-    A kernel may well mean to write a part of it: that is a warning.
+    A kernel may well mean to write a part of it: that is a warning. Only parts that are boxes of
+    the declared shape are added up; outputs that are put together otherwise are not judged.
     """
     for uses in table.storages:
         storage = uses.storage
@@ -223,6 +224,8 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             continue
         view = uses.writes[-1].view
         found = _output_check(table, view, (), storage.span)
+        if not found.exact:
+            continue
         written = write_note(uses.writes[-1])
         name = storage.name
         yield replace(

@@ -141,22 +141,25 @@ def sizes(trace: Trace, chip: Chip) -> Iterator[Check]:
     for op in trace.operations:
         if not is_device(op):
             continue
-        for role, view in tensors(op):
-            for axis, size in zip(AXES, view.shape, strict=True):
-                fits = E.le(size, MOST)
-                if fits is E.TRUE:
-                    continue
-                found = check(
-                    op,
-                    role,
-                    fits,
-                    f"{axis} of {role} <= {MOST}",
-                    f"{axis} of {role} may be larger than {MOST}",
-                    "TPU-A02",
-                    values=((f"{axis} of {role}", size),),
-                    given=(*(loop.within for loop in op.loops), *fitting),
-                )
-                yield _at(found, op)
+        named = [
+            (f"{axis} of {role}", size)
+            for role, view in tensors(op)
+            for axis, size in zip(AXES, view.shape, strict=True)
+        ]
+        open_ = {size: name for name, size in reversed(named) if E.le(size, MOST) is not E.TRUE}
+        if not open_:
+            continue
+        found = check(
+            op,
+            next(iter(op.operands)),
+            E.and_(*(E.le(size, MOST) for size in open_)),
+            " and ".join(f"{name} <= {MOST}" for name in reversed(open_.values())),
+            f"an operand of `pl.{function(op)}` may have more than {MOST} elements along an axis",
+            "TPU-A02",
+            values=[(name, size) for size, name in reversed(open_.items())],
+            given=(*(loop.within for loop in op.loops), *fitting),
+        )
+        yield _at(found, op)
 
 
 def _at(found: Check, op: Operation) -> Check:

@@ -383,13 +383,18 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption], several: bool) -> list[str]:
     texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
-    texts += [a.text for a in run.trace.assumptions if a.kind == "grid"]
+    texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
     texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
-    texts += [f"{name} >= 0" for name in run.inputs.integers]
+    texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
     if several or run.narrowed:
         texts += [f"{name} has rank {rank}" for name, rank in run.ranks.items()]
     return texts
+
+
+def _least(name: str) -> int:
+    """The least value of an integer input."""
+    return E.bounds(E.symbol(name, lo=0))[0] or 0
 
 
 def _reasons(run: Run) -> list[report.Reason]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from verifier import rulebase
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule
-from verifier.solver.counting import quotient_bounds
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.interpreter.kernel import Run
@@ -29,8 +28,7 @@ class Obligation:
 
     @property
     def local_facts(self) -> tuple[Bool, ...]:
-        facts = (*self.path, *self.ranges, *self.check.given)
-        return (*facts, *quotient_bounds(facts, (self.check.predicate, *facts)))
+        return (*self.path, *self.ranges, *self.check.given)
 
 
 def of_run(

@@ -220,6 +220,7 @@ def part(
     """A box of a view; it lies inside."""
     axes: list[Axis] = []
     moved: dict[E.Sym, Expr] = {}
+    goes_on = False
     for name, axis, start, size in zip(DIMENSIONS, view.axes, offset, shape, strict=True):
         whole = start.is_const and start.const == 0 and size is axis.size
         if whole:
@@ -230,14 +231,17 @@ def part(
         axes.append(fresh)
         run = name == "w" and not view.buffer.on_chip and all(_is_one(s) for s in shape[:3])
         room = _room(view, offset) if run and view.exact else None
+        goes_on = goes_on or room is not None
         _inside(machine, view, name, axis.size, start, size, at, room)
     rename = E.Substitution(moved)
-    return replace(
+    found = replace(
         view,
         axes=tuple(axes),
         coords=tuple(rename.expr(coord) for coord in view.coords),
         span=span,
     )
+    # a run that goes on into the next row is where it is in a row-major count only
+    return views.linear_view(found) if goes_on else found
 
 
 def _is_one(size: Expr) -> bool:

@@ -86,6 +86,10 @@ def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         return _tile(vm, op, a, b, span)
     if isinstance(left, (IndexTensor, IndexMask)) or isinstance(right, (IndexTensor, IndexMask)):
         return _index(vm, op, left, right, span)
+    if op in ("//", "%") and isinstance(left, Expr) and left in vm.counters:
+        count, quotient, remainder = vm.counters[left]
+        if right is count:
+            return quotient if op == "//" else remainder
     if addresses.is_address(left) or addresses.is_address(right):
         return addresses.binary(vm, op, left, right, span)
     if coercions.is_object(vm, left) or coercions.is_object(vm, right):

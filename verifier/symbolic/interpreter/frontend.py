@@ -15,8 +15,9 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
-from verifier.symbolic.values import Function
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.interpreter import liveness
+from verifier.symbolic.values import Function, Range
 
 if TYPE_CHECKING:
     from verifier.symbolic.interpreter.vm import VM
@@ -105,6 +106,34 @@ def guard(vm: VM, stmt: ir.If, test: Bool) -> None:
         facts=("PPL-B09",),
         help=("put what follows under the opposite condition",),
     )
+
+
+def inner_count(vm: VM, stmt: ir.For, rng: Range) -> tuple[Expr, str] | None:
+    """The divisor that a loop over a product takes its counter apart with, and its name.
+
+    ``for k in range(a * b)`` with ``k // b`` and ``k % b``: one of the factors is known to be no
+    less than zero, so that both loops run or none does.
+    """
+    if rng.start is not E.const(0) or rng.step is not E.const(1) or rng.stop.is_const:
+        return None
+    changed = liveness.assigned(stmt.body)
+    for node in _walk(stmt.body):
+        right: ir.Expr | None = None
+        if isinstance(node, (ir.BinOp,)) and node.op in ("//", "%"):
+            right = node.right
+        elif isinstance(node, ir.AugAssign) and node.op in ("//", "%"):
+            right = node.value
+        if not isinstance(right, ir.Name) or right.id in changed:
+            continue
+        count = vm.scope().names.get(right.id)
+        if not isinstance(count, Expr) or count.is_const:
+            continue
+        outer = E.exact_quotient(rng.stop, count)
+        if outer is None or outer.is_const:
+            continue
+        if vm.decide(E.ge(outer, 0)) is True or vm.decide(E.ge(count, 0)) is True:
+            return count, right.id
+    return None
 
 
 def is_constant(vm: VM, test: Bool) -> bool:
@@ -279,4 +308,13 @@ def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
                     stack.append(getattr(node, field.name))
 
 
-__all__ = ["compiled", "conditional", "enter", "guard", "is_constant", "prepare", "scan"]
+__all__ = [
+    "compiled",
+    "conditional",
+    "enter",
+    "guard",
+    "inner_count",
+    "is_constant",
+    "prepare",
+    "scan",
+]

@@ -318,11 +318,52 @@ def _holds_number(vm: VM, name: str) -> bool:
     return isinstance(vm.scope().names.get(name), E.Expr)
 
 
+def _two_loops(
+    vm: VM, stmt: ir.For, rng: Range, inner: tuple[E.Expr, str], exposed: frozenset[str]
+) -> str:
+    """``for k in range(a * b)`` as a loop over ``k // b`` around one over ``k % b``."""
+    count, text = inner
+    outer = E.exact_quotient(rng.stop, count)
+    assert outer is not None and isinstance(stmt.target, ir.Name)
+    name, span = stmt.target.id, stmt.iterable.span
+    row: list[E.Expr] = []
+
+    def bind(value: object) -> None:
+        assert isinstance(value, E.Expr)
+        counter = row[-1] * count + value
+        vm.counters[counter] = (count, row[-1], value)
+        assign(vm, stmt.target, counter, stmt.target.span)
+
+    def columns() -> str:
+        across = Range(E.const(0), count, E.const(1), rng.kind, span)
+        return loops.run(
+            vm,
+            across,
+            bind,
+            lambda: execute(vm, stmt.body),
+            name=f"({name} % {text})",
+            span=span,
+            exposed=exposed,
+        )
+
+    def keep(value: object) -> None:
+        assert isinstance(value, E.Expr)
+        row.append(value)
+
+    down = Range(E.const(0), outer, E.const(1), rng.kind, span)
+    rows = f"({name} // {text})"
+    return loops.run(vm, down, keep, columns, name=rows, span=span, exposed=exposed)
+
+
 def _for(vm: VM, stmt: ir.For) -> str:
     iterable = vm.eval(stmt.iterable)
     length = _list_length(vm, iterable)
     kept = frozenset(n for n in liveness.kept(stmt.body) if _holds_number(vm, n))
     body_exposed = liveness.exposed(stmt.body) | kept
+    if frontend.compiled(vm) and isinstance(iterable, Range) and isinstance(stmt.target, ir.Name):
+        divisor = frontend.inner_count(vm, stmt, iterable)
+        if divisor is not None:
+            return _two_loops(vm, stmt, iterable, divisor, body_exposed)
     flow = iterate(
         vm,
         iterable,

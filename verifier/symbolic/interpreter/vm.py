@@ -165,6 +165,8 @@ class VM:
         self.globals: dict[tuple[str, str], object] = {}
         self.module_scopes: dict[str, int] = {}
         self._evaluating: set[tuple[str, str]] = set()
+        #: counters through a product, ``a * b + c``: b, and the quotient and remainder by it
+        self.counters: dict[Expr, tuple[Expr, Expr, Expr]] = {}
         #: functions whose text was looked through (kernels that a front end compiles)
         self.scanned: set[Span] = set()
         self._storages: dict[int, Storage] = {}
