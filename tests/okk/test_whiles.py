@@ -156,3 +156,63 @@ def kernel(size: int, out: okk.SystemAddr):
     known = interpret(tmp_path, text.format(size="1000"))
     assert not known.trace.ledger
     assert len(operations(known)) == 10
+
+
+TILES = """\
+@okk.kernel
+def kernel(rows: int, size: int, out: okk.SystemAddr, given: okk.SystemAddr):
+    okk.initialize()
+    {guard}
+    rest = rows
+    done = 0
+    at = out
+    while rest > 0:
+        piece = {piece}
+        shape = okk.dim4(1, 3, piece, 20)
+        okk.gdma_32bit_cpy_S2L(0, given + done * 80, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(at, 0, shape, None, None)
+        rest -= piece
+        done += piece
+        at = at + piece * 80
+    okk.gdma_32bit_cpy_L2S(at, 0, okk.dim4(1, 1, rest + 1, done + 1), None, None)
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize("piece", ["min(rest, size)", "min(size, rest)", "min(24, rest)"])
+def test_pieces_of_a_rest_have_a_closed_form(tmp_path: Path, piece: str) -> None:
+    text = TILES.format(piece=piece, guard="okk.okkernel_assert(size >= 1)")
+    run = interpret(tmp_path, text)
+    assert run.ended is None and not run.trace.unmodelled
+    assert [entry.kind for entry in run.trace.ledger] == ["havoc"]
+    last = run.trace.operations[-1]
+    free = {s.name for condition in last.path for s in condition.free()}
+    (count,) = free - {"rows", "size"}
+    for rows, size in itertools.product((0, 1, 7, 23, 24, 25, 48), (1, 5, 24, 100)):
+        step = 24 if "24" in piece else size
+        inputs = {"rows": rows, "size": size}
+        trips = [
+            k for k in range(rows + 3) if all(evaluate(c, {**inputs, count: k}) for c in last.path)
+        ]
+        assert trips == [-(-rows // step)]
+        wanted = recorded(text, "kernel", {**inputs, "out": Address(), "given": Address()})
+        found = events(run, {**inputs, count: trips[0]})
+        assert in_any_order(found) == in_any_order(wanted)
+
+
+def test_a_constant_piece_of_what_was_there_first(tmp_path: Path) -> None:
+    """``x -= min(rows, 8)`` with ``rows`` as it came: a plain step, though it looks like a rest."""
+    text = """\
+@okk.kernel
+def kernel(rows: int, trips: int, out: okk.SystemAddr, given: okk.SystemAddr):
+    left = rows
+    for i in range(trips):
+        left -= min(rows, 8)
+        okk.gdma_32bit_cpy_L2S(out + (left + 8 * trips) * 4, 0, okk.dim4(1, 1, 1, 1), None, None)
+"""
+    run = interpret(tmp_path, text)
+    assert not run.trace.ledger
+    for rows, trips in ((3, 4), (20, 5), (8, 0)):
+        inputs = {"rows": rows, "trips": trips}
+        wanted = recorded(text, "kernel", {**inputs, "out": Address(), "given": Address()})
+        assert in_any_order(events(run, inputs)) == in_any_order(wanted)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.interpreter import draining
 from verifier.symbolic.interpreter import heap as H
 from verifier.symbolic.interpreter.heap import UNBOUND, DictBox, Heap, ListBox, ObjectBox, Scope
 from verifier.symbolic.interpreter.terms import (
@@ -52,10 +53,12 @@ class Place:
 class Guess:
     """What a place holds when iteration ``i`` starts.
 
-    ``linear``: an integer that grows by the same step; ``last``: what iteration ``i - 1`` left;
-    ``append``, ``runs``: a list that grows by the same items or by a run of them; ``rotation``:
-    values that a few places pass around; ``slots``: a list of fixed length, each item what was
-    left there; ``stale``: the same without knowing the items; ``havoc``: anything.
+    ``linear``: an integer that grows by the same step; ``rest``: one that pieces are taken from
+    until nothing is left, ``share``: one that grows by those pieces (:mod:`.draining`); ``last``:
+    what iteration ``i - 1`` left; ``append``, ``runs``: a list that grows by the same items or by
+    a run of them; ``rotation``: values that a few places pass around; ``slots``: a list of fixed
+    length, each item what was left there; ``stale``: the same without knowing the items;
+    ``havoc``: anything.
     """
 
     kind: str
@@ -423,8 +426,8 @@ class _Generic:
                 out[place] = rotations[place]
             elif known is None:
                 out[place] = self._first_guess(place, was, now, before)
-            elif known.kind == "linear":
-                out[place] = Guess("last", was, now)
+            elif known.kind in ("linear", "rest"):
+                out[place] = self._second_guess(known, was, now, out)
             elif known.kind == "slots":
                 out[place] = Guess("stale", was, now)
             else:
@@ -476,9 +479,29 @@ class _Generic:
             if _slots(was) is not None and _slots(now) is not None and len(was) == len(now):
                 return Guess("slots", was, now)
             return self._forget(place, before)
+        if isinstance(was, Expr) and isinstance(now, Expr):
+            rest = draining.rest_of(was, now, index)
+            if rest is not None and all(
+                self.vm.decide(E.ge(part, 0)) is True for part in (rest.start, rest.size)
+            ):
+                return Guess("rest", was, rest)
         difference = _difference(was, now)
         if difference is not None and index not in difference.free():
             return Guess("linear", was, difference)
+        return Guess("last", was, now)
+
+    def _second_guess(
+        self, known: Guess, was: object, now: object, guesses: dict[Place, Guess]
+    ) -> Guess:
+        """After a guess about a number or an address failed, seeing what really was added."""
+        growth = _difference(self._start(known, self.loop.index), now)
+        if growth is not None and known.kind == "linear":
+            rests = [g.step for g in guesses.values() if isinstance(g.step, draining.Rest)]
+            share = draining.share_of(growth, rests, self.index)
+            if share is not None:
+                return Guess("share", was, share)
+        if growth is not None and known.kind == "rest" and self.index not in growth.free():
+            return Guess("linear", was, growth)
         return Guess("last", was, now)
 
     def _forget(self, place: Place, before: Heap) -> Guess:
@@ -509,6 +532,12 @@ class _Generic:
         if guess.kind == "linear":
             assert isinstance(guess.step, Expr)
             return _advanced(guess.start, guess.step * index)
+        if guess.kind == "rest":
+            assert isinstance(guess.step, draining.Rest)
+            return guess.step.at(index)
+        if guess.kind == "share":
+            assert isinstance(guess.step, draining.Share)
+            return _advanced(guess.start, guess.step.factor * guess.step.rest.taken(index))
         if guess.kind == "last":
             previous = Renaming(self.vm.heap, {self.index: index - 1}).value(guess.step)
             if guess.start is UNBOUND:
@@ -590,6 +619,14 @@ class _Generic:
         if guess.kind == "linear":
             assert isinstance(guess.step, Expr)
             return same(now, _advanced(guess.start, guess.step * (self.loop.index + 1)))
+        if guess.kind == "rest":
+            assert isinstance(guess.step, draining.Rest)
+            return now is guess.step.after(self.loop.index)
+        if guess.kind == "share":
+            assert isinstance(guess.step, draining.Share)
+            index, share = self.loop.index, guess.step
+            held = self._start(guess, index)
+            return same(now, _advanced(held, share.factor * share.rest.piece(index)))
         if guess.kind == "last":
             return alike(heap, guess.step, after, now)
         if guess.kind == "rotation":
