@@ -66,6 +66,7 @@ _RAISES: Final[Mapping[str, tuple[str, ...]]] = {
 UNJUDGED: Final[Mapping[str, str]] = {
     "no-admitted-input": "there is no input to run it with",
     "bit-test-divisibility": "it is about what the text means: a run computes what it says",
+    "dma-store-conversion": "a dtype that is written down and one of an input look alike in a run",
     **dict.fromkeys(
         (
             "ppl-conditional-expression",
