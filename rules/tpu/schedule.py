@@ -130,48 +130,95 @@ register(
 
 def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per start, end and poll: the parallel mode is as it must be."""
-    active: Bool = E.FALSE
-    loops: tuple[Loop, ...] = ()
-    opened: Operation | None = None
-    for op in in_order(trace):
-        name = function(op)
-        if name not in (START, END, _POLL):
-            continue
-        gone = set(loops[flow.shared(loops, op.loops) :])
-        stale = any(loop.symbol in active.free() for loop in gone)
-        loops = op.loops
-        here = E.and_(*op.path)
-        wanted = active if name == END else E.not_(active)
-        now = "active" if name == END else "not active"
-        notes = (Note(opened.span, "it was started here"),) if opened and name != END else ()
+    marks = [op for op in in_order(trace) if function(op) in (START, END, _POLL)]
+    mode = _Mode()
+    active = mode.walk(marks, 0, E.FALSE, tell=True)
+    yield from mode.checks
+    if active is not E.FALSE and mode.opened is not None:
         yield Check(
-            predicate=E.implies(here, wanted) if active.kind != "const" else wanted,
-            span=op.span,
-            text=f"parallel mode is {now} at `{name}`",
-            message=f"`{name}` while parallel mode is {'not ' if name == END else ''}active",
-            facts=("OKK-X03",),
-            given=flow.within(op.loops),
-            notes=notes,
-            help=("a section is `with okk.parallel():`, which always ends",),
-            exact=not stale,
-            reason="whether it is active depends on earlier iterations" if stale else "",
-            path=op.path,
-            order=op.order,
-        )
-        if name == START:
-            active, opened = E.or_(active, here), op
-        elif name == END:
-            active = E.and_(active, E.not_(here))
-    if active is not E.FALSE and opened is not None:
-        yield Check(
-            predicate=E.FALSE,
-            span=opened.span,
+            predicate=E.not_(active),
+            span=mode.opened.span,
             text="the parallel section ends",
             message="this parallel section never ends",
             facts=("OKK-X03",),
             help=("a section is `with okk.parallel():`, which always ends",),
-            path=(active,),
-            order=opened.order,
+            exact=mode.stable,
+            reason="" if mode.stable else _UNSTABLE,
+            path=(),
+            order=marks[-1].order,
+        )
+
+
+_UNSTABLE = "whether parallel mode is active depends on several iterations"
+
+
+class _Mode:
+    """Whether parallel mode is active, through loops in which it is carried on."""
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.opened: Operation | None = None
+        self.stable = True
+
+    def walk(self, marks: list[Operation], depth: int, active: Bool, tell: bool) -> Bool:
+        """The mode behind some operations of one iteration of the outermost ``depth`` loops."""
+        position = 0
+        while position < len(marks):
+            op = marks[position]
+            if len(op.loops) == depth:
+                active = self._step(op, active, tell)
+                position += 1
+                continue
+            loop = op.loops[depth]
+            end = position
+            while end < len(marks) and marks[end].loops[depth : depth + 1] == (loop,):
+                end += 1
+            active = self._loop(loop, marks[position:end], depth, active, tell)
+            position = end
+        return active
+
+    def _loop(
+        self, loop: Loop, marks: list[Operation], depth: int, active: Bool, tell: bool
+    ) -> Bool:
+        behind = self.walk(marks, depth + 1, active, tell=False)
+        if behind is active:
+            return self.walk(marks, depth + 1, active, tell)
+        before = E.Substitution({loop.symbol: loop.index - 1}).bool(behind)
+        entry = E.or_(E.and_(E.eq(loop.index, 0), active), E.and_(E.ge(loop.index, 1), before))
+        if self.walk(marks, depth + 1, entry, tell) is not behind:
+            self.stable = False
+        last = E.Substitution({loop.symbol: loop.trips - 1}).bool(behind)
+        return E.or_(E.and_(E.le(loop.trips, 0), active), E.and_(E.ge(loop.trips, 1), last))
+
+    def _step(self, op: Operation, active: Bool, tell: bool) -> Bool:
+        name = function(op)
+        here = E.and_(*op.path)
+        if tell:
+            self._tell(op, active)
+        if name == START:
+            self.opened = op
+            return E.or_(active, here)
+        return E.and_(active, E.not_(here)) if name == END else active
+
+    def _tell(self, op: Operation, active: Bool) -> None:
+        name = function(op)
+        ends = name == END
+        notes = (Note(self.opened.span, "it was started here"),) if self.opened else ()
+        self.checks.append(
+            Check(
+                predicate=active if ends else E.not_(active),
+                span=op.span,
+                text=f"parallel mode is {'active' if ends else 'not active'} at `{name}`",
+                message=f"`{name}` while parallel mode is {'not ' if ends else ''}active",
+                facts=("OKK-X03",),
+                given=flow.within(op.loops),
+                notes=() if ends else notes,
+                help=("a section is `with okk.parallel():`, which always ends",),
+                exact=self.stable,
+                reason="" if self.stable else _UNSTABLE,
+                path=op.path,
+                order=op.order,
+            )
         )
 
 

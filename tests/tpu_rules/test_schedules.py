@@ -159,6 +159,20 @@ def test_sections_on_some_paths() -> None:
     assert not holds("okk-parallel-nesting", trace(*crossed))
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_sections_that_reach_into_the_next_iteration(closed: bool) -> None:
+    """Each iteration ends what the one before has started; the last one is ended behind."""
+    i = loop("i", E.symbol("parts", 1, 50))
+    later = operation("parallel_end", loops=(i,), path=(E.ne(i.index, 0),))
+    ops = [later, operation("parallel_start", loops=(i,))]
+    if closed:
+        ops.append(operation("parallel_end"))
+    assert holds("okk-parallel-nesting", trace(*ops, operation("poll"))) is closed
+    always = operation("parallel_end", loops=(i,))
+    again = [always, operation("parallel_start", loops=(i,)), operation("parallel_end")]
+    assert not holds("okk-parallel-nesting", trace(*again))
+
+
 # ----------------------------------------------------------------------------- kernels in text
 
 _PIPELINE = """\
