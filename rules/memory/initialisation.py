@@ -216,16 +216,17 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """One check per global tensor that a kernel writes and never reads: all of it is written.
 
     A kernel may well mean to write a part of it: that is a warning. Only parts that are boxes of
-    the declared shape are added up; outputs that are put together otherwise are not judged.
+    the declared shape, at places that are linear in the loops, are added up; outputs that are put
+    together otherwise are not judged.
     """
     for uses in table.storages:
         storage = uses.storage
         if storage.kind != "input" or not uses.writes or uses.reads:
             continue
         view = uses.writes[-1].view
-        found = _output_check(table, view, (), storage.span)
-        if not found.exact:
+        if not all(_linear(write) for write in uses.writes):
             continue
+        found = _output_check(table, view, (), storage.span)
         written = write_note(uses.writes[-1])
         name = storage.name
         yield replace(
@@ -238,6 +239,16 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             help=("give every core its part, and handle the part that is left over",),
             severity="warning",
         )
+
+
+def _linear(write: Access) -> bool:
+    """Whether a write is in the declared shape, at places that divide no index of a loop."""
+    own = {loop.symbol for loop in write.loops if loop.kind != "grid"}
+    return write.view.frame == write.view.storage.shape and not any(
+        isinstance(atom, E.Div) and own & set(atom.num.free())
+        for coord in write.view.coords
+        for atom in coord.atoms()
+    )
 
 
 def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) -> Check:

@@ -293,3 +293,12 @@ _host(
     severity="warning",
     learns=False,
 )
+_host(
+    "ppl-core-count",
+    "PPL016",
+    "a launch asks for no more cores than the chip has",
+    "`kernel[groups, cores](...)` starts that many instances; there is one per core.",
+    ("PPL-A01",),
+    _CORES.replace("contract (", "contract [1, 9]("),
+    _CORES.replace("contract (", "contract [1, 8]("),
+)

@@ -390,6 +390,14 @@ class VM:
         if self.grid_sizes is not None:
             given = (*self.grid_sizes[1:2], 1) if number == 0 else self.grid_sizes[:1]
             size = E.const(given[0])
+            self.check(
+                "ppl-core-count",
+                E.le(size, chip.cores),
+                self.trace.span,
+                f"{name}s <= {chip.cores}",
+                f"the launch asks for {given[0]} {name}s; {chip.name} has {chip.cores} cores",
+                facts=("PPL-A01",),
+            )
         index = E.symbol(f"get_{name}_index()", 0, origin="loop")
         loop = Loop(index, size, "grid", f"get_{name}_index()", self.trace.span)
         self.trace.grid = (*self.trace.grid, loop)

@@ -1,0 +1,145 @@
+"""The same kernel on several chips: memory, dtypes, forms of matrix products, functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ppl.support import check, one, rules
+
+#: bytes of a lane: two tensors in float16, aligned
+PAIR = """\
+@ppl.jit
+def paired(out_ptr, src_ptr):
+    source = pl.gtensor([1, {c}, 1, {w}], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, {c}, 1, {w}], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([1, {c}, 1, {w}], pl.float16)
+    b = pl.make_tensor([1, {c}, 1, {w}], pl.float16)
+    pl.dma.load(a, source)
+    pl.tiu.fmul(b, a, 3.0)
+    pl.dma.store(target, b)
+"""
+
+
+@pytest.mark.parametrize(
+    "chip, c, w, fits",
+    [
+        ("bm1684x", 64, 65535, True),  # 2 * 131072 bytes, rounded up, of 262144
+        ("bm1684x", 33, 65535, True),
+        ("bm1688", 32, 32768, True),  # 2 * 65536 bytes of 131072
+        ("bm1688", 33, 32768, False),  # a second slot in each of 32 lanes
+        ("bm1688", 32, 32769, False),
+        ("sg2262", 16, 32752, True),
+        ("sg2262", 17, 32752, False),
+        ("bm1690", 65, 65535, False),
+    ],
+)
+def test_what_fits_into_a_lane(tmp_path: Path, chip: str, c: int, w: int, fits: bool) -> None:
+    found = rules(check(tmp_path, PAIR.format(c=c, w=w), chip))
+    assert ("ppl-local-capacity" not in found) is fits
+
+
+def test_what_stages_hand_over_counts_twice(tmp_path: Path) -> None:
+    text = """\
+@ppl.jit
+def streamed(out_ptr, src_ptr):
+    source = pl.gtensor([1, 64, 4, {w}], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 64, 4, {w}], pl.GLOBAL, out_ptr)
+    for h in range(4):
+        {pipeline}
+        a = pl.make_tensor([1, 64, 1, {w}], pl.float16)
+        b = pl.make_tensor([1, 64, 1, {w}], pl.float16)
+        c = pl.make_tensor([1, 64, 1, {w}], pl.float16)
+        pl.dma.load(a, source.sub_view([1, 64, 1, {w}], [0, 0, h, 0]))
+        pl.tiu.fmul(b, a, 3.0)
+        pl.tiu.fadd(c, b, a)
+        pl.dma.store(target.sub_view([1, 64, 1, {w}], [0, 0, h, 0]), c)
+"""
+    # loaded and stored twice, the one between once: 5 * 2 * w bytes of 262144
+    for width, fits in ((26208, True), (26240, False)):
+        for mark in ("pl.enable_pipeline()", "pass"):
+            result = check(tmp_path, text.format(w=width, pipeline=mark))
+            expected = set() if fits or mark == "pass" else {"ppl-local-capacity"}
+            assert set(rules(result)) == expected, (width, mark)
+
+
+PRODUCT = """\
+@ppl.jit
+def product(out_ptr, left_ptr, right_ptr):
+    a = pl.make_tensor([1, 24, 1, 40], pl.{source})
+    b = pl.make_tensor([1, {b}], pl.{source})
+    c = pl.make_tensor([1, 24, 1, 56], pl.{result})
+    pl.dma.load(a, pl.gtensor([1, 24, 1, 40], pl.GLOBAL, left_ptr).view())
+    pl.dma.load(b, pl.gtensor([1, {b}], pl.GLOBAL, right_ptr).view())
+    pl.tiu.zero(c)
+    pl.tiu.fmm2(c, a, b, {options})
+    pl.dma.store(pl.gtensor([1, 24, 1, 56], pl.GLOBAL, out_ptr).view(), c)
+"""
+PLAIN, TURNED = "40, 1, 56", "56, 1, 40"
+
+
+@pytest.mark.parametrize(
+    "chip, source, result, b, options, rule",
+    [
+        ("bm1684x", "float16", "float16", PLAIN, "", None),
+        ("bm1684x", "float16", "float32", PLAIN, "result_add=True", None),
+        ("bm1684x", "float16", "float16", TURNED, "rtrans=True", None),
+        (
+            "bm1684x",
+            "float16",
+            "float32",
+            TURNED,
+            "rtrans=True, result_add=True",
+            "ppl-matmul-form",
+        ),
+        ("bm1690", "float16", "float32", TURNED, "rtrans=True, result_add=True", None),
+        ("bm1684x", "float16", "float16", PLAIN, "result_add=True", "ppl-matmul-form"),
+        ("bm1684x", "float16", "float16", PLAIN, "ltrans=True", "ppl-matmul-form"),
+        ("bm1684x", "float16", "float16", PLAIN, "do_relu=True", "ppl-matmul-form"),
+        ("bm1690", "float16", "float16", PLAIN, "do_relu=True", None),
+        ("bm1684x", "float32", "float32", PLAIN, "", "ppl-matmul-dtypes"),
+        ("bm1690", "float32", "float32", PLAIN, "", None),
+        ("bm1690", "float8e4", "float16", PLAIN, "", None),
+        ("bm1684x", "float16", "bfloat16", PLAIN, "", "ppl-matmul-dtypes"),
+        ("bm1684x", "float16", "float16", TURNED, "", "ppl-matmul-shape"),
+    ],
+)
+def test_forms_of_matrix_products(
+    tmp_path: Path, chip: str, source: str, result: str, b: str, options: str, rule: str | None
+) -> None:
+    text = PRODUCT.format(source=source, result=result, b=b, options=options)
+    found = set(rules(check(tmp_path, text, chip)))
+    assert (rule in found) if rule else not found, found
+
+
+def test_eight_bit_floats_need_a_newer_chip(tmp_path: Path) -> None:
+    text = PRODUCT.format(source="float8e4", result="float16", b=PLAIN, options="")
+    assert "ppl-chip-dtype" in rules(check(tmp_path, text, "bm1684x"))
+    assert "ppl-chip-dtype" in rules(check(tmp_path, text, "bm1688"))
+
+
+SHARED = """\
+@ppl.jit
+def shared(out_ptr, src_ptr):
+    l2 = pl.gtensor([1, 16, 1, 64], pl.L2, dtype=pl.float16)
+    a = pl.make_tensor([1, 16, 1, 64], pl.float16)
+    pl.dma.load(a, pl.gtensor([1, 16, 1, 64], pl.GLOBAL, src_ptr).view())
+    pl.dma.zero(l2.view())
+    pl.sync()
+    pl.dma.reduce(l2.view(), a, pl.ALL_REDUCE_PSUM_WR, pl.ALL_REDUCE_ADD)
+    pl.sync()
+    if pl.get_core_index() == 0:
+        pl.sdma.move(pl.gtensor([1, 16, 1, 64], pl.GLOBAL, out_ptr).view(), l2.view())
+"""
+
+
+def test_cores_may_all_clear_and_add_but_have_to_wait(tmp_path: Path) -> None:
+    assert rules(check(tmp_path, SHARED)) == {}
+    text = SHARED.replace("    pl.sync()\n    if", "    if")
+    assert rules(check(tmp_path, text)) == {"ppl-missing-sync": "sometimes"}
+
+
+def test_shared_memory_is_there_on_some_chips(tmp_path: Path) -> None:
+    found = one(check(tmp_path, SHARED, "bm1688"), "ppl-chip-dtype")
+    assert found.verdict == "always" and "L2" in found.message
