@@ -95,25 +95,23 @@ def _leave(vm: VM, exits: list[Escape], base: int, *, narrowed: bool, otherwise:
 
 def _generic(vm: VM, stmt: ir.While, execute: _Execute) -> str:
     count = E.fresh("iterations", 0)
-    vm.approximate(
-        "havoc", "a while loop with a symbolic condition is not followed", stmt.span, [repr(count)]
-    )
     if _goes_round(vm, stmt, execute):
-        condition = ir.ExprStmt(stmt.test.span, stmt.test)
-        held: list[tuple[E.Sym, E.Bool]] = []
-        loops.run(
-            vm,
-            Range(E.const(0), count, E.const(1), "range", stmt.span),
-            lambda _: None,
-            lambda: _full_iteration(vm, stmt, execute, held),
-            name="while",
-            span=stmt.span,
-            exposed=liveness.exposed((condition, *stmt.body)),
-        )
-        index, test = held[-1]
+        mark, names, ledger = vm.mark(), dict(vm._names), len(vm.trace.ledger)
+        index, test = _repeat(vm, stmt, execute, count)
+        followed = len(vm.trace.ledger) == ledger and not liveness.breaks(stmt.body)
+        trips = _trips(vm, index, test) if followed else None
+        if trips is not None:
+            vm.back_to(mark)
+            vm._names = names
+            _repeat(vm, stmt, execute, trips)
+            _test(vm, stmt)  # false now
+            return _else(vm, stmt, execute)
         for place in (E.const(0), count - 1):
             there = E.Substitution({index: place}).bool(test)
             vm.narrow(E.implies(E.ge(count, 1), there))
+    vm.approximate(
+        "havoc", "a while loop with a symbolic condition is not followed", stmt.span, [repr(count)]
+    )
     base = vm.path_length()
     test = _test(vm, stmt)
     if not liveness.breaks(stmt.body):
@@ -126,6 +124,40 @@ def _generic(vm: VM, stmt: ir.While, execute: _Execute) -> str:
     if flow in ("normal", "continue") and not exits:
         flow = "raise"  # it never ends
     return _leave(vm, exits, base, narrowed=True, otherwise=flow)
+
+
+def _repeat(vm: VM, stmt: ir.While, execute: _Execute, count: E.Expr) -> tuple[E.Sym, E.Bool]:
+    """Run ``count`` full iterations; the condition that holds when iteration ``index`` starts."""
+    condition = ir.ExprStmt(stmt.test.span, stmt.test)
+    held: list[tuple[E.Sym, E.Bool]] = []
+    loops.run(
+        vm,
+        Range(E.const(0), count, E.const(1), "range", stmt.span),
+        lambda _: None,
+        lambda: _full_iteration(vm, stmt, execute, held),
+        name="while",
+        span=stmt.span,
+        exposed=liveness.exposed((condition, *stmt.body)),
+    )
+    return held[-1] if held else (vm.loop_symbol("while"), E.FALSE)
+
+
+def _trips(vm: VM, index: E.Sym, test: E.Bool) -> E.Expr | None:
+    """How often a loop runs whose condition, in the iteration's index, is a bound on it.
+
+    The condition is ``start + step * index <= 0`` with ``step >= 1``, or says that a rest is left.
+    """
+    expr = test.expr
+    if test.kind != "le" or expr is None:
+        return None
+    rest = (E.const(1) - expr).as_atom() if expr.const == 1 else None
+    if isinstance(rest, E.Extremum) and rest.kind == "max" and rest.args[1:] == (E.const(0),):
+        expr = E.const(1) - rest.args[0]  # max(x, 0) >= 1 is x >= 1
+    start = E.Substitution({index: E.const(0)}).expr(expr)
+    step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
+    if index in step.free() or vm.decide(E.ge(step, 1)) is not True:
+        return None
+    return E.maximum((-start) // step + 1, 0)
 
 
 def _goes_round(vm: VM, stmt: ir.While, execute: _Execute) -> bool:
@@ -153,7 +185,8 @@ def _full_iteration(
     """
     test = _test(vm, stmt)
     held.append((vm.loops[-1].symbol, test))
-    vm.narrow(test)
+    if vm.decide(test) is not True:
+        vm.narrow(test)
     vm.frame.breaks.append([])
     flow = execute(vm, stmt.body)
     vm.frame.breaks.pop()
