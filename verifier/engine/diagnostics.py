@@ -40,7 +40,8 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     if verdict.precondition is not None:
         wanted = f"assert {pretty(verdict.precondition)}"
         help_lines = [h for h in help_lines if not h.startswith("assert ")]
-        help_lines.insert(0, wanted)
+        if "..." not in wanted:  # a formula that is shortened is none to write
+            help_lines.insert(0, wanted)
     return report.Diagnostic(
         rule=rule.id,
         name=rule.summary,

@@ -206,7 +206,7 @@ class Discharger:
         # what fails wherever it is reached is no missing precondition
         said = bool(needed & self._mentioned) or not needed
         precondition: Bool | None = None
-        if not always:
+        if not always and obligation.rule.learns:
             precondition = self._precondition(obligation, facts)
         if not always and self._first_gap is not None and obligation.order >= self._first_gap:
             return Verdict(

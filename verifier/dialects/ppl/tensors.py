@@ -34,6 +34,15 @@ LAYOUTS: Final[dict[str, str]] = {
 }
 
 
+#: a formula that is longer tells less than words for it
+_LONGEST: Final = 90
+
+
+def told(formula: str, words: str) -> str:
+    """What is demanded, as a formula if it is short; the values are listed in any case."""
+    return formula if len(formula) <= _LONGEST else words
+
+
 def arguments(call: Call, *names: str) -> dict[str, Arg]:
     """Arguments of a host function by name."""
     found = dict(zip(names, call.args, strict=False))
@@ -130,7 +139,7 @@ def _within_block(
             "ppl-real-shape",
             E.le(size, most),
             span,
-            f"{pretty(size)} <= {pretty(most)}",
+            told(f"{pretty(size)} <= {pretty(most)}", f"real {name} <= memory {name}"),
             f"the real {name} of `{made.name}` is larger than the {name} of its memory shape",
             facts=("PPL-B01",),
             values=((f"real {name}", size), (f"memory {name}", most)),
@@ -279,9 +288,11 @@ def _inside(
     upper = E.le(start + size, extent)
     if room is not None:
         upper = E.or_(upper, E.le(size, room))
-    text = f"{pretty(start + size)} <= {pretty(extent)}"
+    text = told(
+        f"{pretty(start + size)} <= {pretty(extent)}", f"offset + size <= {name} of {view.name}"
+    )
     if low is not E.TRUE:
-        text = f"{pretty(start)} >= 0 and {text}"
+        text = f"{told(pretty(start), 'offset')} >= 0 and {text}"
     machine.check(
         "ppl-sub-view",
         E.and_(low, upper),
@@ -299,7 +310,7 @@ def _inside(
             "ppl-empty-part",
             positive,
             at["shape"],
-            f"{pretty(size)} >= 1",
+            told(f"{pretty(size)} >= 1", f"size in {name} >= 1"),
             f"the sub-view of {parent} has no elements in {name}",
             facts=("PPL-B03", "PPL-B09"),
             values=((f"size in {name}", size),),
@@ -447,7 +458,7 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
         "ppl-view-size",
         E.le(count * view.dtype.itemsize, most * storage.dtype.itemsize),
         span,
-        f"{pretty(count)} <= {pretty(most)}",
+        told(f"{pretty(count)} <= {pretty(most)}", f"elements of the view <= {view.name}'s"),
         f"the view is larger than `{view.name}`",
         given=tuple(E.ge(size, 1) for size in shape),
         facts=("PPL-A05",),

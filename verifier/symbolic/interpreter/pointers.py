@@ -81,8 +81,8 @@ def _fill(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
 
 
 def _positive(vm: VM, size: Expr, span: Span) -> None:
-    """A tensor has elements: a size that is made of inputs alone is at least one."""
-    if any(symbol.origin != "input" for symbol in size.free()):
+    """A tensor has elements: a size that is the same on all cores is at least one."""
+    if any(symbol.origin not in ("input", "grid") for symbol in size.free()):
         return
     factors = [size]
     if len(size.terms) == 1 and not size.const and size.terms[0][1] == 1:
