@@ -1,0 +1,140 @@
+"""Tensors of PPL and their views: parts, other shapes, other dtypes, strides by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ppl.support import check, interpret, one, rules
+from verifier.symbolic.pretty import pretty
+
+KERNEL = """\
+# tilelint: contract (rows: 1..64, odd: 1..40)
+@ppl.jit
+def viewed(out_ptr, src_ptr, rows: pl.constexpr, odd: pl.constexpr):
+    source = pl.gtensor([1, rows, 4, 24], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, rows, 4, 24], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([1, rows, 4, 24], pl.{dtype})
+    b = pl.make_tensor([1, rows, 4, 24], pl.{dtype})
+    pl.dma.load(a, source)
+    {statement}
+    pl.dma.store(target, b)
+"""
+
+
+def found(folder: Path, statement: str, dtype: str = "float16") -> dict[str, str]:
+    text = KERNEL.format(dtype=dtype, statement=statement.replace("\n", "\n    "))
+    return rules(check(folder, text, "bm1684x"))
+
+
+@pytest.mark.parametrize(
+    "statement, expected",
+    [
+        ("pl.tiu.fadd(b, a, 1.0)", set()),
+        # the same elements in another shape
+        (
+            "pl.tiu.fadd(b.view(shape=[1, rows, 96, 1]), a.view(shape=[1, rows, 96, 1]), 1.0)",
+            set(),
+        ),
+        # two halves
+        (
+            "pl.tiu.fadd(b[:, :, 0:2, :], a[:, :, 0:2, :], 1.0)\n"
+            "pl.tiu.fadd(b[:, :, 2:4, :], a[:, :, 2:4, :], 1.0)",
+            set(),
+        ),
+        ("pl.tiu.fadd(b[:, :, 0:2, :], a[:, :, 2:4, :], 1.0)", {"uninitialised-read"}),
+        (
+            "pl.tiu.fadd(b[:, :, 0:2, :], a[:, :, 3:5, :], 1.0)\npl.tiu.zero(b)",
+            {"ppl-sub-view"},
+        ),
+        ("pl.tiu.fadd(b, a.sub_view([1, rows, 4, 12], [0, 0, 0, 12]), 1.0)", {"ppl-operand-shape"}),
+        # one row of each plane is repeated
+        ("pl.tiu.fadd(b, a, a.sub_view([1, rows, 1, 24], [0, 0, 2, 0]))", set()),
+        # one channel is not repeated
+        ("pl.tiu.fadd(b, a, a.sub_view([1, 1, 4, 24], [0, 0, 0, 0]))", {"ppl-operand-shape"}),
+        # slices that the front end drops
+        ("pl.tiu.fadd(b, a[:, :, 2:, :], 1.0)", {"ppl-slice", "ppl-operand-shape"}),
+        ("pl.tiu.fadd(b, a[:, :], 1.0)", {"ppl-slice"}),
+        # even columns by strides, then odd ones
+        (
+            "half = [1, rows, 4, 12]\n"
+            "steps = [96, 96, 24, 2]\n"
+            "even = b.sub_view(half, [0, 0, 0, 0]).view(shape=half, stride=steps)\n"
+            "odds = b.sub_view(half, [0, 0, 0, 1]).view(shape=half, stride=steps)\n"
+            "pl.tiu.zero(even)\npl.tiu.zero(odds)",
+            set(),
+        ),
+        (
+            "half = [1, rows, 4, 12]\n"
+            "even = b.sub_view(half, [0, 0, 0, 0]).view(shape=half, stride=[96, 96, 24, 2])\n"
+            "pl.tiu.zero(even)",
+            {"uninitialised-read"},
+        ),
+        ("pl.tiu.zero(b.view(shape=[1, rows, 4, 25]))\npl.tiu.zero(b)", {"ppl-view-size"}),
+        (
+            "pl.tiu.zero(b)\nc = pl.make_tensor([1, 8, 40], pl.float16)\npl.tiu.zero(c)",
+            {"ppl-four-dimensions"},
+        ),
+    ],
+)
+def test_parts_and_views(tmp_path: Path, statement: str, expected: set[str]) -> None:
+    assert set(found(tmp_path, statement)) == expected
+
+
+def test_narrower_elements_are_more_of_them(tmp_path: Path) -> None:
+    text = KERNEL.format(
+        dtype="int8", statement="c = a.view(dtype=pl.uint4)\n    pl.tiu.zero(c)\n    pl.tiu.zero(b)"
+    )
+    run = interpret(tmp_path, text)
+    view = run.trace.operations[1].view("dst")
+    assert view is not None and [pretty(size) for size in view.shape] == ["1", "rows", "4", "48"]
+    text = KERNEL.format(
+        dtype="int8",
+        statement="c = a.view(dtype=pl.float16)\n    pl.tiu.zero(c)\n    pl.tiu.zero(b)",
+    )
+    run = interpret(tmp_path, text)
+    view = run.trace.operations[1].view("dst")
+    assert view is not None and [pretty(size) for size in view.shape] == ["1", "rows", "4", "12"]
+
+
+def test_a_reinterpretation_reads_what_it_is_of(tmp_path: Path) -> None:
+    unset = "c = b.view(dtype=pl.int8)\nd = pl.make_tensor([1, rows, 4, 48], pl.int8)\n"
+    statement = unset + "pl.tiu.move(d, c)\npl.tiu.zero(b)"
+    assert "uninitialised-read" in found(tmp_path, statement)
+    assert found(tmp_path, "pl.tiu.zero(b)\n" + unset + "pl.tiu.move(d, c)") == {}
+
+
+def test_a_run_may_go_on_into_the_next_row_of_global_memory(tmp_path: Path) -> None:
+    text = """\
+# tilelint: contract (rows: 1..60, count: 1..900)
+@ppl.jit
+def ranged(out_ptr, src_ptr, rows, count):
+    source = pl.gtensor([1, rows, 1, 50], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, rows, 1, 50], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([1, 1, 1, 3000], pl.float16, [1, 1, 1, rows * {width}])
+    pl.dma.load(a, source.sub_view([1, 1, 1, rows * {width}], [0, 0, 0, 0]))
+    pl.dma.store(target.sub_view([1, 1, 1, rows * 50], [0, 0, 0, 0]), {part})
+"""
+    assert rules(check(tmp_path, text.format(width=50, part="a"))) == {}
+    longer = text.format(width=51, part="a.sub_view([1, 1, 1, rows * 50], [0, 0, 0, 0])")
+    result = check(tmp_path, longer.replace("3000", "4000"))
+    assert one(result, "ppl-sub-view").verdict == "always"
+
+
+def test_sums_need_a_beginning(tmp_path: Path) -> None:
+    text = """\
+@ppl.jit
+def products(out_ptr, left_ptr, right_ptr):
+    c = pl.make_tensor([1, 16, 1, 32], pl.float32)
+    {start}
+    for k in range(0, 96, 48):
+        a = pl.make_tensor([1, 16, 1, 48], pl.float16)
+        b = pl.make_tensor([1, 48, 1, 32], pl.float16)
+        pl.dma.load(a, pl.gtensor([1, 16, 1, 96], pl.GLOBAL, left_ptr)[:, :, :, k:k + 48])
+        pl.dma.load(b, pl.gtensor([1, 96, 1, 32], pl.GLOBAL, right_ptr)[:, k:k + 48, :, :])
+        pl.tiu.fmm2(c, a, b, result_add=True, out_dtype=pl.float32)
+    pl.dma.store(pl.gtensor([1, 16, 1, 32], pl.GLOBAL, out_ptr).view(), c)
+"""
+    assert rules(check(tmp_path, text.format(start="pl.tiu.zero(c)"))) == {}
+    assert set(rules(check(tmp_path, text.format(start="pass")))) == {"uninitialised-read"}
