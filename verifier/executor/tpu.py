@@ -654,7 +654,13 @@ def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> N
     span = operation.span_of(f"{role}_addr" if f"{role}_addr" in operation.operands else role)
     partly = any(memory.any_written(place) for memory, place in used.parts)
     how = "only partly written" if partly else "never written"
-    for rule in ("uninitialised-read", "okk-uninitialised-read"):
+    view = operation.view(role)
+    waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
+    if waits:  # another core writes it, later: nothing made this one wait
+        rules: tuple[str, ...] = ("ppl-missing-sync",)
+    else:
+        rules = ("uninitialised-read", "okk-uninitialised-read")
+    for rule in rules:
         machine.check(
             rule,
             E.FALSE,

@@ -20,6 +20,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
@@ -164,13 +165,15 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     capacity(machine)
     _covered(machine, given)
     if not any(True for _ in given.results()):
-        for name in ("no-output", "okk-early-return"):
-            machine.violate(
-                name,
-                span,
-                f"`{machine.kernel}` writes to a buffer",
-                f"`{machine.kernel}` writes to none of its buffers: its work is lost",
-            )
+        # a kernel whose text writes nothing is another matter: here no write was come to
+        machine.check(
+            "output-not-written" if machine.api == "ppl" else "okk-early-return",
+            E.FALSE,
+            span,
+            f"`{machine.kernel}` writes to a buffer",
+            f"`{machine.kernel}` writes to none of its buffers: its work is lost",
+            severity="warning",
+        )
 
 
 def _covered(machine: ConcreteMachine, given: Given) -> None:
@@ -188,11 +191,13 @@ def _covered(machine: ConcreteMachine, given: Given) -> None:
         size = given.declared.get(storage.name, memory.size)
         missing = size - int(memory.stored[:size].sum())
         if missing > 0 and isinstance(memory.writer, Span):
-            machine.violate(
+            machine.check(
                 rule,
+                E.FALSE,
                 memory.writer,
                 f"every element of `{storage.name}` is written",
                 f"not all of `{storage.name}` is written: {missing} of {size} bytes are not",
+                severity="warning" if machine.api == "ppl" else None,
             )
 
 
