@@ -47,6 +47,7 @@ SHIFTS: Final = tiu("shift logical_shift circular_shift")
 EXTREMA: Final = tiu("maximum minimum")
 SCALES: Final = tiu("fscale fbias fadd_sqr fsub_sqr")
 SAME: Final = tiu("abs move")
+VECTORS: Final = tiu("vc_min vc_max")
 
 #: tan and arcsin are of float32 alone (TPU-B19)
 _SINGLE: Final = tiu("ftan_base farcsin_base farccos_base")
@@ -96,6 +97,23 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     if name in SHIFTS:
         yield from _among(op, INTS, "TPU-B11")
         yield from _shift(op, name)
+    if name == "tiu.sub_abs" and target is not None:
+        yield from _among(op, FLOATS | INTS, "TPU-B17")
+        for role, view in sources:
+            yield check(
+                op,
+                role,
+                E.or_(
+                    view.dtype.same(target.dtype),
+                    E.and_(view.dtype.among(INTS), target.dtype.among(INTS)),
+                ),
+                f"{role} has the dtype of dst, or both are integers",
+                "`pl.tiu.sub_abs` has operands of different dtypes",
+                "TPU-B17",
+                views=(target,),
+            )
+    if name in VECTORS and target is not None:
+        yield from _equal(op, target, sources, "TPU-B24")
     if name == "tiu.mac" and target is not None:
         for role, view in sources:
             yield _one(op, role, view, INT8 | INT4, "TPU-B03")
@@ -303,7 +321,7 @@ register(
         facts=(
             *("TPU-B01", "TPU-B02", "TPU-B03", "TPU-B04", "TPU-B05", "TPU-B06", "TPU-B07"),
             *("TPU-B08", "TPU-B09", "TPU-B10", "TPU-B11", "TPU-B12", "TPU-B13", "TPU-B15"),
-            *("TPU-B16", "TPU-B18", "TPU-B19", "TPU-B20", "TPU-B21"),
+            *("TPU-B16", "TPU-B17", "TPU-B18", "TPU-B19", "TPU-B20", "TPU-B21", "TPU-B24"),
         ),
         on="operation",
         check=dtypes,

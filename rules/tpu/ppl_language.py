@@ -302,3 +302,14 @@ _host(
     _CORES.replace("contract (", "contract [1, 9]("),
     _CORES.replace("contract (", "contract [1, 8]("),
 )
+_host(
+    "ppl-weight-groups",
+    "PPL017",
+    "`get_nic` knows the chip that the kernel runs on",
+    "The library lists the chip under its other name: on BM1690 every dtype takes the fallback, "
+    "lanes divided by bytes, which is wrong for float32 and divides by zero for four bits.",
+    ("PPL-C13",),
+    elementwise("pl.tiu.fmul(b, a, 2.0)\ngroup = pl.get_nic(pl.float32)", target="bm1690"),
+    elementwise("pl.tiu.fmul(b, a, 2.0)\ngroup = pl.get_nic(pl.float16)", target="bm1690"),
+    severity="warning",
+)

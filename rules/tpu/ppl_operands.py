@@ -61,10 +61,10 @@ _V7: Final = frozenset({"bm1690", "sg2260e"})
 _V9: Final = frozenset({"sg2262"})
 _ALL: Final = _V6 | _V7 | _V9
 MISSING: Final[Mapping[str, tuple[frozenset[str], str]]] = {
-    **dict.fromkeys(
-        ("tiu.norm", "tiu.clz", "tiu.clo", "tiu.fmul_add", "tiu.smem_bcast", "tiu.smem_dist"),
-        (_ALL, "PPL-C14"),
-    ),
+    "tiu.norm": (_ALL, "PPL-C14"),
+    **dict.fromkeys(("tiu.clz", "tiu.clo"), (_ALL, "TPU-B14")),
+    "tiu.fmul_add": (_ALL, "TPU-B23"),
+    **dict.fromkeys(("tiu.smem_bcast", "tiu.smem_dist"), (_ALL, "TPU-E03")),
     **dict.fromkeys(
         (
             *("dma.vload", "dma.vstore", "dma.move_tv", "dma.move_distv"),

@@ -14,6 +14,8 @@ from rules.tpu.ppl_kit import (
     INT16,
     INT32,
     PPL,
+    SIGNED,
+    UNSIGNED,
     between,
     check,
     dtype_words,
@@ -34,7 +36,8 @@ from verifier.symbolic.trace import Operation
 POOLS: Final = tiu("pool_avg pool_max pool_min")
 CONVOLUTIONS: Final = tiu("fconv conv")
 DEPTHWISE: Final = tiu("fdw_conv dw_conv")
-WINDOWS: Final = POOLS | CONVOLUTIONS | DEPTHWISE
+TRANSPOSED: Final = tiu("fdeconv deconv fdw_deconv dw_deconv")
+WINDOWS: Final = POOLS | CONVOLUTIONS | DEPTHWISE | TRANSPOSED
 
 #: strides, dilations and pads have four bits; inserted zeros four or three (section e.3)
 MOST_STRIDE: Final = 15
@@ -47,7 +50,7 @@ def parameters(op: Operation, chip: Chip) -> Iterator[Check]:
     """Kernel, stride, padding, dilation and inserted zeros fit their fields."""
     if function(op) not in WINDOWS:
         return
-    inserts = 14 if function(op) in CONVOLUTIONS else 7
+    inserts = 14 if function(op) in CONVOLUTIONS or "oc" in op.operands else 7
     fields = (
         ("kernel", 1, MOST, 2),
         ("stride", 1, MOST_STRIDE, 2),
@@ -87,6 +90,8 @@ def parameters(op: Operation, chip: Chip) -> Iterator[Check]:
 
 def _fact(op: Operation) -> str:
     name = function(op)
+    if name in TRANSPOSED:
+        return "TPU-C20"
     return "TPU-C40" if name in POOLS else "TPU-C01" if name == "tiu.fconv" else "TPU-C10"
 
 
@@ -96,6 +101,8 @@ def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     source, target = op.view("src"), op.view("dst")
     kernel, stride = numbers(op, "kernel"), numbers(op, "stride")
+    if function(op) in TRANSPOSED:  # the steps are in the zeros between the elements
+        stride = (E.const(1), E.const(1))
     padding, dilation = numbers(op, "padding"), numbers(op, "dilation")
     lists = (kernel, stride, padding, dilation)
     if source is None or target is None or None in lists:
@@ -144,7 +151,7 @@ def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
         views=(source,),
     )
     channels: Expr | None = source.shape[1]
-    if function(op) in CONVOLUTIONS:
+    if "oc" in op.operands:
         channels = number(op, "oc") if op.operands["oc"].given else None
     if channels is not None:
         yield check(
@@ -197,7 +204,7 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
             views=(source,),
         )
         return
-    integer = name in ("tiu.conv", "tiu.dw_conv")
+    integer = name in ("tiu.conv", "tiu.dw_conv", "tiu.deconv", "tiu.dw_deconv")
     taken = INT8 | INT4 if integer else floats
     fact = "TPU-C10" if integer else "TPU-C03"
     yield check(
@@ -264,6 +271,8 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
         "TPU-C07",
         "TPU-C32",
     )
+    if name == "tiu.conv":
+        yield from _integer_options(op, chip)
     if name == "tiu.fconv":
         yield check(
             op,
@@ -272,6 +281,82 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
             f"{chip.name} has relu for fconv",
             f"`pl.fconv` on {chip.name} has no relu",
             "TPU-C07",
+        )
+
+
+def _integer_options(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Signs, bias and requantisation of the convolution of integers."""
+    relu, symmetric = flag(op, "result_relu"), flag(op, "sym")
+    source, target, bias = op.view("src"), op.view("dst"), op.view("bias")
+    weight = op.view("weight")
+    yield check(
+        op,
+        "sym",
+        implies(E.not_(symmetric), E.and_(E.not_(relu), E.truth(bias is None))),
+        "no relu and no bias with sym=False",
+        "an asymmetric convolution has neither relu nor bias",
+        "TPU-C12",
+    )
+    if target is not None:
+        yield check(
+            op,
+            "dst",
+            E.or_(symmetric, target.dtype.among(INT16 | INT32)),
+            "sums of an asymmetric convolution are wide",
+            "an asymmetric convolution makes 16 or 32 bits",
+            "TPU-C12",
+        )
+        yield check(
+            op,
+            "dst",
+            implies(E.and_(symmetric, relu), target.dtype.among(UNSIGNED)),
+            "what relu leaves is unsigned",
+            "the result of a convolution with relu is unsigned",
+            "TPU-C11",
+        )
+        for role, view in (("src", source), ("weight", weight)):
+            if view is not None:
+                signed = E.and_(symmetric, E.not_(relu), view.dtype.among(SIGNED))
+                yield check(
+                    op,
+                    "dst",
+                    implies(signed, target.dtype.among(SIGNED)),
+                    f"dst is signed as {role} is",
+                    f"{role} is signed and the result is not",
+                    "TPU-C11",
+                    views=(view,),
+                )
+    if bias is not None:
+        wanted = INT16 if chip.name.startswith("bm1684x") else INT32
+        yield check(
+            op,
+            "bias",
+            bias.dtype.among(wanted),
+            f"the bias is {dtype_words(wanted)}",
+            f"the bias of `pl.conv` on {chip.name} is of another dtype",
+            "TPU-C11",
+        )
+    shift = number(op, "rq_shift")
+    if shift is not None:
+        yield check(
+            op,
+            "rq_shift",
+            between(shift, -128, 127),
+            "-128 <= rq_shift <= 127",
+            "the shift of the requantisation does not fit its field",
+            "TPU-C13",
+            values=(("rq_shift", shift),),
+        )
+    zero = number(op, "out_zp")
+    if zero is not None:
+        yield check(
+            op,
+            "out_zp",
+            between(zero, -(1 << 15), (1 << 15) - 1),
+            "out_zp fits 16 bits",
+            "the zero point of the result does not fit its field",
+            "TPU-C13",
+            values=(("out_zp", zero),),
         )
 
 
@@ -348,7 +433,7 @@ _register(
     "the result of a convolution or pool has the size that its window makes",
     "The instruction computes as many rows and columns as it is told: too many read beyond the "
     "input, too few leave a part out.",
-    ("TPU-C01", "TPU-C10", "TPU-C40"),
+    ("TPU-C01", "TPU-C10", "TPU-C20", "TPU-C40"),
     sizes,
     _POOL.replace("7, 9]", "7, 10]"),
     _POOL,
@@ -371,7 +456,7 @@ _register(
     "PPL053",
     "options of a convolution exist on the chip and go together",
     "BM1684X convolves floats without relu; a number in the place of the weights has none either.",
-    ("TPU-C07", "TPU-C32"),
+    ("TPU-C07", "TPU-C11", "TPU-C12", "TPU-C13", "TPU-C32"),
     options,
     _CONV.replace("oc=40,", "oc=40, result_relu=True,"),
     _CONV,

@@ -114,6 +114,18 @@ def test_what_is_added_to_has_to_be_there(tmp_path: Path) -> None:
             "[2, 20, 3, 4]",
             {"ppl-window-size"},
         ),
+        (  # 2 * 4 + 1 rows with a pad of one on each side: 9 of them
+            "pl.tiu.fdeconv(b, a, 0.5, None, 20, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], "
+            "False, pl.float32, False)",
+            "[2, 20, 9, 13]",
+            set(),
+        ),
+        (
+            "pl.tiu.fdeconv(b, a, 0.5, None, 20, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], "
+            "False, pl.float32, False)",
+            "[2, 20, 10, 14]",
+            {"ppl-window-size"},
+        ),
         (
             "pl.tiu.fconv(b, a, 0.5, [3, 3], [1, 1], [3, 1], [0, 0, 0, 0], oc=20)",
             "[2, 20, 1, 5]",
@@ -123,6 +135,26 @@ def test_what_is_added_to_has_to_be_there(tmp_path: Path) -> None:
 )
 def test_windows(tmp_path: Path, statement: str, shape: str, expected: set[str]) -> None:
     assert judged(tmp_path, statement, shape=shape) == expected
+
+
+@pytest.mark.parametrize(
+    "a, b, options, expected",
+    [
+        ("int8", "int32", "", set()),
+        ("int8", "uint8", "", {"ppl-window-options"}),
+        ("int8", "uint8", "result_relu=True", {"ppl-window-options"}),  # the weight is a number
+        ("uint8", "uint16", "", set()),
+        ("int8", "int8", "sym=False", {"ppl-window-options"}),
+        ("int8", "int16", "sym=False", set()),
+        ("int8", "int8", "rq_shift=-129", {"ppl-window-options"}),
+        ("float16", "float16", "", {"ppl-window-dtypes"}),
+    ],
+)
+def test_convolutions_of_integers(
+    tmp_path: Path, a: str, b: str, options: str, expected: set[str]
+) -> None:
+    statement = f"pl.tiu.conv(b, a, 3, 20, [1, 1], [1, 1], [1, 1], [0, 0, 0, 0], {options})"
+    assert judged(tmp_path, statement, a, b, "[2, 20, 5, 7]") == expected
 
 
 def test_minima_are_not_pooled_on_the_first_chip(tmp_path: Path) -> None:

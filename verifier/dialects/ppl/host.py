@@ -60,12 +60,28 @@ def _eu_num(machine: Machine, call: Call) -> object:
     return eu_elements(machine, dtype) if dtype is not None else Opaque("elements per unit")
 
 
+#: chips that the library's ``get_nic`` knows under another name only (CHIP-24)
+_FALLBACK: Final = frozenset({"bm1690"})
+
+
 def _nic(machine: Machine, call: Call) -> object:
     """Input channels per group of weights (CHIP-24)."""
     dtype = _dtype(machine, call)
     if dtype is None:
         return Opaque("input channels per group")
     groups = machine.chip.groups
+    if machine.chip.name in _FALLBACK:
+        machine.check(
+            "ppl-weight-groups",
+            E.not_(dtype.among(dt.codes("float32", "int4", "uint4"))),
+            call.span,
+            "get_nic knows the chip",
+            f"`{call.text}` does not know {machine.chip.name}: "
+            "float32 has groups of 16 instead of 1, elements of four bits divide by zero",
+            facts=("PPL-C13",),
+            help=("write the number of input channels per group: 1 for float32",),
+        )
+        groups = {}
     table = {
         code: groups.get(name, max(machine.chip.lanes * 8 // dt.BITS[name], 1))
         for name, code in dt.CODES.items()
