@@ -67,7 +67,7 @@ class BufferStorage(Storage):
     first: int = 0
     last: int = 0
     engines: frozenset[str] = frozenset()
-    #: the run of a pipelined loop that it was made in
+    #: the run of a pipelined loop that it was made in, and on which core
     pipeline: tuple[object, ...] | None = None
 
 
@@ -128,7 +128,8 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
         made.bytes = _shared(machine, made, math.prod(shape) * size)
     pipelines = machine.state.get("pipelines")
     if isinstance(pipelines, Pipelines):
-        made.pipeline = pipelines.around(span)
+        around = pipelines.around(span)
+        made.pipeline = None if around is None else (*around, machine.program.index)
     machine.storages.append(made)
     axes = tuple(machine.axis(extent) for extent in made.shape)
     coords = tuple(axis.index for axis in axes)

@@ -208,11 +208,15 @@ def capacity(machine: ConcreteMachine) -> None:
     """
     lives: list[tuple[int, int, int, BufferStorage]] = []
     staged: dict[tuple[object, ...], list[BufferStorage]] = {}
+    extents: dict[tuple[object, ...], tuple[int, int]] = {}
     for storage in machine.storages:
         if not isinstance(storage, BufferStorage) or not storage.lane_bytes:
             continue
         storage.first = storage.first or storage.order
         storage.last = storage.last or storage.order
+        if storage.pipeline is not None:
+            first, last = extents.get(storage.pipeline, (storage.first, storage.last))
+            extents[storage.pipeline] = (min(first, storage.first), max(last, storage.last))
         crosses = "tiu" in storage.engines and storage.engines & {"dma", "sdma"}
         if storage.pipeline is not None and crosses:
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
@@ -220,8 +224,10 @@ def capacity(machine: ConcreteMachine) -> None:
             lives.append((storage.first, storage.last, storage.lane_bytes, storage))
     for group in staged.values():
         size = 2 * max(storage.lane_bytes for storage in group)
-        last = max(storage.last for storage in group)
-        lives.append((min(storage.first for storage in group), last, size, group[0]))
+        assert group[0].pipeline is not None
+        first, last = extents[group[0].pipeline]
+        last = max(last, *(storage.last for storage in group))
+        lives.append((first, last, size, group[0]))
     lives.sort(key=lambda life: life[0])
     live: list[tuple[int, int, int, BufferStorage]] = []
     most = machine.chip.local_bytes
