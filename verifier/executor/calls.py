@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
+from verifier.executor.direct import direct
 from verifier.executor.memory import Geometry, Layout, Memory, Template
 from verifier.executor.operands import Bound, Steps, perform, steps_of
 from verifier.executor.proxies import (
@@ -189,8 +190,10 @@ def _plan(
         if returns is None:
             return None
     bounds = {role: (tensors[at] if at >= 0 else out).bound() for role, at in roles.items()}
+    steps = steps_of(machine, operation, bounds)
+    steps.direct = direct(machine, operation, bounds)
     return Plan(
-        steps_of(machine, operation, bounds),
+        steps,
         tuple(roles.items()),
         new.template if new is not None else None,
         new.name if new is not None else "",

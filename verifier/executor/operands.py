@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from verifier.executor import places
 from verifier.executor.access import Gather, NotConcreteError, locate, truth
+from verifier.executor.direct import Direct
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.memory import (
     ConcreteStorage,
@@ -300,6 +301,8 @@ class Steps:
     resets: bool
     #: constants, as the semantics asked for them
     values: dict[str, Any] = field(default_factory=dict)
+    #: how a plan computes it, where that takes no more than one call of NumPy
+    direct: Direct | None = None
 
 
 def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:
@@ -355,7 +358,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if shapes_only:
         for role in steps.writes:
             _mark(machine, bounds[role])
-    else:
+    elif moving is not None or steps.direct is None or not steps.direct(bounds):
         _meaning(operation.name)(operation, Operands(machine, steps, bounds))
         if moving is not None:
             _carry(machine, steps, bounds, moving)

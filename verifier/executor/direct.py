@@ -1,0 +1,126 @@
+"""Planned repeats of plain copies and products: what their semantics do, with every case decided.
+
+The layouts of a plan settle dtypes, extents and options; one call of NumPy is left. What depends
+on offsets or on what was written is not settled: it is looked at in each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from verifier.executor.memory import Geometry
+from verifier.executor.semantics.casts import F32, up
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+if TYPE_CHECKING:
+    from verifier.executor.machine import ConcreteMachine
+    from verifier.executor.operands import Bound
+
+#: computes the operation on these operands; False: nothing was done, the semantics have to
+Direct: TypeAlias = Callable[[Mapping[str, "Bound"]], bool]
+
+#: what only moves elements, and the operand that it moves
+_COPIES: Final = {
+    "isa.dma_copy": "src",
+    "isa.tensor_copy": "src",
+    "language.load": "src",
+    "language.store": "value",
+}
+
+
+def direct(
+    machine: ConcreteMachine, operation: Operation, bounds: Mapping[str, Bound]
+) -> Direct | None:
+    """How to repeat an operation on operands of these layouts; None: by its semantics."""
+    if machine.options.shapes_only or not all(
+        isinstance(found.place, Geometry) for found in bounds.values()
+    ):
+        return None
+    if operation.name == "isa.nc_matmul":
+        return _product(machine, operation, bounds)
+    role = _COPIES.get(operation.name)
+    if role is None or bounds.keys() != {role, "dst"} or _given(operation, "dst_rmw_op"):
+        return None
+    if operation.engine == "scalar" and machine.target.generation == 2:
+        return None  # computes in float32
+    source, target = bounds[role].place, bounds["dst"].place
+    if source.dtype != target.dtype or source.shape != target.shape:
+        return None
+    return _copy(role)
+
+
+def _given(operation: Operation, role: str) -> bool:
+    """Whether an option says anything (``None`` and ``False`` do not)."""
+    operand = operation.operands.get(role)
+    value = None if operand is None else operand.value
+    return value is not None and value is not False and value is not E.FALSE
+
+
+def _copy(role: str) -> Direct:
+    def copy(bounds: Mapping[str, Bound]) -> bool:
+        source, target = bounds[role], bounds["dst"]
+        origin, memory, place = source.memory, target.memory, target.place
+        assert isinstance(place, Geometry) and isinstance(source.place, Geometry)
+        window = origin.array(source.place)
+        template = memory.template
+        if place is template.whole:
+            if template.on_chip and origin.template.kind == "input":
+                memory.data = None
+                memory.show(origin, window)
+                memory.mark(place)
+                return True
+            memory.alias = None
+        memory.writable(place)[...] = window
+        memory.mark(place)
+        return True
+
+    return copy
+
+
+def _product(
+    machine: ConcreteMachine, operation: Operation, bounds: Mapping[str, Bound]
+) -> Direct | None:
+    how = operation.accumulates
+    if bounds.keys() != {"dst", "stationary", "moving"} or not isinstance(how, str):
+        return None
+    if _given(operation, "is_transpose"):
+        return None
+    shapes = {role: found.place.shape for role, found in bounds.items()}
+    # (performance modes speak of factors with more axes than two)
+    if any(len(shape) != 2 for shape in shapes.values()) or bounds["dst"].place.dtype != "float32":
+        return None
+    rows, columns = size = (shapes["stationary"][1], shapes["moving"][1])
+    if shapes["dst"] != (rows, columns):
+        return None
+    space: Any = np.empty(size, F32)
+
+    def product(bounds: Mapping[str, Bound]) -> bool:
+        target, left, right = bounds["dst"], bounds["stationary"], bounds["moving"]
+        memory, place = target.memory, target.place
+        assert isinstance(place, Geometry)
+        assert isinstance(left.place, Geometry) and isinstance(right.place, Geometry)
+        adds = memory.started.at(place) if how == "first-overwrites" else how == "always"
+        if adds is not True and adds is not False:
+            return False
+        if memory is left.memory or memory is right.memory:
+            return False
+        stationary = up(left.memory.array(left.place)).T
+        moving = up(right.memory.array(right.place))
+        if not adds and place is memory.template.whole:
+            memory.alias = None
+            np.matmul(stationary, moving, out=memory.writable(place))
+        else:
+            found = memory.writable(place)
+            np.matmul(stationary, moving, out=space)
+            if adds:
+                np.add(found, space, out=found)
+            else:
+                found[...] = space
+        memory.mark(place)
+        return True
+
+    return product
