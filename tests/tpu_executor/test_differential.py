@@ -10,21 +10,21 @@ import ast
 import os
 import random
 import re
-import signal
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
-from verifier.executor import simulate
+from verifier.executor import simulate, tpu
 from verifier.executor.api import Simulation
-from verifier.executor.machine import Options
+from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.running import Outcome, Shaped, TimeIsUpError, Unsized
 from verifier.hardware import chips
 from verifier.hardware import dtypes as dt
 from verifier.report.model import FileRequest, FileResult
+from verifier.symbolic.trace import Operation
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "200"))
@@ -38,8 +38,8 @@ RAISED = {
     "IndexError": "list-index",
     "UnboundLocalError": "unbound-name",
 }
-#: seconds of one run
-LONGEST = 1.0
+#: operations of one run
+LONGEST = 600
 NEEDED = " (needed, not said)"
 
 
@@ -230,16 +230,14 @@ def performed(draw: Draw) -> Outcome:
     shapes = Options(shapes_only=True)
     run = Simulation(made.kernel, made.target, made.api_version, shapes, draw.grid)
 
-    def ring(_: int, frame: FrameType | None) -> None:
-        raise TimeIsUpError("the loops of this input are too long")
+    def bounded(machine: ConcreteMachine, operation: Operation) -> None:
+        if machine.performed >= LONGEST:
+            raise TimeIsUpError("the loops of this input are too long")
+        real(machine, operation)
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST)
-    try:
+    real = tpu.execute
+    with patch.object(tpu, "execute", bounded):
         return run.outcome(**draw.arguments)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def outside(draw: Draw, assumptions: tuple[str, ...]) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _TRACKED: Final = 1 << 28
 
 #: so many operations are looked at together, by rules that compare all of them
-TRACED: Final = 200
+TRACED: Final = 100
 
 #: elements of a buffer that is as large as need be
 _ENDLESS: Final = 1 << 56

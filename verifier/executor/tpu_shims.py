@@ -68,7 +68,8 @@ def exported(ref: ApiRef) -> list[str]:
     if ref.generation != "okk":
         return []
     found = {*functions.all_names(), *records.RECORDS, *records.UNIONS, *records.CHOICES}
-    found |= {*names.CONSTANTS, "OP_TYPE", "MUL_TYPE", "OKKERNEL_ASSERT", "SystemAddr", "NULL"}
+    found |= {*names.CONSTANTS, "OP_TYPE", "MUL_TYPE", "OKKERNEL_ASSERT", "OKKERNEL_LOG", "NULL"}
+    found |= {"SystemAddr", "kernel", "jit", "parallel"}
     return sorted(found)
 
 

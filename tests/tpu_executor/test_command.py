@@ -1,0 +1,102 @@
+"""``tilelint run`` on TPU kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner, Result
+
+from verifier.cli.run import command
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+HOST = """\
+import torch
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def doubled(out_ptr, x_ptr, width):
+    x = pl.make_tensor([1, 1, 1, 500], pl.float16, [1, 1, 1, width])
+    pl.dma.load(x, pl.gtensor([1, 1, 1, width], pl.GLOBAL, x_ptr).view())
+    pl.tiu.fadd(x, x, x)
+    pl.dma.store(pl.gtensor([1, 1, 1, width], pl.GLOBAL, out_ptr).view(), x)
+
+
+x = torch.rand((1, 1, 1, 90), dtype=torch.half)
+out = torch.empty((1, 1, 1, 90), dtype=torch.half)
+for row in torch.arange(5):
+    print(row)
+doubled[(1, 1)](out, x, 90)
+assert torch.allclose(out, x + x)
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
+
+
+def test_okk(tmp_path: Path) -> None:
+    saved = tmp_path / "out.npz"
+    found = run(
+        f"{FIXTURES}/okk/good/transpose_strides.py::transpose_strides",
+        "--arg", "rows=70", "--arg", "columns=90",
+        "--arg", "output=fp32[90, 70]", "--arg", "source=fp32[70, 90]",
+        "--save", str(saved),
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert "no violations" in found.output and "out0: float32[90, 70]" in found.output
+    arrays = np.load(saved)
+    assert np.array_equal(arrays["out0"], arrays["source"].T)
+
+
+def test_okk_violation() -> None:
+    found = run(
+        f"{FIXTURES}/okk/bad/tall_image.py::" + _kernel("okk/bad/tall_image.py"),
+        "--arg", "channels=1", "--arg", "height=235", "--arg", "width=279",
+        "--arg", "output=fp32[1, 235, 279]", "--arg", "source=fp32[1, 235, 279]",
+        "--shapes-only",
+    )  # fmt: skip
+    assert found.exit_code == 1, found.output
+    assert "okk-local-extent" in found.output
+
+
+def _kernel(path: str) -> str:
+    text = (FIXTURES / path).read_text(encoding="utf-8")
+    return text.partition("@okk.kernel")[2].partition("def ")[2].partition("(")[0]
+
+
+def test_ppl_on_cores(tmp_path: Path) -> None:
+    saved = tmp_path / "out.npz"
+    found = run(
+        f"{FIXTURES}/ppl/good/scaled_sum.py::scaled_sum", "--target", "sg2260e", "--grid", "1,4",
+        "--arg", "out_ptr=fp32[100, 33]", "--arg", "x_ptr=fp32[100, 33]",
+        "--arg", "y_ptr=fp32[100, 33]", "--arg", "scale=2.0",
+        "--arg", "rows=100", "--arg", "width=33", "--save", str(saved),
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    arrays = np.load(saved)
+    assert np.array_equal(arrays["out0"], arrays["x_ptr"] * np.float32(2) + arrays["y_ptr"])
+
+
+def test_a_file_that_launches_its_kernel(tmp_path: Path) -> None:
+    """Neither torch nor a device is there; the kernel that stands above is run."""
+    path = tmp_path / "host.py"
+    path.write_text(HOST, encoding="utf-8")
+    found = run(
+        f"{path}::doubled",
+        "--arg", "out_ptr=fp16[90]", "--arg", "x_ptr=fp16[90]", "--arg", "width=90",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+
+
+def test_misuse(tmp_path: Path) -> None:
+    kernel = f"{FIXTURES}/okk/good/relu_pieces.py::relu_pieces"
+    found = run(kernel, "--target", "trn2", "--arg", "length=64")
+    assert found.exit_code == 2
+    found = run(kernel, "--arg", "length=64", "--arg", "output=fp32[64]")
+    assert found.exit_code == 2
+    found = run(kernel, "--arg", "breadth=64")
+    assert found.exit_code == 2
