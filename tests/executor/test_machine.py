@@ -437,3 +437,89 @@ def kernel(x):
 """
     x = normal(8, 300)
     np.testing.assert_array_equal(made(tmp_path, body)(x.copy()), x)
+
+
+TAKEN = """
+@nki.jit
+def kernel(x, rows):
+    n, F = rows.shape[0], x.shape[1]
+    y = nl.ndarray((n, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    at = nl.ndarray((n, 1), dtype=nl.int32, buffer=nl.sbuf)
+    t = nl.ndarray((n, F), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=t, value=-1.0)
+    nisa.dma_copy(dst=at, src=rows)
+    there = x.ap(pattern=[[F, n], [1, F]], offset=0, vector_offset=at, indirect_dim=0)
+    nisa.dma_copy(dst=t, src=there, oob_mode=nisa.oob_mode.MODE)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+
+TAKEN_BETA1 = """
+@nki.jit
+def kernel(x, rows):
+    n, F = rows.shape[0], x.shape[1]
+    y = nl.ndarray((n, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    i = nl.arange(n)[:, None]
+    j = nl.arange(F)[None, :]
+    at = nl.load(rows[i, nl.arange(1)[None, :]])
+    t = nl.load(x[at[i, 0], j], mask=(i < n - LESS))
+    nl.store(y[i, j], t, mask=(i < n - LESS))
+    return y
+"""
+
+
+def test_indices_in_tiles_stay_inside_unless_the_rest_is_skipped(tmp_path: Path) -> None:
+    x = normal(40, 24)
+    rows = np.array([[3], [39], [0], [40]], np.int32)
+    expected = np.vstack([x[[3, 39, 0]], np.full((1, 24), -1, np.float32)])
+    skips = made(tmp_path, TAKEN.replace("MODE", "skip"))
+    np.testing.assert_array_equal(skips(x, rows), expected)
+    fails = made(tmp_path, TAKEN.replace("MODE", "error"))
+    with pytest.raises(KernelViolation, match=r"slice-bounds: element 960 of `x`") as caught:
+        fails(x, rows)
+    assert caught.value.diagnostics[0].span.line == 15
+    np.testing.assert_array_equal(fails(x, rows[:3]), x[[3, 39, 0]])
+    with pytest.raises(KernelViolation, match="element -24 of `x`"):
+        fails(x, np.array([[-1]], np.int32))
+
+
+def test_indices_of_elements_that_take_no_part_may_lie_outside(tmp_path: Path) -> None:
+    x = normal(40, 24)
+    rows = np.array([[3], [39], [0], [40]], np.int32)
+    with pytest.raises(KernelViolation, match="index 40 leaves dimension 0 of `x`, of 40"):
+        made(tmp_path, TAKEN_BETA1.replace("LESS", "0"), head=BETA1)(x, rows)
+    masked = made(tmp_path, TAKEN_BETA1.replace("LESS", "1"), head=BETA1, keep_going=True)
+    found = masked.outcome(x, rows)
+    assert {d.rule for d in found.diagnostics} == {"output-not-written"}
+    np.testing.assert_array_equal(found.outputs[0][:3], x[[3, 39, 0]])
+
+
+@pytest.mark.parametrize(("body", "head", "line"), [(TAKEN, NKI, 15), (TAKEN_BETA1, BETA1, 13)])
+def test_a_tile_of_indices_that_nothing_wrote_is_reported(
+    tmp_path: Path, body: str, head: str, line: int
+) -> None:
+    body = body.replace("MODE", "error").replace("LESS", "0")
+    body = body.replace("    nisa.dma_copy(dst=at, src=rows)\n", "    pass\n")
+    empty = "nl.ndarray((nl.par_dim(n), 1), dtype=nl.int32, buffer=nl.sbuf)"
+    body = body.replace("nl.load(rows[i, nl.arange(1)[None, :]])", empty)
+    with pytest.raises(KernelViolation, match="uninitialised-read: `at`") as caught:
+        made(tmp_path, body, head=head)(normal(40, 24), np.zeros((4, 1), np.int32))
+    assert caught.value.diagnostics[0].span.line == line
+
+
+def test_an_index_array_compares_with_what_is_no_number(tmp_path: Path) -> None:
+    body = """
+@nki.jit
+def kernel(x, rows):
+    n, F = rows.shape[0], x.shape[1]
+    y = nl.ndarray((n, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    at = nl.load(rows)
+    i = nl.arange(n)[:, None]
+    assert (i == None) is False
+    t = nl.load(x[at[i, 0], nl.arange(F)[None, :]])
+    nl.store(y[...], t)
+    return y
+"""
+    x = normal(40, 24)
+    rows = np.array([[3], [39], [0]], np.int32)
+    np.testing.assert_array_equal(made(tmp_path, body, head=BETA1)(x, rows), x[[3, 39, 0]])

@@ -25,12 +25,14 @@ class NotConcreteError(Exception):
 class Gather:
     """Elements by position (in elements of ``dtype``); ``mask`` None: all take part.
 
-    Positions of elements that do not take part are 0.
+    Positions of elements that do not take part are 0. ``outside``: the index that leaves the
+    tensor, in words, if one does.
     """
 
     positions: NDArray[np.int64]
     mask: NDArray[np.bool_] | None
     dtype: str
+    outside: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.values import Enumerator
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
@@ -66,7 +67,7 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
         if found is None:
             why = view.reason or "its addresses are not known"
             raise UnsupportedError(f"a view of `{view.name}` cannot be run: {why}")
-        gather: Gather = found.positions()  # type: ignore[attr-defined]
+        gather: Gather = found.positions(view)  # type: ignore[attr-defined]
         return Bound(storage.memory, gather, view)
     try:
         return Bound(storage.memory, locate(view), view)
@@ -266,6 +267,11 @@ def plain(value: object) -> Any:
 def execute(machine: ConcreteMachine, operation: Operation) -> None:
     """Check what an operation reads, compute it, and note what it wrote."""
     bounds: dict[str, Bound] = {}
+    for number, (role, view) in enumerate(operation.reads):
+        if role.endswith(_INDEX):
+            bounds[f"{role}{number}"] = found = bound_of(machine, view)
+            if not _written(found):
+                _check_read(machine, operation, role.removesuffix(_INDEX), found)
     for role, operand in operation.operands.items():
         if isinstance(operand.value, View):
             bounds[role] = bound_of(machine, operand.value)
@@ -273,7 +279,34 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             for k, item in enumerate(operand.value):
                 if isinstance(item, View):
                     bounds[f"{role}[{k}]"] = bound_of(machine, item)
+    _check_indices(machine, operation, bounds)
     perform(machine, steps_of(machine, operation, bounds), bounds)
+
+
+#: the end of the role of a tile whose numbers say where an operand lies
+_INDEX = ".index"
+
+
+def _check_indices(
+    machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]
+) -> None:
+    """Indices known at run time only stay inside, unless a DMA skips those that do not (NKI-D11,
+    NKI-X09).
+    """
+    for role, found in bounds.items():
+        outside = found.place.outside if isinstance(found.place, Gather) else ""
+        mode = operation.value("oob_mode")
+        if not outside or (isinstance(mode, Enumerator) and mode.name == "skip"):
+            continue
+        where = places.here(operation.name.rpartition(".")[2])
+        machine.violate(
+            "slice-bounds",
+            where.keyword(role) if where.keywords else where.span,
+            "every index that is known at run time only names an element",
+            outside,
+            notes=((found.memory.span, f"`{found.memory.name}` is allocated here"),),
+            facts=("NKI-D11", "NKI-X09", "NKI-X49"),
+        )
 
 
 #: operations of the Tensor Engine that follow the accumulation protocol
@@ -307,7 +340,8 @@ class Steps:
 
 def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:
     """How to run an operation on tensors of these templates."""
-    reads = tuple(role for role, _ in operation.reads if role in bounds)
+    indices = tuple(role for role in bounds if _INDEX in role)
+    reads = (*indices, *(role for role, _ in operation.reads if role in bounds))
     writes = tuple(role for role, _ in operation.writes if role in bounds)
     buffers = {role: found.memory.template.buffer for role, found in bounds.items()}
     psum = Buffer.PSUM if machine.sums else None

@@ -260,12 +260,17 @@ class IndexProxy:
         raise AttributeError(name)
 
     def __eq__(self, other: object) -> Any:
-        return self._binary("==", other)
+        return self._binary("==", other) if _compares(other) else NotImplemented
 
     def __ne__(self, other: object) -> Any:
-        return self._binary("!=", other)
+        return self._binary("!=", other) if _compares(other) else NotImplemented
 
     __hash__ = object.__hash__
+
+
+def _compares(other: object) -> bool:
+    """Whether ``==`` is one element by element; to anything else Python just says no."""
+    return isinstance(other, (Tensor, int, float, IndexProxy)) and not isinstance(other, bool)
 
 
 _OPERATORS = {
@@ -552,14 +557,10 @@ class Tensor:
         return self
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, (Tensor, int, float, IndexProxy)) and not isinstance(other, bool):
-            return self._binary("==", other)
-        return NotImplemented
+        return self._binary("==", other) if _compares(other) else NotImplemented
 
     def __ne__(self, other: object) -> Any:
-        if isinstance(other, (Tensor, int, float, IndexProxy)) and not isinstance(other, bool):
-            return self._binary("!=", other)
-        return NotImplemented
+        return self._binary("!=", other) if _compares(other) else NotImplemented
 
     __hash__ = object.__hash__
 
@@ -629,11 +630,12 @@ class Offsets:
 
     __slots__ = ("compute",)
 
-    def __init__(self, compute: Callable[[], Gather]) -> None:
+    def __init__(self, compute: Callable[[View], Gather]) -> None:
         self.compute = compute
 
-    def positions(self) -> Gather:
-        return self.compute()
+    def positions(self, view: View) -> Gather:
+        """Of the view as an operation uses it: a mask may have joined it."""
+        return self.compute(view)
 
 
 def _key(view: View) -> tuple[int, ...]:
@@ -665,7 +667,7 @@ def remember_method(
     if name == "ap":
         names = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
         given = dict(zip(names, args, strict=False)) | keywords
-        machine.indirect[_key(view)] = Offsets(lambda: _pattern(tensor, view, given))
+        machine.indirect[_key(view)] = Offsets(lambda used: _pattern(tensor, used, given))
     elif name in ("vector_select", "select", "slice"):
         wanted = ("dim", "offsets" if name == "vector_select" else "index")
         given = dict(zip(wanted, args, strict=False)) | keywords
@@ -673,12 +675,12 @@ def remember_method(
         dim = int(given["dim"]) % tensor.ndim
         items: list[Any] = [slice(None)] * tensor.ndim
         items[dim] = index
-        machine.indirect[_key(view)] = Offsets(lambda: _subscript(tensor, tuple(items), view))
+        machine.indirect[_key(view)] = Offsets(lambda used: _subscript(tensor, tuple(items), used))
 
 
 def remember_subscript(machine: ConcreteMachine, tensor: Tensor, index: Any, view: View) -> None:
     machine.indirect[_key(view)] = Offsets(
-        lambda: _subscript(tensor, index if isinstance(index, tuple) else (index,), view)
+        lambda used: _subscript(tensor, index if isinstance(index, tuple) else (index,), used)
     )
 
 
@@ -696,6 +698,8 @@ def _pattern(tensor: Tensor, view: View, given: dict[str, Any]) -> Gather:
     dim = int(given.get("indirect_dim") or 0)
     vector = given.get("vector_offset")
     scalar = given.get("scalar_offset")
+    if tensor.machine.options.shapes_only and (type(vector) is Tensor or type(scalar) is Tensor):
+        return _somewhere(shape, dtype)
     # runtime offsets count in units of the indirect dimension of the tensor
     unit = template.strides[dim] if template.strides else 1
     skipped = -1
@@ -722,15 +726,22 @@ def _pattern(tensor: Tensor, view: View, given: dict[str, Any]) -> Gather:
         lie = [1] * len(shape)
         lie[k] = count
         total = total + (np.arange(count, dtype=np.int64) * step).reshape(lie)
-    return _inside(np.broadcast_to(total, shape), template.elements, dtype)
+    return _inside(np.broadcast_to(total, shape), template.elements, dtype, tensor.name)
 
 
-def _inside(positions: Any, elements: int, dtype: str) -> Gather:
+def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:
+    """What offsets without numbers name: one element stands for all."""
+    return Gather(np.zeros((1,) * len(shape), np.int64), None, dtype)
+
+
+def _inside(positions: Any, elements: int, dtype: str, name: str) -> Gather:
     """Positions outside of the tensor take no part (how out of bounds accesses are skipped)."""
     good = (positions >= 0) & (positions < elements)
     if bool(good.all()):
         return Gather(np.ascontiguousarray(positions), None, dtype)
-    return Gather(np.where(good, positions, 0), good, dtype)
+    first = int(positions[~good].flat[0])
+    outside = f"element {first} of `{name}` is accessed, which has {elements}"
+    return Gather(np.where(good, positions, 0), good, dtype, outside)
 
 
 def _subscript(tensor: Tensor, items: tuple[Any, ...], view: View) -> Gather:
@@ -740,20 +751,19 @@ def _subscript(tensor: Tensor, items: tuple[Any, ...], view: View) -> Gather:
         raise UnsupportedError(f"an indirect subscript of a view of `{tensor.name}`")
     shape = tuple(integer(axis.size) for axis in view.axes)
     items = tuple(item for item in items if item is not None)
-    if Ellipsis in items:
-        at = items.index(Ellipsis)
+    at = next((k for k, item in enumerate(items) if item is Ellipsis), None)
+    if at is not None:
         fill = len(place.shape) - len(items) + 1
         items = (*items[:at], *([slice(None)] * fill), *items[at + 1 :])
-    arrays: list[Any] = []
-    ndim = 0
+    if tensor.machine.options.shapes_only and any(type(item) is Tensor for item in items):
+        return _somewhere(shape, place.dtype)
     parts: list[tuple[int, Any]] = []
-    rest: list[tuple[int, int, int]] = []
+    rest: list[tuple[int, int, int, int]] = []  # dimension, start, size, step
     for dim, extent in enumerate(place.shape):
         item = items[dim] if dim < len(items) else slice(None)
         if isinstance(item, slice):
-            start = int(item.start or 0)
-            stop = int(item.stop) if item.stop is not None else extent
-            rest.append((dim, start, stop - start))
+            start, stop, step = item.indices(extent)
+            rest.append((dim, start, len(range(start, stop, step)), step))
         elif isinstance(item, DynamicSlice):
             inner = item.start
             number = inner.proxy.number if isinstance(inner, RegisterValue) else inner
@@ -761,38 +771,53 @@ def _subscript(tensor: Tensor, items: tuple[Any, ...], view: View) -> Gather:
                 number = int(_numbers(tensor_of(tensor.machine, inner)).reshape(-1)[0])
             elif isinstance(inner, Expr):
                 number = integer(inner)
-            rest.append((dim, int(number), integer(item.size)))  # type: ignore[call-overload]
+            rest.append((dim, int(number), integer(item.size), 1))  # type: ignore[call-overload]
         else:
-            array = index_values(item)
-            parts.append((dim, array))
-            ndim = max(ndim, np.ndim(array))
-            arrays.append(array)
+            parts.append((dim, index_values(item)))
     total: Any = np.int64(place.offset)
-    broken: Any = np.bool_(True)
-    for dim, array in parts:
-        broken = broken & (np.asarray(array) >= 0) & (np.asarray(array) < place.shape[dim])
-        total = total + np.asarray(array, np.int64) * place.strides[dim]
+    inside: Any = np.bool_(True)
+    outside: list[str] = []
+
+    def within(array: Any, dim: int) -> Any:
+        """Which numbers name an element along the dimension."""
+        good = (array >= 0) & (array < place.shape[dim])
+        if not bool(np.all(good)):
+            wrong = int(array[~good].flat[0])
+            outside.append(
+                f"index {wrong} leaves dimension {dim} of `{tensor.name}`, of {place.shape[dim]}"
+            )
+        return good
+
+    for dim, number in parts:
+        array = np.asarray(number, np.int64)
+        inside = inside & within(array, dim)
+        total = total + array * place.strides[dim]
     gathered = np.shape(total)
     first = min((dim for dim, _ in parts), default=0)
     before = [entry for entry in rest if entry[0] < first] if parts else []
     after = [entry for entry in rest if entry not in before]
-    whole = [*(size for _, _, size in before), *gathered, *(size for _, _, size in after)]
+    whole = [*(entry[2] for entry in before), *gathered, *(entry[2] for entry in after)]
     total = np.reshape(total, [1] * len(before) + list(gathered) + [1] * len(after))
-    good = np.reshape(broken, np.shape(broken) + (1,) * len(after)) if np.ndim(broken) else broken
-    for k, (dim, start, size) in enumerate([*before, *after]):
+    good = np.reshape(inside, np.shape(inside) + (1,) * len(after)) if np.ndim(inside) else inside
+    for k, (dim, start, size, step) in enumerate([*before, *after]):
         position = k if k < len(before) else k + len(gathered)
         along = [1] * len(whole)
         along[position] = size
-        total = total + ((start + np.arange(size)) * place.strides[dim]).reshape(along)
+        array = start + step * np.arange(size)
+        good = good & within(array, dim).reshape(along)
+        total = total + (array * place.strides[dim]).reshape(along)
     total = np.broadcast_to(total, whole).reshape(shape)
     good = np.broadcast_to(good, whole).reshape(shape)
+    told = outside[0] if outside else ""
     if view.mask is not E.TRUE:
         from verifier.executor.access import indices, truth
 
-        good = good & np.asarray(truth(view.mask, indices(view, shape)), np.bool_)
+        chosen = np.asarray(truth(view.mask, indices(view, shape)), np.bool_)
+        told = told if bool(np.any(chosen & ~good)) else ""
+        good = good & chosen
     if bool(np.all(good)):
         return Gather(np.ascontiguousarray(total), None, place.dtype)
-    return Gather(np.where(good, total, 0), np.broadcast_to(good, shape), place.dtype)
+    return Gather(np.where(good, total, 0), np.broadcast_to(good, shape), place.dtype, told)
 
 
 def index_values(item: Any) -> Any:
