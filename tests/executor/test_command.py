@@ -339,3 +339,7 @@ def test_an_order_that_matters_is_a_violation(tmp_path: Path) -> None:
     assert command(f"{path}::last", "--arg", "x=fp32[16,8]").returncode == 0
     done = command(f"{path}::last", "--arg", "x=fp32[16,8]", "--loop-order", "reversed")
     assert done.returncode == 1 and "loop-carried-dependence" in done.stdout
+    assert "in last on trn2" in done.stdout
+    both = ("--loop-order", "reversed", "--shapes-only")
+    done = command(f"{path}::last", "--arg", "x=fp32[16,8]", *both)
+    assert done.returncode == 2 and "--shapes-only computes none" in done.stderr

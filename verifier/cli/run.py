@@ -95,6 +95,8 @@ def command(
     chosen = selection.targets((target,) if target else ())
     if len(chosen) > 1:
         raise Refusal("one target is run at a time")
+    if shapes_only and loop_order != "forward":
+        raise Refusal("--loop-order compares results, and --shapes-only computes none")
     if save is not None and not Path(save).absolute().parent.is_dir():
         raise Refusal(f"cannot write {save}: no such directory")
     request = Request(

@@ -100,8 +100,9 @@ class Template:
         #: of the whole tensor, its partition axis where it was allocated
         self.layout = Layout()
         self._layouts: dict[tuple[object, ...], Layout] = {}
-        rows = self.shape[self.partition_axis] if self.partition_axis is not None else 1
-        self.bytes_per_partition = self.elements // max(rows, 1) * self.itemsize
+        axis = self.partition_axis
+        others = (size for k, size in enumerate(self.shape) if k != axis)
+        self.bytes_per_partition = prod(others) * self.itemsize
 
     def layout_of(self, place: Geometry, part: int | None) -> Layout:
         """What rules see of a view with that partition axis (None: of a tensor off chip)."""

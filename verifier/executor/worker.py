@@ -121,7 +121,7 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
         if request.loop_order != "forward" and outcome.ended is None and not request.shapes_only:
             session.options = replace(options, loop_order=request.loop_order)
             again = run(session, found, _copied(arguments), request.grid, request.name)
-            _compare(request, found, outcome, again)
+            _compare(request, found, target.name, outcome, again)
     if outcome.ended is not None and outcome.ended[0] == "raised":
         _explain(outcome, loaded)
     reply.diagnostics = outcome.diagnostics
@@ -258,7 +258,7 @@ def _read(name: str, path: str) -> Any:
     return found
 
 
-def _compare(request: Request, found: Kernel, first: Outcome, again: Outcome) -> None:
+def _compare(request: Request, found: Kernel, target: str, first: Outcome, again: Outcome) -> None:
     """Independent iterations give the same numbers in any order (up to rounding of sums)."""
     first.diagnostics += [d for d in again.diagnostics if d not in first.diagnostics]
     if again.ended is not None:
@@ -286,7 +286,7 @@ def _compare(request: Request, found: Kernel, first: Outcome, again: Outcome) ->
                     kernel=request.name,
                     facts=rule.facts,
                     predicate=f"the same result in {request.loop_order} order",
-                    targets=(request.target,),
+                    targets=(target,),
                 )
             )
             return

@@ -182,7 +182,7 @@ def _align(
         for place, axis in tensor.axes:
             position = place + ndim - tensor.ndim
             held = chosen.get(position)
-            if held is None or (is_one(held.size) and not is_one(axis.size)):
+            if held is None or _longer(axis.size, held.size):
                 chosen[position] = axis
     for tensor in tensors:
         replacement: dict[E.Sym, Expr] = {}
@@ -195,9 +195,12 @@ def _align(
                 continue
             replacement[axis.symbol] = held.index
             if axis.size is not held.size:
+                agree = E.eq(axis.size, held.size)
+                if axis.symbol not in tensor.expr.free():  # a tile: one index serves them all
+                    agree = E.or_(agree, E.eq(axis.size, 1))
                 machine.check(
                     "index-shapes-agree",
-                    E.eq(axis.size, held.size),
+                    agree,
                     span,
                     f"{pretty(axis.size)} == {pretty(held.size)}",
                     "index arrays do not broadcast together",
@@ -206,6 +209,13 @@ def _align(
                 )
         exprs.append(Substitution(replacement).expr(tensor.expr))
     return ndim, tuple(sorted(chosen.items(), key=lambda item: item[0])), exprs
+
+
+def _longer(size: Expr, held: Expr) -> bool:
+    """Whether broadcasting surely takes ``size`` where another index array has ``held``."""
+    if is_one(size) or not size.is_const:
+        return is_one(held) and not is_one(size)
+    return is_one(held) or not held.is_const
 
 
 # ------------------------------------------------------------------------------- gathers
