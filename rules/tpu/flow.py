@@ -152,28 +152,60 @@ def in_order(trace: Trace) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A parallel section: the operations from its start to its end, of one iteration."""
+    """A parallel section: the operations from its start to its end.
+
+    Where the end is reached in the next iteration of the loop that the start is in, or behind it,
+    ``next`` has the operations of that iteration up to the end.
+    """
 
     start: Operation
     inside: list[Operation]
+    next: list[Operation]
 
-    @property
-    def depth(self) -> int:
-        """How many loops are around the whole section."""
-        return len(self.start.loops)
+    def all(self) -> list[tuple[Operation, bool]]:
+        """Every operation, and whether it is of the next iteration."""
+        return [*((op, False) for op in self.inside), *((op, True) for op in self.next)]
+
+    def instance(self, use: Use, shifted: bool, rename: bool) -> Instance | None:
+        """The operand in a section that starts in some iteration of the loops around the start;
+        what the section repeats is in any iteration (``rename``: of indices of its own)."""
+        outer = self.start.loops
+        depth = min(len(outer), shared(use.loops, outer))
+        table: dict[E.Sym, E.Expr] = {}
+        if rename:
+            for loop in use.loops[depth:]:
+                table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+        facts: list[Bool] = []
+        if shifted:
+            last = outer[-1]
+            table[last.symbol] = last.index + 1
+        else:  # behind a loop: the section was started in its last iteration
+            facts += [E.eq(loop.index, loop.trips - 1) for loop in outer[depth:]]
+        return at(use, E.Substitution(table), *facts)
 
 
 def sections(trace: Trace) -> Iterator[Section]:
     """The parallel sections, each with what its loops repeat."""
-    start: Operation | None = None
-    inside: list[Operation] = []
-    for op in in_order(trace):
-        if kit.function(op) == START:
-            start, inside = op, []
-        elif kit.function(op) == END and start is not None:
-            yield Section(start, inside)
-            start = None
-        elif start is not None:
+    ops = in_order(trace)
+    for position, start in enumerate(ops):
+        if kit.function(start) != START:
+            continue
+        inside: list[Operation] = []
+        end: Operation | None = None
+        for op in ops[position + 1 :]:
+            if kit.function(op) == END:
+                end = op
+                break
             inside.append(op)
-    if start is not None:
-        yield Section(start, inside)
+        loops = start.loops
+        around = [] if end is not None and shared(end.loops, loops) == len(loops) else loops[-1:]
+        following: list[Operation] = []
+        for op in ops[:position] if around else ():
+            if shared(op.loops, loops) < len(loops):
+                continue
+            if kit.function(op) == END:
+                break
+            following.append(op)
+        else:
+            following = []  # no end in the loop: the section just goes on
+        yield Section(start, inside, following)

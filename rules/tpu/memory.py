@@ -146,7 +146,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     sections = {
         id(op): number
         for number, section in enumerate(flow.sections(trace))
-        for op in section.inside
+        for op, _ in section.all()
     }
     told: set[tuple[int, ...]] = set()
     for read in table.reads:

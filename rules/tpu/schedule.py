@@ -24,23 +24,32 @@ _POLL = "poll"
 def races(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per section and pair of a transfer and a computation: no memory in common that is written."""
     for section in sections(trace):
-        transfers = [op for op in section.inside if op.engine == kit.GDMA]
-        computations = [op for op in section.inside if op.engine == kit.BDC]
-        for one in transfers:
-            for other in computations:
-                if not exclusive(one.path, other.path):
-                    yield from _race(chip, section, one, other)
+        everything = section.all()
+        transfers = [item for item in everything if item[0].engine == kit.GDMA]
+        computations = [item for item in everything if item[0].engine == kit.BDC]
+        for one, shifted in transfers:
+            for other, moved in computations:
+                if shifted != moved or not exclusive(one.path, other.path):
+                    yield from _race(chip, section, one, other, shifted, moved)
 
 
-def _race(chip: Chip, section: Section, one: Operation, other: Operation) -> Iterator[Check]:
-    depth = min(section.depth, flow.shared(one.loops, other.loops))
-    for touch, mine in kit.local(one):
+def _race(
+    chip: Chip,
+    section: Section,
+    one: Operation,
+    other: Operation,
+    one_later: bool,
+    other_later: bool,
+) -> Iterator[Check]:
+    for touch, tensor in kit.local(one):
         for with_, theirs in kit.local(other):
             if not (touch.writes or with_.writes):
                 continue
-            moved = flow.anywhere(Use(other, with_, theirs), depth)
-            if moved is None:
+            mine_at = section.instance(Use(one, touch, tensor), one_later, rename=False)
+            moved = section.instance(Use(other, with_, theirs), other_later, rename=True)
+            if mine_at is None or moved is None:
                 continue
+            mine = mine_at.tensor
             disjoint, ranges = kit.apart(chip, mine, moved.tensor)
             a, b = words(touch.role), words(with_.role)
             later = one.order > other.order
@@ -57,7 +66,7 @@ def _race(chip: Chip, section: Section, one: Operation, other: Operation) -> Ite
                 facts=("OKK-X05", "OKK-X07"),
                 given=()
                 if disjoint is E.TRUE
-                else (*ranges, *moved.facts, *flow.within(one.loops)),
+                else (*ranges, *mine_at.facts, *moved.facts, *flow.within(section.start.loops)),
                 values=(
                     (f"{a} address", mine.address),
                     (f"bytes per lane of {a}", kit.block(chip, mine).length),
@@ -72,7 +81,7 @@ def _race(chip: Chip, section: Section, one: Operation, other: Operation) -> Ite
                     "transfers and computations of a section run side by side: use other buffers, "
                     "or end the section between them",
                 ),
-                path=one.path,
+                path=section.start.path,
                 order=max(one.order, other.order),
             )
 

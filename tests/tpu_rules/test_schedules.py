@@ -173,6 +173,24 @@ def test_sections_that_reach_into_the_next_iteration(closed: bool) -> None:
     assert not holds("okk-parallel-nesting", trace(*again))
 
 
+@pytest.mark.parametrize(("buffers", "fine"), [(2, True), (1, False)])
+def test_races_with_the_next_iteration(buffers: int, fine: bool) -> None:
+    """A result is stored while the next one is cleared."""
+    parts = E.symbol("parts", 2, 50)
+    i = loop("i", parts)
+    y = storage("y", 1, declared=False)
+    out = local(E.mod(i.index, buffers) * 1024, 1, 8, 1, 200, lane=0)
+    ops = [
+        operation("bdc_32bit_set_C", loops=(i,), dst=out),
+        operation("parallel_end", loops=(i,), path=(E.ne(i.index, 0),)),
+        operation("bdc_relu", loops=(i,), dst=out, src=out),
+        operation("parallel_start", loops=(i,)),
+        operation("gdma_32bit_cpy_L2S", loops=(i,), dst=system(y, 0, 1, 8, 1, 200), src=out),
+        operation("parallel_end"),
+    ]
+    assert holds("okk-parallel-race", trace(*ops)) is fine
+
+
 # ----------------------------------------------------------------------------- kernels in text
 
 _PIPELINE = """\
