@@ -195,12 +195,11 @@ def _align(
                 continue
             replacement[axis.symbol] = held.index
             if axis.size is not held.size:
-                agree = E.eq(axis.size, held.size)
-                if axis.symbol not in tensor.expr.free():  # a tile: one index serves them all
-                    agree = E.or_(agree, E.eq(axis.size, 1))
+                if not axis.size.is_const:  # where there is only one index, it serves them all
+                    replacement[axis.symbol] = E.minimum(held.index, axis.size - 1)
                 machine.check(
                     "index-shapes-agree",
-                    agree,
+                    E.or_(E.eq(axis.size, held.size), E.eq(axis.size, 1)),
                     span,
                     f"{pretty(axis.size)} == {pretty(held.size)}",
                     "index arrays do not broadcast together",
