@@ -203,8 +203,8 @@ class Discharger:
             return Verdict(obligation, "unknown", tier, reason=reason)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
-        # what fails wherever it is reached is no missing precondition
-        said = bool(needed & self._mentioned) or not needed
+        # no precondition is missing where it fails whenever it is reached, or because of the text
+        said = bool(needed & self._mentioned) or not needed or not obligation.rule.learns
         precondition: Bool | None = None
         if not always and obligation.rule.learns:
             precondition = self._precondition(obligation, facts)
