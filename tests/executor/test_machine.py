@@ -523,3 +523,43 @@ def kernel(x, rows):
     x = normal(40, 24)
     rows = np.array([[3], [39], [0]], np.int32)
     np.testing.assert_array_equal(made(tmp_path, body, head=BETA1)(x, rows), x[[3, 39, 0]])
+
+
+COUNTED = """
+@nki.jit
+def kernel(x, n):
+    P, F = x.shape
+    y = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
+    held = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=n)
+    nisa.dma_copy(dst=t, src=x)
+    count = nisa.register_alloc()
+    nisa.register_load(dst=count, src=held)
+
+    def step(i):
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)
+
+    nl.fori_loop(0, count, step)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+
+
+def test_calls_on_registers_are_checked(tmp_path: Path) -> None:
+    x, n = normal(32, 8), np.array([[3]], np.int32)
+    np.testing.assert_allclose(made(tmp_path, COUNTED)(x, n), x + 3, rtol=1e-5)
+    unwritten = COUNTED.replace("    nisa.dma_copy(dst=held, src=n)\n", "")
+    with pytest.raises(KernelViolation, match="uninitialised-read: `held`"):
+        made(tmp_path, unwritten)(x, n)
+    old = COUNTED.replace("register_load(dst=count, src=held)", "register_move(dst=count, imm=3)")
+    old = old.replace("nl.fori_loop(0, count, step)", "step(count)")
+    np.testing.assert_allclose(made(tmp_path, old, api_version="0.2")(x, n), x + 1, rtol=1e-5)
+    with pytest.raises(KernelViolation, match=r"api-signature: .* no parameter `imm`"):
+        made(tmp_path, old, api_version="0.4")(x, n)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_what_numpy_makes_by_default_is_no_tensor(tmp_path: Path, dtype: str) -> None:
+    with pytest.raises(KernelError, match=rf"'x': .* {dtype}: give it as {dtype[:-2]}32"):
+        made(tmp_path, COPY)(np.ones((4, 4), dtype))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
@@ -349,6 +350,15 @@ class ConcreteMachine:
             self.trace.append(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
+
+    @contextmanager
+    def executing(self, execute: Execute) -> Iterator[None]:
+        """Operations are done in another way for a while."""
+        before, self._execute = self._execute, execute
+        try:
+            yield
+        finally:
+            self._execute = before
 
     def judge_operation(self, operation: Operation) -> None:
         table = self.rules.operation

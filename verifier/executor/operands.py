@@ -283,6 +283,17 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
     perform(machine, steps_of(machine, operation, bounds), bounds)
 
 
+def examine(machine: ConcreteMachine, operation: Operation) -> None:
+    """Check what an operation reads and do nothing else: what it does happens elsewhere."""
+    machine.performed += 1
+    for role, view in operation.reads:
+        found = bound_of(machine, view)
+        if not (found.memory.full or _written(found)):
+            _check_read(machine, operation, role, found)
+        if found.memory.template.on_chip:
+            machine.touch(found.memory)
+
+
 #: the end of the role of a tile whose numbers say where an operand lies
 _INDEX = ".index"
 

@@ -140,7 +140,7 @@ def _on_chip(
         if isinstance(value, Shaped):
             return buffers.make(machine, name, value.shape, value.dtype, None, span)
         if isinstance(value, np.ndarray):
-            return buffers.make(machine, name, value.shape, known_dtype(value), value, span)
+            return buffers.make(machine, name, value.shape, known_dtype(value, name), value, span)
         if isinstance(value, Unsized):
             return buffers.make(machine, name, None, value.dtype, None, span)
         return value
@@ -198,7 +198,7 @@ def _argument(
     if isinstance(value, Shaped):
         tensor = input_tensor(machine, name, value.shape, value.dtype, None, span)
     elif isinstance(value, np.ndarray):
-        tensor = input_tensor(machine, name, value.shape, known_dtype(value), value, span)
+        tensor = input_tensor(machine, name, value.shape, known_dtype(value, name), value, span)
     else:
         return value
     inputs.append(tensor)

@@ -211,13 +211,18 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     return out
 
 
-def known_dtype(array: Any) -> str:
-    """The dtype of an array of the host.
+def known_dtype(array: Any, name: str = "") -> str:
+    """The dtype of an array of the host, which is that argument.
 
     Raises:
         MisuseError: tensors of that dtype do not exist.
     """
-    name = numpy_name(np.asarray(array).dtype)
-    if name is None:
-        raise MisuseError(f"there are no tensors of dtype {np.asarray(array).dtype}")
-    return name
+    dtype = np.asarray(array).dtype
+    known = numpy_name(dtype)
+    where = f"argument '{name}': " if name else ""
+    if known is None:
+        raise MisuseError(f"{where}there are no tensors of dtype {dtype}")
+    if dtype.itemsize > 4:  # NumPy's own defaults, which no device has (NKI-T01)
+        half = known.replace("64", "32")
+        raise MisuseError(f"{where}there are no tensors of dtype {dtype}: give it as {half}")
+    return known

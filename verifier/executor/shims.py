@@ -19,7 +19,7 @@ import numpy as np
 from verifier.dialects import DIALECTS
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import GENERATIONS, table
-from verifier.executor import calls, places, proxies, tpu_shims
+from verifier.executor import calls, operands, places, proxies, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError
 from verifier.executor.memory import Geometry
@@ -213,7 +213,16 @@ def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any
     return constant(machine, array, places.here("shared_constant").target_name or "constant")
 
 
+def _judged(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Check a call on registers by the rules; what it does to the numbers is told here."""
+    machine = active().current()
+    with machine.executing(operands.examine):
+        call = proxies.call_of(machine, ref.name.rpartition(".")[2], args, keywords)
+        machine.dialect.call(machine, ref, call)
+
+
 def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    _judged(ref, args, keywords)
     value = args[0] if args else keywords.get("x")
     return RegisterProxy(_number(value) if value is not None else 0)
 
@@ -238,6 +247,7 @@ def _operands(args: tuple[Any, ...], keywords: dict[str, Any], *wanted: str) -> 
 
 
 def _register_move(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    _judged(ref, args, keywords)
     names_ = ("dst", "src") if "src" in keywords else ("dst", "imm")
     dst, value = _operands(args, keywords, *names_)
     dst.number = _number(value)
@@ -245,12 +255,14 @@ def _register_move(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any])
 
 
 def _register_load(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    _judged(ref, args, keywords)
     dst, src = _operands(args, keywords, "dst", "src")
     dst.number = _number(src)
     return Harmless("register_load")
 
 
 def _register_store(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    _judged(ref, args, keywords)
     dst, src = _operands(args, keywords, "dst", "src")
     dst._store(dst, int(src), None)
     return Harmless("register_store")
