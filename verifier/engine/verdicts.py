@@ -267,7 +267,9 @@ class Discharger:
     def _needed(self, obligation: Obligation) -> frozenset[str]:
         """Inputs whose values the violation depends on."""
         symbols: dict[str, Sym] = {}
-        terms = [obligation.check.predicate, *obligation.path, *obligation.check.given]
+        terms = [obligation.check.predicate, *obligation.path]
+        if not any(s.origin in ("input", "grid") for term in terms for s in term.free()):
+            terms.extend(obligation.check.given)
         for term in terms:
             symbols.update((s.name, s) for s in term.free())
         for trips in obligation.trips:
