@@ -563,3 +563,35 @@ def test_calls_on_registers_are_checked(tmp_path: Path) -> None:
 def test_what_numpy_makes_by_default_is_no_tensor(tmp_path: Path, dtype: str) -> None:
     with pytest.raises(KernelError, match=rf"'x': .* {dtype}: give it as {dtype[:-2]}32"):
         made(tmp_path, COPY)(np.ones((4, 4), dtype))
+
+
+PUT = """
+@nki.jit
+def kernel(x, rows):
+    n, F = rows.shape[0], x.shape[1]
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for k in range(F // 64):
+        at = nl.ndarray((n, 1), dtype=rows.dtype, buffer=nl.sbuf)
+        t = nl.ndarray((n, 64), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=at, src=rows)
+        nisa.dma_copy(dst=t, src=x[0:n, k * 64 : (k + 1) * 64])
+        there = y.ap(pattern=[[F, n], [1, 64]], offset=k * 64, vector_offset=at, indirect_dim=0)
+        nisa.dma_copy(dst=there, src=t)
+    return y
+"""
+
+
+def test_indices_without_numbers_name_anything(tmp_path: Path) -> None:
+    from verifier.executor.machine import Options
+    from verifier.executor.running import Shaped
+
+    x, rows = normal(40, 128), np.random.default_rng(1).permutation(40).astype(np.int32)
+    kernel = made(tmp_path, PUT)
+    np.testing.assert_array_equal(kernel(x, rows[:, None])[rows], x)
+    with pytest.raises(KernelViolation, match="output-not-written"):
+        kernel(x, rows[:39, None])
+    alone = type(kernel)(kernel.kernel, kernel.target, "0.3", Options(shapes_only=True))
+    shapes = Shaped("float32", (96, 1024)), Shaped("int32", (96, 1))
+    assert alone.outcome(*shapes).violations == []
+    shapes = Shaped("float32", (1 << 24, 128)), Shaped("int32", (1 << 24, 1))
+    assert [d.rule for d in alone.outcome(*shapes).violations] == ["partition-extent"]

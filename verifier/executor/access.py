@@ -26,13 +26,15 @@ class Gather:
     """Elements by position (in elements of ``dtype``); ``mask`` None: all take part.
 
     Positions of elements that do not take part are 0. ``outside``: the index that leaves the
-    tensor, in words, if one does.
+    tensor, in words, if one does. ``anywhere``: there are no numbers that say which elements; one
+    stands for them, and they may be all.
     """
 
     positions: NDArray[np.int64]
     mask: NDArray[np.bool_] | None
     dtype: str
     outside: str = ""
+    anywhere: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:

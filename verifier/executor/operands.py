@@ -444,7 +444,7 @@ def _mark(machine: ConcreteMachine, found: Bound) -> None:
     memory, place = found.memory, found.place
     if isinstance(place, Geometry):
         memory.mark(place)
-    elif machine.api == "beta1" and memory.template.kind == "result":
+    elif place.anywhere or (machine.api == "beta1" and memory.template.kind == "result"):
         memory.mark(memory.template.whole)
     else:
         chosen = place.positions if place.mask is None else place.positions[place.mask]
@@ -459,6 +459,8 @@ def _written(found: Bound) -> bool:
         return True
     if isinstance(place, Geometry):
         return memory.initialised(place)
+    if place.anywhere and memory.bits is not None and bool(memory.bits.any()):
+        return True
     chosen = place.positions if place.mask is None else place.positions[place.mask]
     return memory.initialised_positions(chosen.reshape(-1), place.dtype)
 

@@ -694,12 +694,12 @@ def _pattern(tensor: Tensor, view: View, given: dict[str, Any]) -> Gather:
     assert dtype is not None
     base = given.get("offset")
     start = int(base) if base is not None else (tensor.place.offset if tensor.place else 0)
-    total: Any = np.full(shape, start, np.int64)
     dim = int(given.get("indirect_dim") or 0)
     vector = given.get("vector_offset")
     scalar = given.get("scalar_offset")
     if tensor.machine.options.shapes_only and (type(vector) is Tensor or type(scalar) is Tensor):
         return _somewhere(shape, dtype)
+    total: Any = np.full(shape, start, np.int64)
     # runtime offsets count in units of the indirect dimension of the tensor
     unit = template.strides[dim] if template.strides else 1
     skipped = -1
@@ -730,8 +730,8 @@ def _pattern(tensor: Tensor, view: View, given: dict[str, Any]) -> Gather:
 
 
 def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:
-    """What offsets without numbers name: one element stands for all."""
-    return Gather(np.zeros((1,) * len(shape), np.int64), None, dtype)
+    """What offsets without numbers name."""
+    return Gather(np.zeros((1,) * len(shape), np.int64), None, dtype, anywhere=True)
 
 
 def _inside(positions: Any, elements: int, dtype: str, name: str) -> Gather:
