@@ -137,6 +137,31 @@ def test_numbers_beyond_the_documented_ranges() -> None:
     assert floats.to_int32(many).tolist() == [2, -2, 2**31 - 1, -(2**31)]
 
 
+@np.errstate(all="ignore")
+def test_denormal_numbers_in_between() -> None:
+    """A product of ``mac`` and a reciprocal are results of their own: denormal ones are zero."""
+    few = np.array([1e-20, 1e-10], np.float32)
+    total = np.full(2, 1e-36, np.float32)
+    assert floats.mac(total, few, few[::-1] * np.float32(1e-9)).tolist() == total.tolist()
+    huge = np.array([1e38, -2.0, np.inf], np.float32)
+    assert floats.div(huge, np.float32(1e38))[:2].tolist() == [0.0, 0.0]
+    assert np.isnan(floats.div(huge, np.float32(1e38))[2])
+    assert floats.div(np.array([1.0, -1.0], np.float32), np.float32(2e-38)).tolist() == [
+        np.inf,
+        -np.inf,
+    ]
+    assert np.isnan(floats.div(np.zeros(1, np.float32), np.float32(np.inf)))
+    tail = np.exp(np.array([-87.0], np.float64)).astype(np.float32)
+    assert floats.exp(np.array([-87.9], np.float32)).tolist() == tail.tolist()
+    tiny, zero = np.array([1e-40], np.float32), np.zeros(1, np.float32)
+    assert floats.relu(tiny).tolist() == floats.maximum(tiny, zero).tolist() == [0.0]
+    assert floats.minimum(tiny, zero).tolist() == tiny.tolist()
+    assert not np.signbit(floats.neg(zero))
+    nans = np.array([np.nan, -np.nan], np.float32)
+    nans[1] = np.copysign(nans[0], np.float32(-1))
+    assert floats.to_int32(nans).tolist() == [2**31 - 1, -(2**31)]
+
+
 def test_comparisons_select(tmp_path: Path) -> None:
     got = run(
         tmp_path, f"okk.bdc_greater_select_value(8 * S, 0, S, okk.x32.fp32(2.5), {ST}, None)", A, B
@@ -191,6 +216,33 @@ def test_constants_fill(tmp_path: Path) -> None:
     )
     got = run(tmp_path, body, A, result=np.int32)
     assert got.view(np.int8).reshape(-1, 4)[5].tolist() == [1, -2, 3, -4]
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_narrow_constants_have_the_strides_of_words(tmp_path: Path, bits: int) -> None:
+    """Without strides, filling bytes or halves steps by 32 elements from feature to feature."""
+    fill = f"okk.gdma_{bits}bit_set_C_local(8 * S, okk.x{bits}.u{bits}(0x11), shape, None)"
+    body = f"okk.bdc_32bit_cpy(8 * S, 0, {ST})\n{fill}"
+    x = np.zeros((2, 3, 4, 9), np.int32)
+    got = run(tmp_path, body, x, result=np.uint32)
+    kind = np.dtype(f"u{bits // 8}")
+    first = got[0, 0].reshape(-1).view(kind)
+    assert np.all(first[:36] == 0x11) and np.all(first[36:64] == 0)
+    assert np.all(first[64:72] == 0x11)  # the second n: 64 elements on, in the words of the first
+    assert np.all(got[1] == 0)
+
+
+def test_packed_numbers_leave_the_dummies_of_a_word_alone(tmp_path: Path) -> None:
+    x = np.full((3, 5, 2, 3), 0x05050505, np.int32)
+    keep = np.full((3, 5, 2, 3), 0x77777777, np.int32)
+    none = "shape, None, None"
+    head = f"okk.bdc_32bit_cpy(8 * S, S, {ST})\nt = okk.dim4(3, 5, 2, 3)\n"
+    add = "okk.bdc_fixed_point_packed_add(8 * S, 0, 0, t, None, None, None, okk.S8_OP_S8_TO_S8, 0)"
+    got = run(tmp_path, head + add, x, keep, result=np.uint32)
+    assert np.all(got[0] == 0x770A0A0A) and np.all(got[1:] == 0x77777777)
+    shift = f"okk.bdc_fixed_point_packed_16bit_logical_shift_C(8 * S, 0, 4, {none})"
+    got = run(tmp_path, head + shift, x, keep, result=np.uint32)
+    assert np.all(got[0] == 0x50505050) and np.all(got[1] == 0x77775050)
 
 
 def test_casts(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ parameters in the order of the C prototype::
 ``role:access:dtype`` is a tensor; its parameter is ``role_addr``. Access is ``r``, ``w`` or ``rw``;
 ``r?flag`` reads only if that parameter is true, ``w+flag`` also reads if it is. Behind the dtype
 may stand ``@system``, ``/layout`` (what the tensor is stored in, or is without strides; by default
-``aligned`` in local memory and ``continuous`` in system memory, OKK-D01) and ``~shape`` (which
+``aligned`` in local memory and ``continuous`` in system memory, OKK-D01; ``as_words``: with the
+strides of an aligned tensor of 32-bit elements, whatever the width) and ``~shape`` (which
 shape it has, by default that of the parameter ``shape``; see :mod:`.operands`). ``X_stride`` is the
 stride pointer of tensor ``X``, ``name=kind`` any other parameter, ``shape`` and ``input_shape``
 pointers to shapes.
@@ -272,7 +273,7 @@ def _lines() -> list[str]:
             number += 1
     number = 31
     for bits in (32, 16, 8):
-        for place, space in (("system", "@system"), ("local", "")):
+        for place, space in (("system", "@system"), ("local", "/as_words")):
             out.append(
                 f"gdma_{bits}bit_set_C_{place} {number:03} gdma dst:w:uint{bits}{space} "
                 f"C=x{bits} shape dst_stride"

@@ -73,6 +73,9 @@ def _implied(
         n, c, h, w = (E.ite(flag, a, b) for a, b in zip(wide, narrow, strict=True))
         known = {E.TRUE: "aligned", E.FALSE: "compact"}
         return known.get(flag, "aligned or compact"), (n, c, h, w)
+    if role.layout == "as_words":
+        name = "aligned" if itemsize == layouts.WORD_BYTES else "free"
+        return name, named(chip, "aligned", lane, shape, layouts.WORD_BYTES)
     if role.layout in ("compact", "2ic"):
         return role.layout, layouts.compact(chip.lanes, lane, shape)
     name = role.shape if role.shape in _MODES else role.layout

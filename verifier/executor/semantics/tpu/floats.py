@@ -23,9 +23,6 @@ EXP_LOW: Final = -103
 EXP_HIGH: Final = 88
 #: terms of the series of ``bdc_exp``, ``bdc_sigmoid`` and ``bdc_tanh`` (OKK-076)
 TERMS: Final = 32
-#: where tanh still means something (OKK-N03)
-_TANH_LOW: Final = -86.6
-_TANH_HIGH: Final = 88.6
 
 
 def flush(x: Array) -> F:
@@ -43,15 +40,19 @@ add: Final = flushed(np.add)
 sub: Final = flushed(np.subtract)
 mul: Final = flushed(np.multiply)
 sqrt: Final = flushed(np.sqrt)
-neg: Final = flushed(np.negative)
+neg: Final = flushed(lambda x: _F32(0) - x)
 
 
 @flushed
 def div(a: Array, b: Array) -> Array:
-    """Division; by an infinity it gives an infinity (OKK-N05)."""
-    found = a / b
-    odd = np.isinf(b) & np.isfinite(a) & (a != 0)
-    return np.where(odd, np.copysign(_F32(np.inf), np.sign(a) * b), found)
+    """Division; a product with the reciprocal where that is none of the normal numbers (OKK-N05).
+
+    The reciprocal of an infinity, and of what is less than twice the least normal number, is an
+    infinity; one that would be denormal is zero.
+    """
+    infinite = np.isinf(b) | (np.abs(b) < 2 * _TINY)
+    inverse = np.where(infinite, np.copysign(_F32(np.inf), b), flush(_F32(1) / b))
+    return np.where(infinite | (inverse == 0), a * inverse, a / b)
 
 
 @flushed
@@ -61,69 +62,82 @@ def rsqrt(x: Array) -> Array:
 
 @flushed
 def mac(total: Array, a: Array, b: Array) -> Array:
-    """``total + a * b``."""
-    return np.asarray(total + a * b)
+    """``total + a * b``; the product is a result of its own, so a denormal one is zero."""
+    return np.asarray(total + flush(a * b))
 
 
-def maximum(a: Array, b: Array) -> F:
-    """The greater one; the second if they cannot be compared (OKK-N06)."""
-    return np.where(np.asarray(a) > np.asarray(b), a, b).astype(_F32)
+@flushed
+def maximum(a: Array, b: Array) -> Array:
+    """The greater one; the second if they are equal or cannot be compared (OKK-N06)."""
+    return np.where(a > b, a, b)
 
 
 def minimum(a: Array, b: Array) -> F:
-    return np.where(np.asarray(a) < np.asarray(b), a, b).astype(_F32)
+    """The lesser one; the first if they are equal, the second if they cannot be compared. It is
+    compared as flushed, and stored as it is."""
+    return np.where(flush(a) <= flush(b), a, b).astype(_F32)
 
 
-def relu(x: Array) -> F:
+@flushed
+def relu(x: Array) -> Array:
     """0 for NaN and -0 (OKK-N06)."""
-    return np.where(x > 0, x, _F32(0)).astype(_F32)
+    return np.where(x > 0, x, _F32(0))
 
 
 def taylor_exp(x: Array, terms: int) -> F:
     """The series of the exponential up to the power ``terms`` (OKK-N04)."""
-    x = flush(x)
-    total = np.ones_like(x)
+    return flush(_F32(1) + _series(flush(x), terms))
+
+
+def _series(x: F, terms: int) -> F:
+    """The series of the exponential without its first term."""
+    total = np.zeros_like(x)
     power = np.ones_like(x)
     for k in range(1, terms + 1):
         power = power * x / _F32(k)
         total = total + power
-    return flush(total)
+    return total
 
 
-_EXP_TABLE: Final = flush(np.exp(np.arange(EXP_LOW, EXP_HIGH + 1, dtype=np.float64)).astype(_F32))
+_EXP_TABLE: Final = np.exp(np.arange(EXP_LOW, EXP_HIGH + 1, dtype=np.float64)).astype(_F32)
 
 
 def lookup_exp(x: Array) -> F:
-    """The exponential of integers by table; 0 outside of it."""
+    """The exponential of integers by table; 0 outside of it. The table has denormal numbers."""
     inside = (x >= EXP_LOW) & (x <= EXP_HIGH)
     return np.where(inside, _EXP_TABLE[np.where(inside, x - EXP_LOW, 0)], _F32(0)).astype(_F32)
 
 
 def exp(x: Array, terms: int = TERMS) -> F:
-    """A table for the whole part, a series for the rest; 0 from 89 on (OKK-N01)."""
+    """A table for the whole part, a series for the rest; 0 from 89 on (OKK-N01).
+
+    ``table + table * (series - 1)``: where that product is denormal, only the table is left.
+    """
     x = flush(x)
     whole = to_int32(x)
-    return flush(lookup_exp(whole) * taylor_exp(x - whole.astype(_F32), terms))
+    table = lookup_exp(whole)
+    return mac(table, table, _series(x - whole.astype(_F32), terms))
 
 
 def sigmoid(x: Array, terms: int = TERMS) -> F:
-    """``1 / (1 + exp(-x))``: 1, not 0, where the exponential overflows (OKK-N02)."""
-    e = exp(-flush(x), terms)
-    return flush(_F32(1) / (_F32(1) + np.where(np.isinf(e), _F32(0), e)))
+    """``1 / (1 + exp(-x))``: infinite where the exponential is, 1 beyond (OKK-N02)."""
+    return div(_F32(1), add(_F32(1), exp(-flush(x), terms)))
 
 
 def tanh(x: Array, terms: int = TERMS) -> F:
-    """The hyperbolic tangent; minus infinity where the exponentials overflow (OKK-N03)."""
-    x = flush(x)
-    up, down = exp(x, terms).astype(np.float64), exp(-x, terms).astype(np.float64)
-    inside = (x >= _TANH_LOW) & (x <= _TANH_HIGH)
-    found = np.where(inside, (up - down) / (up + down), -np.inf)
-    return flush(found.astype(_F32))
+    """The hyperbolic tangent from one exponential and its reciprocal; minus infinity where one of
+    the two is zero or infinite (OKK-N03)."""
+    up = exp(x, terms)
+    down = div(np.ones_like(up), up)
+    inside = np.isfinite(up) & np.isfinite(down)
+    wide, rest = up.astype(np.float64), 1 / np.where(inside, up, 1).astype(np.float64)
+    found = np.where(inside, (wide - rest) / (wide + rest), -np.inf)
+    return flush(np.where(np.isnan(x), x, found.astype(_F32)))
 
 
 def to_int32(x: Array) -> NDArray[np.int32]:
-    """Truncated toward zero, saturated (OKK-N07); 0 for NaN."""
-    wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
+    """Truncated toward zero, saturated (OKK-N07); NaN to the end that its sign says."""
+    wide = np.where(np.isnan(x), np.copysign(np.inf, x), np.trunc(x.astype(np.float64)))
     return np.asarray(np.clip(wide, -(2.0**31), 2.0**31 - 1), np.int32)
 
 

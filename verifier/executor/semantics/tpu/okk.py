@@ -141,8 +141,8 @@ def _constant(
     function: Callable[[Array, Array], Array], *, first: bool = False
 ) -> Callable[[Operation, LaneIO], None]:
     def run(op: Operation, io: LaneIO) -> None:
-        c, x = _F32(io.value("C")), io.read("src")
-        io.write("dst", function(c, x) if first else function(x, c))  # type: ignore[arg-type]
+        c, x = floats.flush(np.asarray(io.value("C"))), io.read("src")
+        io.write("dst", function(c, x) if first else function(x, c))
 
     return run
 
@@ -287,7 +287,7 @@ def _shift(op: Operation, io: LaneIO, *, bits: int, form: str) -> None:
     if bits == 32:
         io.write("dst", found)
     else:
-        io.write("dst", integers.pack(found)[: io.shape("dst")[0]])
+        _put_packed(io, found)
 
 
 for _kind in ("arithmetic", "logical"):
@@ -432,11 +432,18 @@ def _same(a: Array, b: Array) -> tuple[Array, Array]:
     return a[:n], b[:n]
 
 
+def _put_packed(io: LaneIO, values: Array) -> None:
+    """Store numbers of 8 or 16 bits in words; the dummies of the last words stay as they are."""
+    n = int(io.value("shape")[0])
+    bits = 8 * values.dtype.itemsize
+    kept = integers.unpack(_words(io, "dst"), bits, False).view(values.dtype)
+    kept[:n] = values[:n]
+    io.write("dst", integers.pack(kept))
+
+
 def _store(io: LaneIO, values: Array, bits: int, signed: bool) -> None:
-    """Saturate, pack and store; a word more than there are numbers gets dummies."""
-    words = integers.pack(integers.saturate(values, bits, signed))
-    m = io.shape("dst")[0]
-    io.write("dst", words[:m])
+    """Saturate, pack and store."""
+    _put_packed(io, integers.saturate(values, bits, signed))
 
 
 def _packed(op: Operation, io: LaneIO, *, function: Callable[[Any, Any], Any], form: str) -> None:
@@ -486,13 +493,13 @@ def _packed_mac(op: Operation, io: LaneIO) -> None:
 @meaning("okk.bdc_fixed_point_packed_16bit_split_high_8bit")
 def _split_high(op: Operation, io: LaneIO) -> None:
     halves = integers.unpack(_words(io, "src"), 16, False)
-    io.write("dst", integers.pack((halves >> 8).astype(np.uint8))[: io.shape("dst")[0]])
+    _put_packed(io, (halves >> 8).astype(np.uint8))
 
 
 @meaning("okk.bdc_fixed_point_packed_16bit_split_low_8bit")
 def _split_low(op: Operation, io: LaneIO) -> None:
     halves = integers.unpack(_words(io, "src"), 16, False)
-    io.write("dst", integers.pack((halves & 0xFF).astype(np.uint8))[: io.shape("dst")[0]])
+    _put_packed(io, (halves & 0xFF).astype(np.uint8))
 
 
 @meaning("okk.bdc_fixed_point_packed_16bit_mul_8bit")
