@@ -104,7 +104,7 @@ def _disjoint(
         predicate, exact = apart(first.view, other.view)
         given = (*first.ranges, *other.ranges)
         if kind == "cores":
-            given = (*given, *_in_step(first, other, level, synced))
+            given = (*given, *in_step(first, other, level, synced))
         if not exact:
             reason = f"where `{name}` is written is not known exactly"
     later = other.private[0].index if other is not None and other.private else loop.index
@@ -150,7 +150,7 @@ def _disjoint(
     )
 
 
-def _in_step(first: Access, other: Copy, level: int, synced: frozenset[int]) -> Iterator[Bool]:
+def in_step(first: Access, other: Copy, level: int, synced: frozenset[int]) -> Iterator[Bool]:
     """Cores that synchronise in a loop are in the same iteration of it."""
     for loop in first.loops[level + 1 :]:
         if id(loop) not in synced:

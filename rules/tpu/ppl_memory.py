@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rules.memory.capacity import Limit, peak_checks, totals
-from rules.memory.index import index
+from rules.memory.cases import apart, copy
+from rules.memory.dependence import in_step
+from rules.memory.index import Access, index, tensor
 from rules.memory.lifetime import crosses_stages, pipelined
 from rules.tpu.ppl_kit import PPL, bits, example
 from verifier.hardware.chips import Chip
@@ -130,35 +132,60 @@ def shared_between_stages(trace: Trace, chip: Chip) -> Iterator[Check]:
 
 
 def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
-    """What one core writes to L2 and another may read is synchronised in between."""
-    table = index(trace)
-    marks = [op.order for op in trace.operations if op.name == "ppl.sync"]
+    """What one core writes to shared memory is not read by another before they synchronise.
+
+    A core may read what it wrote itself: the places of different cores have to differ.
+    """
+    marks = [op for op in trace.operations if op.name == "ppl.sync"]
+    synced = frozenset(id(loop) for op in marks for loop in op.loops)
     if not trace.grid:
         return
-    cores = trace.grid[0].trips
-    for uses in table.storages:
-        storage = uses.storage
-        if storage.buffer is not Buffer.L2:
+    for uses in index(trace).storages:
+        if uses.storage.kind == "constant":
             continue
         for read in uses.reads:
-            if any(view.storage is storage for _, view in read.operation.writes):
+            if read.view.buffer.on_chip:
                 continue
-            earlier = [w for w in uses.writes if w.order < read.order]
-            if not earlier:
-                continue
-            last = earlier[-1]
-            synced = any(last.order < mark < read.order for mark in marks)
-            yield Check(
-                predicate=E.TRUE if synced else E.le(cores, 1),
-                span=read.span,
-                text=f"`pl.sync()` between writing and reading `{storage.name}`",
-                message=f"`{storage.name}` is read without a `pl.sync()` after cores wrote it",
-                facts=("PPL-B11",),
-                notes=(Note(last.operation.span, "written here"),),
-                help=("call `pl.sync()` before reading what other cores write",),
-                path=read.path,
-                order=read.order,
-            )
+            for write in uses.writes:
+                if write.order < read.order and not any(
+                    write.order < mark.order < read.order for mark in marks
+                ):
+                    yield _other_core(read, write, synced)
+
+
+def _other_core(read: Access, write: Access, synced: frozenset[int]) -> Check:
+    """Where a core reads, no other core writes."""
+    name = read.view.storage.name
+    other = copy(write, 0, instance=tensor(read.view))
+    predicate: Bool = E.TRUE
+    exact = True
+    given: tuple[Bool, ...] = ()
+    values: tuple[tuple[str, Expr], ...] = ()
+    if other is not None and other.private and other.private[0].kind == "grid":
+        here, there = read.loops[0].index, other.private[0].index
+        predicate, exact = apart(read.view, other.view)
+        if predicate is not E.TRUE:
+            roles = ("core that reads", "core that writes")
+            one, another = (E.fresh(role, 0, None, "point") for role in roles)
+            facts = (E.ne(here, there), E.eq(one, here), E.eq(another, there))
+            steps = in_step(read, other, 0, synced)
+            given = (*read.ranges, *other.ranges, *facts, *steps)
+            values = ((roles[0], one), (roles[1], another))
+    return Check(
+        predicate=predicate,
+        span=read.span,
+        text=f"`pl.sync()` between writing and reading `{name}`",
+        message=f"a core reads what another writes to `{name}`, without a `pl.sync()` in between",
+        facts=("PPL-B11",),
+        given=given,
+        values=values,
+        notes=(Note(write.operation.span, "written here"),),
+        help=("call `pl.sync()` before reading what other cores write",),
+        exact=exact,
+        reason="" if exact else f"where `{name}` is accessed is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
 
 
 def slots(trace: Trace, chip: Chip) -> Iterator[Check]:
@@ -307,9 +334,9 @@ _register(
 _register(
     "ppl-missing-sync",
     "PPL023",
-    "cores synchronise before they read from L2 what others wrote",
+    "cores synchronise before they read what others wrote to L2 or global memory",
     "Cores run on their own: without `pl.sync()` a core may read the shared memory before it is "
-    "written.",
+    "written. What a core wrote itself it may read at once.",
     ("PPL-B11",),
     unsynchronised,
     _EXCHANGE.replace("    pl.sync()\n", ""),

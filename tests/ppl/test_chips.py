@@ -143,3 +143,37 @@ def test_cores_may_all_clear_and_add_but_have_to_wait(tmp_path: Path) -> None:
 def test_shared_memory_is_there_on_some_chips(tmp_path: Path) -> None:
     found = one(check(tmp_path, SHARED, "bm1688"), "ppl-chip-dtype")
     assert found.verdict == "always" and "L2" in found.message
+
+
+EXCHANGED = """\
+# tilelint: contract (out_ptr: fp32[64, 500], src_ptr: fp32[64, 500], tmp_ptr: fp32[64, 500])
+@ppl.jit
+def exchanged(out_ptr, src_ptr, tmp_ptr):
+    core, cores = pl.get_core_index(), pl.get_core_num()
+    source = pl.gtensor([1, 64, 1, 500], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 64, 1, 500], pl.GLOBAL, out_ptr)
+    between = pl.gtensor([1, 64, 1, 500], pl.{memory}, {pointer})
+    part = [1, 8, 1, 500]
+    for piece in range(core, 8, cores):
+        a = pl.make_tensor(part, pl.float32)
+        pl.dma.load(a, source.sub_view(part, [0, piece * 8, 0, 0]))
+        pl.dma.store(between.sub_view(part, [0, piece * 8, 0, 0]), a)
+    {wait}
+    for piece in range(core, 8, cores):
+        b = pl.make_tensor(part, pl.float32)
+        pl.dma.load(b, between.sub_view(part, [0, {place}, 0, 0]))
+        pl.tiu.fadd(b, b, 1.0)
+        pl.dma.store(target.sub_view(part, [0, piece * 8, 0, 0]), b)
+"""
+
+
+@pytest.mark.parametrize("memory", ["L2", "GLOBAL"])
+@pytest.mark.parametrize("pointer", ["tmp_ptr", "None, pl.float32"])
+def test_cores_wait_only_for_what_others_write(tmp_path: Path, memory: str, pointer: str) -> None:
+    def found(place: str, wait: str = "") -> set[str]:
+        text = EXCHANGED.format(memory=memory, pointer=pointer, place=place, wait=wait)
+        return set(rules(check(tmp_path, text)))
+
+    assert found("piece * 8") == set()  # its own
+    assert found("56 - piece * 8") == {"ppl-missing-sync"}
+    assert found("56 - piece * 8", "pl.sync()") == set()

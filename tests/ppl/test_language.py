@@ -174,6 +174,17 @@ def test_a_tiling_callback_makes_blocks_fit(tmp_path: Path) -> None:
     assert said in kernel.assumptions
 
 
+def test_a_callback_may_have_block_sizes_of_its_own(tmp_path: Path) -> None:
+    text = TILED.replace("src_ptr, width, block):\n    while", "src_ptr, width):\n    while")
+    text = text.replace("    while block", "    block = 4096\n    while block")
+    for call in ("width, block)", "width, block=block)"):
+        result = check(
+            tmp_path,
+            text.replace("fn(out_ptr, src_ptr, width, block)", f"fn(out_ptr, src_ptr, {call}"),
+        )
+        assert rules(result) == {}
+
+
 def test_without_the_callback_the_caller_has_to_choose(tmp_path: Path) -> None:
     found = rules(check(tmp_path, TILED.replace("@ppl.jit(tiling=halve)", "@ppl.jit")))
     assert found == {"ppl-local-capacity": "sometimes"}

@@ -172,7 +172,8 @@ def _debug(definition: ir.FunctionDef) -> bool:
 def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set[str] | None:
     """The parameters that the callback assigns to before it calls; None if it is not followed.
 
-    Its first parameter is the kernel, the others are the kernel's in order.
+    Its first parameter is the kernel, the others are the kernel's in order; what it passes on to
+    the kernel from variables of its own counts as well.
     """
     if not isinstance(callback, ir.Name):
         return None
@@ -181,7 +182,11 @@ def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set
         return None
     own = {p.name: q.name for p, q in zip(found.params[1:], definition.params, strict=False)}
     assigned: set[str] = set()
+    local: set[str] = set()
+    calls: list[ir.Call] = []
     for node in _walk(found.body):
+        if isinstance(node, ir.Call):
+            calls.append(node)
         targets: Sequence[ir.Expr] = ()
         if isinstance(node, ir.Assign):
             targets = node.targets
@@ -190,6 +195,21 @@ def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set
         for target in targets:
             if isinstance(target, ir.Name) and target.id in own:
                 assigned.add(own[target.id])
+            elif isinstance(target, ir.Name):
+                local.add(target.id)
+    kernel = found.params[0].name if found.params else ""
+    for call in calls:
+        if not isinstance(call.func, ir.Name) or call.func.id != kernel:
+            continue
+        for value, param in zip(call.args, definition.params, strict=False):
+            if isinstance(value, ir.Starred):
+                break
+            if isinstance(value, ir.Name) and value.id in local:
+                assigned.add(param.name)
+        for keyword in call.keywords:
+            value = keyword.value
+            if keyword.name and isinstance(value, ir.Name) and value.id in local:
+                assigned.add(keyword.name)
     return assigned
 
 
