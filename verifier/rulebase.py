@@ -127,6 +127,19 @@ def find(key: str) -> Rule | None:
     return next((rule for rule in all_rules() if key in (rule.id, rule.code)), None)
 
 
+#: how ids of the TPU catalogue start; those of the NKI catalogue start with "NKI-"
+_TPU_FACTS = ("ADR-", "BUG-", "CHIP-", "LAY-", "OKK-", "PPL-", "TPU-")
+
+
+def cited(facts: Sequence[str], dialect: str) -> tuple[str, ...]:
+    """The facts as a report on a kernel of ``dialect`` cites them: those that speak of it."""
+    if dialect == "nki":
+        kept = [fact for fact in facts if not fact.startswith(_TPU_FACTS)]
+    else:
+        kept = [fact for fact in facts if not fact.startswith("NKI-")]
+    return tuple(fact.removeprefix("NKI-") for fact in kept)
+
+
 def run(
     rule: Rule, target: Hardware, subject: Operation | Storage | Trace | View
 ) -> Iterator[Check]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from verifier.engine.verdicts import Verdict
 from verifier.report import model as report
+from verifier.rulebase import cited
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -50,7 +51,7 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
         message=check.message if not unknown else f"possible: {check.message}",
         span=span(check.span),
         kernel=run.trace.kernel,
-        facts=tuple(fact.removeprefix("NKI-") for fact in check.facts or rule.facts),
+        facts=cited(check.facts or rule.facts, run.trace.dialect),
         predicate=check.text,
         counterexample=counterexample(run, model) if verdict.model is not None else None,
         notes=tuple(notes),

@@ -10,7 +10,7 @@ import numpy as np
 
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.report import model as report
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, Rule, cited
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -90,7 +90,12 @@ def _upper(symbol: E.Sym, facts: list[Bool]) -> int | None:
 
 
 def diagnose(
-    rule: Rule, check: Check, kernel: str, target: str, notes: tuple[str, ...] = ()
+    rule: Rule,
+    check: Check,
+    kernel: str,
+    target: str,
+    dialect: str,
+    notes: tuple[str, ...] = (),
 ) -> report.Diagnostic:
     """What the user reads about a check that does not hold."""
     shown = [f"{name} = {number}" for name, number in _numbers(check.values).items()]
@@ -102,7 +107,7 @@ def diagnose(
         message=check.message,
         span=place(check.span),
         kernel=kernel,
-        facts=check.facts or rule.facts,
+        facts=cited(check.facts or rule.facts, dialect),
         predicate=check.text,
         notes=(*shown, *notes),
         labels=tuple(report.Label(place(note.span), note.text) for note in check.notes),

@@ -416,7 +416,9 @@ class ConcreteMachine:
             return
         if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
             return
-        self.report(findings.diagnose(rule, check, self.kernel, self.hardware.name))
+        self.report(
+            findings.diagnose(rule, check, self.kernel, self.hardware.name, self.dialect.name)
+        )
 
     def report(self, diagnostic: report.Diagnostic) -> None:
         self.clean = False

@@ -324,7 +324,7 @@ class Watch:
                     values=(("read up to", E.const(read)),),
                 )
                 machine.found.append(
-                    findings.diagnose(rule, check, machine.kernel, machine.target.name)
+                    findings.diagnose(rule, check, machine.kernel, machine.target.name, "nki")
                 )
 
 
