@@ -162,6 +162,28 @@ def test_denormal_numbers_in_between() -> None:
     assert floats.to_int32(nans).tolist() == [2**31 - 1, -(2**31)]
 
 
+@np.errstate(all="ignore")
+def test_comparisons_of_odd_numbers() -> None:
+    x = np.array([1e-40, 0.0, np.nan, np.inf], np.float32)
+    y = np.array([0.0, -0.0, np.nan, np.inf], np.float32)
+    assert floats.greater(x, y).tolist() == [False] * 4
+    assert floats.equal(x, y).tolist() == [False, False, True, True]
+    assert floats.neither_greater(x, y).tolist() == [True] * 4
+    low = -np.finfo(np.float32).max
+    image = np.array([-np.inf, np.nan, 2.0, np.nan], np.float32).reshape(1, 1, 2, 2)
+    assert floats.max_pool2d(image, (1, 2)).reshape(-1).tolist() == [low, 2.0]
+
+
+def test_signs_of_packed_operands_in_a_reversed_difference(tmp_path: Path) -> None:
+    """The constant is the first source, so the tensor has the sign of the second one."""
+    x = np.full((4, 3, 2, 2), -2, np.int32)
+    call = "okk.bdc_fixed_point_packed_C_sub(8 * S, 0, 200, shape, None, None, {}, 0)"
+    got = run(tmp_path, call.format("okk.U8_OP_S8_TO_S8"), x, result=np.uint32)
+    assert np.all(got[0] == 0x7F7F7F7F)
+    got = run(tmp_path, call.format("okk.U8_OP_U8_TO_S8"), x, result=np.uint32)
+    assert np.all(got[0] == 0xC9C9C9CA)
+
+
 def test_comparisons_select(tmp_path: Path) -> None:
     got = run(
         tmp_path, f"okk.bdc_greater_select_value(8 * S, 0, S, okk.x32.fp32(2.5), {ST}, None)", A, B

@@ -78,6 +78,20 @@ def minimum(a: Array, b: Array) -> F:
     return np.where(flush(a) <= flush(b), a, b).astype(_F32)
 
 
+def greater(a: Array, b: Array) -> Array:
+    return np.asarray(flush(a) > flush(b))
+
+
+def neither_greater(a: Array, b: Array) -> Array:
+    """Whether none is greater than the other: true if one of them is NaN."""
+    return np.asarray(~greater(a, b) & ~greater(b, a))
+
+
+def equal(a: Array, b: Array) -> Array:
+    """Whether the bits are the same: so 0 and -0 are not equal, and a NaN is equal to itself."""
+    return np.asarray(np.asarray(a, _F32).view(np.uint32) == np.asarray(b, _F32).view(np.uint32))
+
+
 @flushed
 def relu(x: Array) -> Array:
     """0 for NaN and -0 (OKK-N06)."""
@@ -91,12 +105,12 @@ def taylor_exp(x: Array, terms: int) -> F:
 
 def _series(x: F, terms: int) -> F:
     """The series of the exponential without its first term."""
-    total = np.zeros_like(x)
-    power = np.ones_like(x)
+    total = np.zeros(x.shape, np.float64)
+    power = np.ones(x.shape, np.float64)
     for k in range(1, terms + 1):
-        power = power * x / _F32(k)
+        power = power * x / k
         total = total + power
-    return total
+    return total.astype(_F32)
 
 
 _EXP_TABLE: Final = np.exp(np.arange(EXP_LOW, EXP_HIGH + 1, dtype=np.float64)).astype(_F32)
@@ -251,4 +265,5 @@ def max_pool2d(
 ) -> F:
     """The greatest of each window; the border has the least number (OKK-095)."""
     low = -float(np.finfo(_F32).max)
-    return flush(pool2d(flush(x), kernel, padding, strides, maximum, low))
+    least = np.where(x > low, x, _F32(low))  # windows begin with the least number: NaN never wins
+    return flush(pool2d(flush(least), kernel, padding, strides, maximum, low))

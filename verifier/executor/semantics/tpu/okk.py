@@ -203,8 +203,8 @@ def _mac_constant(op: Operation, io: LaneIO) -> None:
 
 
 _COMPARE: Final[dict[str, Callable[[Any, Any], Array]]] = {
-    "greater": np.greater,
-    "equal": np.equal,
+    "greater": floats.greater,
+    "equal": floats.neither_greater,
 }
 
 
@@ -214,17 +214,17 @@ def _select_value(
     """``val`` where the comparison holds, else 0."""
 
     def side(role: str) -> Array:
-        return np.asarray(_F32(io.value("C"))) if role == "C" else io.read(role)
+        return floats.flush(np.asarray(io.value("C"))) if role == "C" else io.read(role)
 
     value = _bits(io, "select_val", "uint32")
     io.write("dst", np.where(compare(side(left), side(right)), value, np.uint32(0)))
 
 
-means("okk.bdc_greater_select_value", partial(_select_value, np.greater, "src0", "src1"))
-means("okk.bdc_greater_C_select_value", partial(_select_value, np.greater, "src", "C"))
-means("okk.bdc_C_greater_select_value", partial(_select_value, np.greater, "C", "src"))
-means("okk.bdc_equal_select_value", partial(_select_value, np.equal, "src0", "src1"))
-means("okk.bdc_equal_C_select_value", partial(_select_value, np.equal, "src", "C"))
+means("okk.bdc_greater_select_value", partial(_select_value, floats.greater, "src0", "src1"))
+means("okk.bdc_greater_C_select_value", partial(_select_value, floats.greater, "src", "C"))
+means("okk.bdc_C_greater_select_value", partial(_select_value, floats.greater, "C", "src"))
+means("okk.bdc_equal_select_value", partial(_select_value, floats.equal, "src0", "src1"))
+means("okk.bdc_equal_C_select_value", partial(_select_value, floats.equal, "src", "C"))
 
 
 @meaning("okk.bdc_greater_select", "okk.bdc_equal_select")
@@ -369,7 +369,7 @@ def _conv2d(op: Operation, io: LaneIO) -> None:
 
 @meaning("okk.bdc_depthwise2d")
 def _depthwise2d(op: Operation, io: LaneIO) -> None:
-    found = floats.depthwise2d(
+    found = _F32(0) + floats.depthwise2d(
         floats.flush(io.read("input")),
         floats.flush(io.read("weight")),
         _padding(io),
@@ -451,8 +451,10 @@ def _packed(op: Operation, io: LaneIO, *, function: Callable[[Any, Any], Any], f
     if form == "tensors":
         a, b = _same(_numbers(io, "src0", bits, signed0), _numbers(io, "src1", bits, signed1))
     else:
-        a, b = _numbers(io, "src", bits, signed0), np.asarray(int(io.value("C")), np.int64)
-        if form == "first":
+        first = form == "first"
+        a = _numbers(io, "src", bits, signed1 if first else signed0)
+        b = np.asarray(int(io.value("C")), np.int64)
+        if first:
             a, b = b, a
     rshift = int(io.value("rshift") or 0) if io.has("rshift") else 0
     _store(io, integers.rounded_shift(function(a, b), rshift), dst_bits, dst_signed)
