@@ -106,6 +106,9 @@ REASONS: Final[dict[str, str]] = {
     "checker": "about the vendor's checker, not about kernels",
     "executor": "arithmetic: the executor computes by it",
     "shown": "found by the rules on the kernels that have it",
+    "compiler": "the compiler's choice: it assigns addresses, lanes and forms of instructions",
+    "c-api": "about functions of the C interface that kernels in Python cannot call",
+    "second-hand": "known second-hand only: no source settles it, and no rule takes a side",
 }
 
 #: reason -> rows, as ``prefix-family: numbers``
@@ -139,11 +142,18 @@ WHY: Final[dict[str, dict[str, str]]] = {
     "host": {"OKK-": "124-128", "PPL-B": "05", "PPL-C": "08 09"},
     "flow": {"OKK-": "123"},
     "atomic": {"OKK-Y": "01-05"},
-    "value": {"OKK-N": "01-03", "OKK-": "066 067 070 071 075 084 085 112 113 116 117"},
+    "value": {
+        "TPU-E": "09",
+        "OKK-N": "01-03",
+        "OKK-": "066 067 070 071 075 084 085 112 113 116 117",
+    },
     "executor": {"OKK-N": "05-07", "OKK-PK": "2"},
     "rounding": {"OKK-X": "10", "BUG-": "07"},
     "integers": {"BUG-": "02"},
     "checker": {"CHKB-": "01-16"},
     "question": {"OQ-": "01-13"},
     "shown": {"OPRB-": "01-06"},
+    "compiler": {"TPU-A": "01 05", "TPU-D": "02", "TPU-E": "12 19"},
+    "c-api": {"TPU-C": "44 50", "TPU-E": "20", "TPU-F": "03 04 14 15"},
+    "second-hand": {"TPU-D": "20"},
 }

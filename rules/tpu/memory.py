@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
@@ -290,19 +290,28 @@ register(
 
 
 def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """Per read: some write before it touches what is read."""
+    """Per read: some write before it touches what is read, and the only one that does covers it."""
     table = flow.uses(trace)
+    known = not trace.unmodelled
     for read in table.reads:
         predicate, exact = _written(chip, read, table.writes)
-        if predicate is not E.TRUE and trace.unmodelled:
-            exact = False
-        yield _read_check(read, predicate, exact, not table.writes)
+        yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
+        if not exact and known and read.loops:
+            predicate, exact = _written(chip, read, table.writes, first=True)
+            if exact and predicate is not E.TRUE:
+                again = (E.ge(loop.index, 1) for loop in read.loops)
+                yield _read_check(read, E.or_(predicate, *again), exact=True)
+        if known and (part := _covered(chip, read, table.writes)) is not None:
+            yield part
 
 
-def _written(chip: Chip, read: Use, writes: Sequence[Use]) -> tuple[Bool, bool]:
+def _written(
+    chip: Chip, read: Use, writes: Sequence[Use], first: bool = False
+) -> tuple[Bool, bool]:
     """Whether a write came before and touches what is read: the formula, and if it is exact.
 
-    Of a write in other iterations some are tried: the formula may be too strong then.
+    Of a write in other iterations some are tried: the formula may be too strong then. With
+    ``first``, the loops around the read are in their first iteration.
     """
     if not writes:
         return E.FALSE, True
@@ -314,7 +323,7 @@ def _written(chip: Chip, read: Use, writes: Sequence[Use]) -> tuple[Bool, bool]:
     for write in reversed(writes):
         if write.operation is read.operation and not write.loops:
             continue
-        for condition, sure in _touched(chip, read, write):
+        for condition, sure in _touched(chip, read, write, first):
             if condition is E.TRUE:
                 return E.TRUE, True
             cases.append(condition)
@@ -322,10 +331,71 @@ def _written(chip: Chip, read: Use, writes: Sequence[Use]) -> tuple[Bool, bool]:
     return E.or_(*cases), exact
 
 
-def _touched(chip: Chip, read: Use, write: Use) -> Iterator[tuple[Bool, bool]]:
+def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
+    """Where one write of the same iteration is all that a read is about, it holds all of it."""
+    small = kit.block(chip, read.tensor)
+    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    write: Use | None = None
+    others: list[Bool] = []
+    for use in reversed(writes):
+        common = flow.shared(use.loops, read.loops)
+        if use.order >= read.order and not common:
+            continue
+        if use.operation is read.operation:
+            others += [E.ge(loop.index, 1) for loop in use.loops]
+            continue
+        meets = _meet(chip, use.tensor, read.tensor)
+        if len(use.loops) > common or _depends(use, use.loops):
+            anywhere = flow.anywhere(use, 0)
+            if anywhere is None or _meet(chip, anywhere.tensor, read.tensor) is E.FALSE:
+                continue
+            if len(use.loops) > common:
+                return None  # something of it may have been written in other iterations
+            others += [E.ge(loop.index, 1) for loop in use.loops if _depends(use, (loop,))]
+        if meets is E.FALSE:
+            continue
+        big = kit.block(chip, use.tensor)
+        fits = write is None and use.order < read.order and E.le(big.start, small.start) is E.TRUE
+        if fits and E.eq(big.lane, small.lane) is E.TRUE:
+            if not _held(use, E.Substitution({}), conditions):
+                return None
+            write = use
+            others.append(E.not_(meets))
+        else:
+            others.append(meets)
+    if write is None:
+        return None
+    big = kit.block(chip, write.tensor)
+    lanes = E.or_(E.le(small.channels, big.channels), E.le(chip.lanes, big.channels))
+    whole = E.and_(lanes, E.le(small.end, big.end))
+    inside = E.or_(whole, *others)
+    if inside is E.TRUE:
+        return None
+    check = _read_check(read, inside, exact=True)
+    role = words(read.touch.role)
+    wrote = f"`{function(write.operation)}`"
+    return replace(
+        check,
+        text=f"all that {role} of `{function(read.operation)}` reads was written before",
+        message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
+        given=(*read.within, *kit.nonempty(read.tensor.shape)),
+        values=(
+            (f"channels that {wrote} wrote", big.channels),
+            ("channels that are read", small.channels),
+            (f"bytes in a lane that {wrote} wrote end at", big.end),
+            ("bytes in a lane that are read end at", small.end),
+        ),
+        notes=(Note(write.span, "what is read was written here"),),
+        severity="warning",
+    )
+
+
+def _touched(chip: Chip, read: Use, write: Use, first: bool = False) -> Iterator[tuple[Bool, bool]]:
     common = flow.shared(write.loops, read.loops)
     if write.order < read.order:
         yield from _chosen(chip, read, write, common, None)
+    if first:
+        return
     for level in range(common):
         if write.order < read.order and not _depends(write, write.loops[level:common]):
             continue  # the same iteration does what the earlier one did
@@ -351,13 +421,18 @@ def _chosen(
     options: list[list[Expr]] = []
     for position, own in enumerate(free):
         if loop is not None and position == 0:
-            options.append([own.index - 1, own.index - 2, E.const(0)])
+            ago = [own.index - 1, own.index - 2, E.const(0)]
+            options.append(ago if _depends(write, (own,)) else ago[:1])
         elif not _depends(write, (own,)):
             options.append([E.const(0)])
         else:
             indices = [other.index for other in read.loops[kept:]]
             options.append([*indices, E.const(0), own.trips - 1])
     certain = all(len(values) == 1 for values in options)
+    if not certain:
+        general = flow.anywhere(write, kept)
+        if general is None or _meet(chip, general.tensor, read.tensor) is E.FALSE:
+            return  # in no iteration at all
     for count, values in enumerate(product(*options)):
         if count >= _WITNESSES:
             return
@@ -366,15 +441,18 @@ def _chosen(
         found = flow.at(write, put, *facts)
         if found is None:
             continue
-        here, there = kit.block(chip, found.tensor), kit.block(chip, read.tensor)
-        meets = E.not_(kit.places_apart(chip, here, there))
-        if kit.same_place(found.tensor, read.tensor):
-            meets = E.TRUE
+        meets = _meet(chip, found.tensor, read.tensor)
         kept_facts = (fact for fact in found.facts if fact not in (*read.path, *read.within))
         yield E.and_(meets, *kept_facts), certain
 
 
-def _read_check(read: Use, predicate: Bool, exact: bool, nothing: bool) -> Check:
+def _meet(chip: Chip, written: LocalTensor, read: LocalTensor) -> Bool:
+    if kit.same_place(written, read):
+        return E.TRUE
+    return E.not_(kit.places_apart(chip, kit.block(chip, written), kit.block(chip, read)))
+
+
+def _read_check(read: Use, predicate: Bool, exact: bool) -> Check:
     role = words(read.touch.role)
     name = function(read.operation)
     adds = read.touch.writes

@@ -377,3 +377,62 @@ def test_outputs_that_are_written_in_parts(text: str) -> None:
 )
 def test_outputs_with_gaps(text: str, change: tuple[str, str], rule: str) -> None:
     assert rule in found(changed(text, change))
+
+
+# ----------------------------------------------------------------------------- never written
+
+_ADDED = """\
+import okk
+
+
+@okk.kernel
+def added(m: int, n: int, k: int, c: okk.SystemAddr, a: okk.SystemAddr, b: okk.SystemAddr):
+    assert 1 <= m <= 64 and 32 <= n <= 1024 and 32 <= k and k % 32 == 0
+    okk.initialize()
+    right = m * 128
+    out = right + 1024 * 128
+    for first in range(0, k, 1024):
+        inner = min(1024, k - first)
+        okk.gdma_32bit_matrix_S2L(0, a + first * 4, m, inner, 32, k)
+        okk.gdma_32bit_matrix_S2L(right, b + first * n * 4, inner, n, 32, n)
+        okk.bdc_matmul(out, 0, right, 0, m, inner, n, 32, 32, False, first > 0)
+    okk.gdma_32bit_matrix_L2S(c, out, m, n, 32, n)
+    okk.poll()
+"""
+
+_PLACED = """\
+import okk
+
+
+@okk.kernel
+def placed(c: int, w: int, y: okk.SystemAddr, x: okk.SystemAddr):
+    assert 1 <= c <= 50 and 4 <= w <= 900
+    okk.initialize()
+    shape = okk.dim4(1, c, 1, w)
+    okk.gdma_32bit_cpy_S2L(4096, x, shape, None, None)
+    for step in range(3):
+        okk.bdc_mul_C(4096, 4096, 0.5, shape, None, None)
+    okk.gdma_32bit_cpy_L2S(y, 4096, okk.dim4(1, c, 1, w), None, None)
+    okk.poll()
+"""
+
+
+def test_a_sum_starts_with_the_first_product() -> None:
+    assert found(_ADDED) == {}
+    text = _ADDED.replace("first > 0", "True")
+    assert set(found(text)) == {"okk-uninitialised-read"}
+
+
+@pytest.mark.parametrize(
+    ("change", "fine"),
+    [
+        (("okk.dim4(1, c, 1, w), None, None)", "okk.dim4(1, c, 1, w - 3), None, None)"), True),
+        (("okk.dim4(1, c, 1, w), None, None)", "okk.dim4(1, c, 1, w + 1), None, None)"), False),
+        (("okk.dim4(1, c, 1, w), None, None)", "okk.dim4(1, c + 1, 1, w), None, None)"), False),
+        (("(y, 4096,", "(y, 4096 + 4 * (w - 4),"), False),
+        (("(y, 4096, okk.dim4(1, c, 1, w)", "(y, 4096 + 4 * (w - 4), okk.dim4(1, c, 1, 4)"), True),
+    ],
+)
+def test_all_that_is_read_was_written(change: tuple[str, str], fine: bool) -> None:
+    assert found(_PLACED) == {}
+    assert ("okk-uninitialised-read" in found(changed(_PLACED, change))) is not fine

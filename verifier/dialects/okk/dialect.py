@@ -8,7 +8,6 @@ from verifier.dialects.okk.constructors import construct
 from verifier.dialects.okk.emission import perform
 from verifier.dialects.okk.records import UNIONS
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
@@ -45,8 +44,6 @@ class OkkDialect:
         else:
             return None
         if found is None:
-            if attr == "NULL":
-                return E.const(0)
             _no_such_name(machine, attr, owner.name, span)
         return found
 

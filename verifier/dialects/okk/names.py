@@ -76,7 +76,9 @@ def root(dotted: str) -> object | None:
 
 
 def member(name: str) -> object | None:
-    """What the module has under that name, None if nothing; NULL is :data:`NULL`."""
+    """What the module has under that name, None if nothing. NULL is 0, as in C."""
+    if name == "NULL":
+        return E.const(0)
     if name == "SystemAddr":
         return ADDRESS
     if name in CONSTANTS:
@@ -99,6 +101,6 @@ def union_member(union: str, name: str) -> object | None:
 def suggestion(name: str) -> str | None:
     """The name that was probably meant."""
     known = {n.removeprefix("okk_") for n in functions.all_names()}
-    known |= {*RECORDS, *UNIONS, *CHOICES, *_OTHERS, *CONSTANTS, "SystemAddr"}
+    known |= {*RECORDS, *UNIONS, *CHOICES, *_OTHERS, *CONSTANTS, "SystemAddr", "NULL"}
     close = difflib.get_close_matches(name.removeprefix("okk_"), sorted(known), 1, 0.75)
     return close[0] if close else None
