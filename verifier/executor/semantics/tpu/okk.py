@@ -322,7 +322,7 @@ def _bias(op: Operation, io: LaneIO) -> None:
 
 @meaning("okk.bdc_scale")
 def _scale(op: Operation, io: LaneIO) -> None:
-    io.write("dst", floats.mac(_F32(0), io.read("src"), io.read("scale")))
+    io.write("dst", floats.mul(io.read("src"), io.read("scale")))
 
 
 @meaning("okk.bdc_scale_bias")
