@@ -336,39 +336,38 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
     small = kit.block(chip, read.tensor)
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     write: Use | None = None
-    others: list[Bool] = []
+    others: list[Use] = []
+    again: list[Bool] = []
     for use in reversed(writes):
         common = flow.shared(use.loops, read.loops)
         if use.order >= read.order and not common:
             continue
         if use.operation is read.operation:
-            others += [E.ge(loop.index, 1) for loop in use.loops]
+            again += [E.ge(loop.index, 1) for loop in use.loops]
             continue
-        meets = _meet(chip, use.tensor, read.tensor)
-        if len(use.loops) > common or _depends(use, use.loops):
+        if _depends(use, use.loops):
             anywhere = flow.anywhere(use, 0)
             if anywhere is None or _meet(chip, anywhere.tensor, read.tensor) is E.FALSE:
                 continue
             if len(use.loops) > common:
                 return None  # something of it may have been written in other iterations
-            others += [E.ge(loop.index, 1) for loop in use.loops if _depends(use, (loop,))]
-        if meets is E.FALSE:
+            again += [E.ge(loop.index, 1) for loop in use.loops if _depends(use, (loop,))]
+        if _meet(chip, use.tensor, read.tensor) is E.FALSE:
             continue
+        others.append(use)
         big = kit.block(chip, use.tensor)
-        fits = write is None and use.order < read.order and E.le(big.start, small.start) is E.TRUE
-        if fits and E.eq(big.lane, small.lane) is E.TRUE:
-            if not _held(use, E.Substitution({}), conditions):
-                return None
-            write = use
-            others.append(E.not_(meets))
-        else:
-            others.append(meets)
-    if write is None:
+        same = use.order < read.order and common == len(use.loops)
+        if same and E.le(big.start, small.start) is E.TRUE and big.lane is small.lane:
+            write = use if write is None or kit.holds_all(chip, use.tensor, write.tensor) else write
+    if write is None or not _held(write, E.Substitution({}), conditions):
         return None
+    inner = [use for use in others if not kit.holds_all(chip, write.tensor, use.tensor)]
+    meets = [_meet(chip, use.tensor, read.tensor) for use in inner]
     big = kit.block(chip, write.tensor)
     lanes = E.or_(E.le(small.channels, big.channels), E.le(chip.lanes, big.channels))
     whole = E.and_(lanes, E.le(small.end, big.end))
-    inside = E.or_(whole, *others)
+    there = _meet(chip, write.tensor, read.tensor)
+    inside = E.or_(whole, E.not_(there), *meets, *again)
     if inside is E.TRUE:
         return None
     check = _read_check(read, inside, exact=True)
