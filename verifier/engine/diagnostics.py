@@ -14,6 +14,9 @@ from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 
+#: characters of a precondition that somebody may write down
+_LONGEST = 240
+
 
 def span(place: Span) -> report.Span:
     return report.Span(place.path, place.line, place.column, place.end_line, place.end_column)
@@ -41,7 +44,8 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     if verdict.precondition is not None:
         wanted = f"assert {pretty(verdict.precondition)}"
         help_lines = [h for h in help_lines if not h.startswith("assert ")]
-        if "..." not in wanted:  # a formula that is shortened is none to write
+        # a formula that is shortened, or that nobody can read, is none to write
+        if "..." not in wanted and len(wanted) <= _LONGEST:
             help_lines.insert(0, wanted)
     return report.Diagnostic(
         rule=rule.id,

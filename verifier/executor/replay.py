@@ -93,6 +93,7 @@ _AT_THE_END: Final = frozenset(
         "psum-banks",
         "address-overlap",
         "okk-early-return",
+        "okk-output-coverage",
         "ppl-local-capacity",
         watch.TAIL,
     }
@@ -107,7 +108,14 @@ _CAPACITY: Final = frozenset(
 #: rules that need to know which elements were written
 _FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
 #: rules that ask what was not done: every iteration of a run counts
-_ABSENT: Final = FOLLOWED | {watch.TAIL, watch.OVERSIZED, "no-output", "output-buffer"}
+_ABSENT: Final = FOLLOWED | {
+    watch.TAIL,
+    watch.OVERSIZED,
+    "no-output",
+    "output-buffer",
+    "okk-output-coverage",
+    "okk-uninitialised-read",
+}
 #: how many iterations of a loop to run at its beginning: what shows in few shows quickly
 _ABRIDGED: Final = (1, 3)
 #: of a loop that the finding is about: what it has to do with others shows in neighbours

@@ -163,7 +163,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
     capacity(machine)
-    _covered(machine, given)
+    _covered(machine, given, span)
     if not any(True for _ in given.results()):
         # a kernel whose text writes nothing is another matter: here no write was come to
         machine.check(
@@ -176,7 +176,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         )
 
 
-def _covered(machine: ConcreteMachine, given: Given) -> None:
+def _covered(machine: ConcreteMachine, given: Given, span: Span) -> None:
     """Buffers that are written and never read are written everywhere.
 
     Of OKK buffers only a contract says how large they are: a run alone does not break that rule.
@@ -184,9 +184,19 @@ def _covered(machine: ConcreteMachine, given: Given) -> None:
     rule = "output-not-written" if machine.api == "ppl" else "okk-output-coverage"
     if machine.api == "okk" and machine.options.about != rule:
         return
-    for storage in given.results():
+    for storage in given.buffers:
         memory = storage.bytes
-        if memory is None or memory.consumed or memory.stored is None:
+        if memory is None or memory.consumed:
+            continue
+        if not tpu.written(storage):
+            # its text writes it, or nobody would ask: no write was come to
+            declared = storage.placement.get("declared") or storage.name in given.declared
+            if machine.options.about == rule and declared:
+                message = f"nothing of `{storage.name}` is written"
+                text = f"every element of `{storage.name}` is written"
+                machine.check(rule, E.FALSE, span, text, message)
+            continue
+        if memory.stored is None:
             continue
         size = given.declared.get(storage.name, memory.size)
         missing = size - int(memory.stored[:size].sum())
