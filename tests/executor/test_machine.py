@@ -595,3 +595,28 @@ def test_indices_without_numbers_name_anything(tmp_path: Path) -> None:
     assert alone.outcome(*shapes).violations == []
     shapes = Shaped("float32", (1 << 24, 128)), Shaped("int32", (1 << 24, 1))
     assert [d.rule for d in alone.outcome(*shapes).violations] == ["partition-extent"]
+
+
+LENT = """
+@nki.jit
+def kernel(x):
+    rows, columns = x.shape
+    y = nl.ndarray((3, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    for k in range(3):
+        before = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        again = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=before, src=t)
+        nisa.tensor_copy(dst=again, src=before)
+        nisa.tensor_scalar(dst=before, data=before, op0=nl.add, operand0=100.0)
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=y[k], src=again)
+    return y
+"""
+
+
+def test_a_copy_of_a_tile_stays_what_the_tile_was(tmp_path: Path) -> None:
+    x = normal(24, 40)
+    y = made(tmp_path, LENT)(x)
+    np.testing.assert_array_equal(y, np.stack([x, 2 * x, 4 * x]))

@@ -68,7 +68,7 @@ def _copy(role: str) -> Direct:
         window = origin.array(source.place)
         template = memory.template
         if place is template.whole:
-            if template.on_chip and origin.template.kind == "input":
+            if template.on_chip and origin.lends and origin is not memory:
                 memory.data = None
                 memory.show(origin, window)
                 memory.mark(place)

@@ -318,6 +318,13 @@ class Memory:
                     other.materialise()
             self.aliases = None
 
+    @property
+    def lends(self) -> bool:
+        """Whether copies of it may be windows for a while: tiles and inputs with bytes of their
+        own (a window on a window would not hear of changes to the first tensor)."""
+        template = self.template
+        return self.alias is None and (template.on_chip or template.kind == "input")
+
     def show(self, source: Memory, window: Array) -> None:
         """Become a copy of a part of another tensor, without copying yet."""
         self.alias = window
