@@ -14,7 +14,6 @@ from verifier.symbolic.expr import FALSE, TRUE, Expr
 from verifier.symbolic.trace import DType, Operation, View
 from verifier.symbolic.values import ApiRef, Enumerator
 
-
 _PLAIN = frozenset({bool, int, float, str})
 
 
