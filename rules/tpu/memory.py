@@ -294,6 +294,10 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     table = flow.uses(trace)
     known = not trace.unmodelled
     for read in table.reads:
+        source = _source(chip, read, table.writes)
+        if source is not None and source.age == 0 and not source.write.facts:
+            yield _read_check(read, E.TRUE, exact=True)
+            continue
         predicate, exact = _written(chip, read, table.writes)
         yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
         if not exact and known and read.loops:
@@ -315,9 +319,6 @@ def _written(
     """
     if not writes:
         return E.FALSE, True
-    source = _source(chip, read, writes)
-    if source is not None and source.age == 0 and not source.write.facts:
-        return E.TRUE, True
     cases: list[Bool] = []
     exact = True
     for write in reversed(writes):
