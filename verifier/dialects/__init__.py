@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from verifier.dialects.nki import NkiDialect
+from verifier.dialects.okk import OkkDialect
+from verifier.dialects.ppl import PplDialect
 from verifier.symbolic.machine import Dialect
 
-
-def _nki() -> Dialect:
-    from verifier.dialects.nki import NkiDialect
-
-    return NkiDialect()
-
-
-def _okk() -> Dialect:
-    from verifier.dialects.okk import OkkDialect
-
-    return OkkDialect()
-
-
-def _ppl() -> Dialect:
-    from verifier.dialects.ppl import PplDialect
-
-    return PplDialect()
-
-
-#: the dialects that are interpreted, by the names that discovery gives them; each is imported when
-#: a kernel of it is met
-DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {"nki": _nki, "okk": _okk, "ppl": _ppl}
+#: the dialects that are interpreted, by the names that discovery gives them
+DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {
+    "nki": NkiDialect,
+    "okk": OkkDialect,
+    "ppl": PplDialect,
+}
