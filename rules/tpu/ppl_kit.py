@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from verifier.hardware import dtypes as dt
-from verifier.rulebase import Check, Note
+from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Buffer, DType, Operation, View
@@ -234,4 +234,40 @@ def elementwise(
         "out_ptr, src_ptr, rows: pl.constexpr",
         f"rows: 1..64, out_ptr: {out}{result}, src_ptr: {dtype}{shape}",
         target,
+    )
+
+
+def declare(
+    id: str,
+    code: str,
+    on: str,
+    summary: str,
+    reason: str,
+    facts: tuple[str, ...],
+    check: Callable[..., Iterable[Check]] | None,
+    failing: str,
+    passing: str,
+    *,
+    severity: str = "error",
+    gather: bool = False,
+    learns: bool = True,
+) -> None:
+    """Register a rule of the family ``ppl``; the fields are those of :class:`Rule`."""
+    register(
+        Rule(
+            id=id,
+            code=code,
+            family="ppl",
+            summary=summary,
+            reason=reason,
+            facts=facts,
+            on=on,
+            check=check,
+            failing=failing,
+            passing=passing,
+            severity=severity,
+            dialects=PPL,
+            gather=gather,
+            learns=learns,
+        )
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.tpu.ppl_kit import PPL, elementwise, example
-from verifier.rulebase import Rule, register
+from rules.tpu.ppl_kit import declare, elementwise, example
 
 _DOUBLED: Final = elementwise("pl.tiu.fmul(b, a, 2.0)")
 
@@ -110,21 +109,18 @@ def _host(
     severity: str = "error",
     learns: bool = True,
 ) -> None:
-    register(
-        Rule(
-            id=id,
-            code=code,
-            family="ppl",
-            summary=summary,
-            reason=reason,
-            facts=facts,
-            on="host",
-            failing=failing,
-            passing=passing,
-            severity=severity,
-            dialects=PPL,
-            learns=learns,
-        )
+    declare(
+        id,
+        code,
+        "host",
+        summary,
+        reason,
+        facts,
+        None,
+        failing,
+        passing,
+        severity=severity,
+        learns=learns,
     )
 
 

@@ -10,9 +10,9 @@ from rules.memory.cases import apart, copy
 from rules.memory.dependence import in_step
 from rules.memory.index import Access, index, tensor
 from rules.memory.lifetime import crosses_stages, pipelined
-from rules.tpu.ppl_kit import PPL, bits, example
+from rules.tpu.ppl_kit import bits, declare, example
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
@@ -259,42 +259,10 @@ if pl.get_core_index() == 0:
 )
 
 
-def _register(
-    id: str,
-    code: str,
-    summary: str,
-    reason: str,
-    facts: tuple[str, ...],
-    check: object,
-    failing: str,
-    passing: str,
-    *,
-    severity: str = "error",
-    gather: bool = False,
-) -> None:
-    assert callable(check)
-    register(
-        Rule(
-            id=id,
-            code=code,
-            family="ppl",
-            summary=summary,
-            reason=reason,
-            facts=facts,
-            on="trace",
-            check=check,
-            failing=failing,
-            passing=passing,
-            severity=severity,
-            gather=gather,
-            dialects=PPL,
-        )
-    )
-
-
-_register(
+declare(
     "ppl-local-capacity",
     "PPL020",
+    "trace",
     "the local tensors that are live at once fit into a lane",
     "The compiler places tensors by their lifetimes; what does not fit ends with the error code "
     "of address assignment. In a pipelined loop whatever passes between loading, computing and "
@@ -306,9 +274,10 @@ _register(
     _BLOCKS,
     gather=True,
 )
-_register(
+declare(
     "ppl-dynamic-block",
     "PPL021",
+    "trace",
     "memory shapes are known when the kernel is compiled",
     "Local memory is assigned while compiling: a block that depends on a run-time value ends with "
     "error code 0x1F.",
@@ -319,9 +288,10 @@ _register(
     ),
     _BLOCKS,
 )
-_register(
+declare(
     "ppl-pipeline-sharing",
     "PPL022",
+    "trace",
     "what the stages of a pipelined loop hand over is made in the loop",
     "A tensor that is made before the loop exists once: loading the next part into it races with "
     "computing on this one, or the loop is not pipelined at all.",
@@ -331,9 +301,10 @@ _register(
     _OUTSIDE,
     severity="warning",
 )
-_register(
+declare(
     "ppl-missing-sync",
     "PPL023",
+    "trace",
     "cores synchronise before they read what others wrote to L2 or global memory",
     "Cores run on their own: without `pl.sync()` a core may read the shared memory before it is "
     "written. What a core wrote itself it may read at once.",
@@ -342,9 +313,10 @@ _register(
     _EXCHANGE.replace("    pl.sync()\n", ""),
     _EXCHANGE,
 )
-_register(
+declare(
     "ppl-lane-slots",
     "PPL024",
+    "trace",
     "a block of constant size has no more channels than there are lanes",
     "More channels than lanes are legal, but every lane then holds several slots of each tensor: "
     "bytes per lane double at once, also for one channel too many.",

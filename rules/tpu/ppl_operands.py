@@ -10,9 +10,9 @@ from rules.tpu import ppl_memory
 from rules.tpu.ppl_kit import (
     AXES,
     INT4,
-    PPL,
     bits,
     check,
+    declare,
     dtype_words,
     elementwise,
     example,
@@ -28,7 +28,7 @@ from rules.tpu.ppl_kit import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.trace import Buffer, Operation, Trace, View
@@ -406,41 +406,7 @@ _SCALED: Final = elementwise(
 ).replace("[1, rows, 1, 96]", "[2, rows, 1, 96]")
 
 
-def _register(
-    id: str,
-    code: str,
-    on: str,
-    summary: str,
-    reason: str,
-    facts: tuple[str, ...],
-    check: object,
-    failing: str,
-    passing: str,
-    *,
-    severity: str = "error",
-    gather: bool = False,
-) -> None:
-    assert callable(check)
-    register(
-        Rule(
-            id=id,
-            code=code,
-            family="ppl",
-            summary=summary,
-            reason=reason,
-            facts=facts,
-            on=on,
-            check=check,
-            failing=failing,
-            passing=passing,
-            severity=severity,
-            gather=gather,
-            dialects=PPL,
-        )
-    )
-
-
-_register(
+declare(
     "ppl-chip-function",
     "PPL030",
     "operation",
@@ -451,7 +417,7 @@ _register(
     elementwise("pl.tiu.fmul_add(b, a, a, 1.0)"),
     _DOUBLED,
 )
-_register(
+declare(
     "ppl-chip-dtype",
     "PPL031",
     "trace",
@@ -465,7 +431,7 @@ _register(
     ),
     _DOUBLED,
 )
-_register(
+declare(
     "ppl-size-range",
     "PPL032",
     "trace",
@@ -478,7 +444,7 @@ _register(
     _WIDE,
     gather=True,
 )
-_register(
+declare(
     "ppl-operand-shape",
     "PPL033",
     "operation",
@@ -490,7 +456,7 @@ _register(
     elementwise(_SPREAD.replace("pl.tiu.fadd(b, a, wide)", "pl.tiu.fadd(b, a, row)")),
     elementwise(_SPREAD),
 )
-_register(
+declare(
     "ppl-strides",
     "PPL034",
     "operation",
@@ -502,7 +468,7 @@ _register(
     _STRIDED.replace("stride=[96, 96, 96, 1]", "stride=[96, 96, 96, 0]"),
     _STRIDED,
 )
-_register(
+declare(
     "ppl-saturation",
     "PPL035",
     "operation",
@@ -514,7 +480,7 @@ _register(
     _DOUBLED,
     severity="warning",
 )
-_register(
+declare(
     "ppl-fill-precision",
     "PPL036",
     "operation",
@@ -527,7 +493,7 @@ _register(
     _FILLED,
     severity="warning",
 )
-_register(
+declare(
     "ppl-operand-layout",
     "PPL037",
     "operation",

@@ -13,11 +13,11 @@ from rules.tpu.ppl_kit import (
     INT8,
     INT16,
     INT32,
-    PPL,
     SIGNED,
     UNSIGNED,
     between,
     check,
+    declare,
     dtype_words,
     example,
     flag,
@@ -28,7 +28,7 @@ from rules.tpu.ppl_kit import (
     tiu,
 )
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
@@ -388,37 +388,10 @@ pl.dma.store(target, b)
 )
 
 
-def _register(
-    id: str,
-    code: str,
-    summary: str,
-    reason: str,
-    facts: tuple[str, ...],
-    checker: object,
-    failing: str,
-    passing: str,
-) -> None:
-    assert callable(checker)
-    register(
-        Rule(
-            id=id,
-            code=code,
-            family="ppl",
-            summary=summary,
-            reason=reason,
-            facts=facts,
-            on="operation",
-            check=checker,
-            failing=failing,
-            passing=passing,
-            dialects=PPL,
-        )
-    )
-
-
-_register(
+declare(
     "ppl-window-parameters",
     "PPL050",
+    "operation",
     "windows, steps and padding fit their fields",
     "Steps, dilations and padding have four bits each. The pools take padding before the step, "
     "the convolutions after: exchanged lists are in range only by chance.",
@@ -427,9 +400,10 @@ _register(
     _POOL.replace("[0, 0, 0, 0], [2, 2]", "[2, 2], [0, 0, 0, 0]"),
     _POOL,
 )
-_register(
+declare(
     "ppl-window-size",
     "PPL051",
+    "operation",
     "the result of a convolution or pool has the size that its window makes",
     "The instruction computes as many rows and columns as it is told: too many read beyond the "
     "input, too few leave a part out.",
@@ -438,9 +412,10 @@ _register(
     _POOL.replace("7, 9]", "7, 10]"),
     _POOL,
 )
-_register(
+declare(
     "ppl-window-dtypes",
     "PPL052",
+    "operation",
     "input, weight, bias and result of a convolution or pool have types that go together",
     "Weights are of the input's type; the result is of that type or float32.",
     ("TPU-C03", "TPU-C04", "TPU-C06", "TPU-C10", "TPU-C31", "TPU-C40", "TPU-C41", "TPU-C42"),
@@ -451,9 +426,10 @@ _register(
     ),
     _CONV,
 )
-_register(
+declare(
     "ppl-window-options",
     "PPL053",
+    "operation",
     "options of a convolution exist on the chip and go together",
     "BM1684X convolves floats without relu; a number in the place of the weights has none either.",
     ("TPU-C07", "TPU-C11", "TPU-C12", "TPU-C13", "TPU-C32"),
