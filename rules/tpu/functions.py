@@ -59,14 +59,6 @@ def packed_name(op: Operation) -> str:
     return function(op).removeprefix(_PACKED)
 
 
-def is_elementwise(op: Operation) -> bool:
-    """Class EW: any strides, all operands of one shape."""
-    name = function(op)
-    return is_compute(op) and not (
-        name in ALIGNED or name in CONVERSIONS or name in WINDOWS or name == MATMUL or is_packed(op)
-    )
-
-
 def is_fill(op: Operation) -> bool:
     """Whether it writes a constant."""
     return "_set_C" in function(op)

@@ -304,23 +304,6 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
     return E.or_(by_place, E.and_(E.not_(sure), different)), (*here.ranges, *there.ranges)
 
 
-def system_apart(first: SystemTensor, second: SystemTensor) -> tuple[Bool, tuple[Bool, ...]]:
-    """When two tensors of one buffer share no byte, and the ranges of the symbols it needs."""
-    a0, a1 = system_block(first)
-    b0, b1 = system_block(second)
-    by_place = E.or_(E.le(a1, b0), E.le(b1, a0))
-    if by_place is E.TRUE:
-        return E.TRUE, ()
-    if is_continuous(first) and is_continuous(second):
-        return by_place, ()
-    here, there = system_element(first), system_element(second)
-    different = E.or_(
-        E.le(here.address + first.dtype.itemsize, there.address),
-        E.le(there.address + second.dtype.itemsize, here.address),
-    )
-    return E.or_(by_place, different), (*here.ranges, *there.ranges)
-
-
 def is_continuous(tensor: SystemTensor) -> bool:
     """Whether the elements follow each other without gaps (LAY-C), as far as folding tells."""
     expected = E.const(1)

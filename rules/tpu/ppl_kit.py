@@ -117,10 +117,6 @@ def bits(dtype: DType) -> Expr:
 # ----------------------------------------------------------------------------- predicates
 
 
-def between(value: Expr, low: int, high: int) -> Bool:
-    return E.and_(E.ge(value, low), E.le(value, high))
-
-
 def same(a: Sequence[Expr], b: Sequence[Expr]) -> Bool:
     return E.and_(*(E.eq(x, y) for x, y in zip(a, b, strict=True)))
 
@@ -234,6 +230,31 @@ def elementwise(
         "out_ptr, src_ptr, rows: pl.constexpr",
         f"rows: 1..64, out_ptr: {out}{result}, src_ptr: {dtype}{shape}",
         target,
+    )
+
+
+def equal(
+    op: Operation,
+    role: str,
+    what: str,
+    a: Expr,
+    other: str,
+    b: Expr,
+    fact: str,
+    *,
+    relation: str = "is not",
+    views: Iterable[View | None] = (),
+) -> Check:
+    """Two numbers of an operation are the same."""
+    return check(
+        op,
+        role,
+        E.eq(a, b),
+        f"{what} == {other}",
+        f"{what} of `pl.{function(op)}` {relation} {other}",
+        fact,
+        values=((what, a), (other, b)),
+        views=views,
     )
 
 

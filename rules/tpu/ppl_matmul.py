@@ -17,6 +17,7 @@ from rules.tpu.ppl_kit import (
     PPL,
     check,
     dtype_words,
+    equal,
     example,
     flag,
     function,
@@ -30,7 +31,6 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Operation
 
 SECOND: Final = tiu("fmm2 mm2")
-FIRST: Final = tiu("fmm mm")
 
 
 def _is(chip: Chip) -> bool:
@@ -78,16 +78,9 @@ def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
 
 
 def _equal(op: Operation, role: str, what: str, a: Expr, other: str, b: Expr, fact: str) -> Check:
-    return check(
-        op,
-        role,
-        E.eq(a, b),
-        f"{what} == {other}",
-        f"{what} of `pl.{function(op)}` do not go with {other}",
-        fact,
-        values=((what, a), (other, b)),
-        views=(op.view("left"), op.view("right")),
-    )
+    views = (op.view("left"), op.view("right"))
+    relation = "do not go with"
+    return equal(op, role, what, a, other, b, fact, relation=relation, views=views)
 
 
 def forms(op: Operation, chip: Chip) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from rules.tpu.ppl_kit import (
     check,
     dtype_words,
     elementwise,
+    equal,
     example,
     function,
     local,
@@ -195,18 +196,6 @@ def broadcasts(op: Operation, chip: Chip) -> Iterator[Check]:
         )
 
 
-def _equal(op: Operation, role: str, what: str, a: Expr, other: str, b: Expr, fact: str) -> Check:
-    return check(
-        op,
-        role,
-        E.eq(a, b),
-        f"{what} == {other}",
-        f"{what} of `pl.{function(op)}` is not {other}",
-        fact,
-        values=((what, a), (other, b)),
-    )
-
-
 def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
     """Tables, indices and results of gathering and scattering go together."""
     name = function(op)
@@ -219,17 +208,17 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
     g, t = gathered.shape, whole.shape
     if name in ("dma.gather_h", "dma.scatter_h", "tiu.gather_h", "tiu.scatter_h"):
         fact = "TPU-F09" if op.engine == "dma" else "TPU-E08"
-        yield _equal(op, "index", "h of index", i[2], "h of the gathered rows", g[2], fact)
-        yield _equal(op, "index", "w of index", i[3], "1", E.const(1), fact)
-        yield _equal(op, "param", "w of the table", t[3], "w of the rows", g[3], fact)
+        yield equal(op, "index", "h of index", i[2], "h of the gathered rows", g[2], fact)
+        yield equal(op, "index", "w of index", i[3], "1", E.const(1), fact)
+        yield equal(op, "param", "w of the table", t[3], "w of the rows", g[3], fact)
         wanted = dt.codes("uint32") if op.engine == "dma" else UINT8_16
     elif name in ("tiu.gather_w", "tiu.scatter_w"):
         fact, wanted = "TPU-E06", UINT8_16
-        yield _equal(op, "param", "h of the table", t[2], "1", E.const(1), fact)
+        yield equal(op, "param", "h of the table", t[2], "1", E.const(1), fact)
     else:
         fact, wanted = "TPU-E07", dt.codes("uint16")
-        yield _equal(op, "index", "w of index", i[3], "2", E.const(2), fact)
-        yield _equal(op, "index", "c of index", i[1], "h * w of the rows", g[2] * g[3], fact)
+        yield equal(op, "index", "w of index", i[3], "2", E.const(2), fact)
+        yield equal(op, "index", "c of index", i[1], "h * w of the rows", g[2] * g[3], fact)
     yield check(
         op,
         "index",
@@ -373,7 +362,7 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
     if name == "tiu.arange_broadcast":
         target = op.view("dst")
         if target is not None:
-            yield _equal(
+            yield equal(
                 op, "dst", "c of dst", target.shape[1], "lanes", E.const(chip.lanes), "TPU-E13"
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rules.tpu.kit import between
 from rules.tpu.ppl_kit import (
     FLOATS,
     FP8,
@@ -15,7 +16,6 @@ from rules.tpu.ppl_kit import (
     INT32,
     SIGNED,
     UNSIGNED,
-    between,
     check,
     declare,
     dtype_words,

@@ -20,7 +20,7 @@ DEFAULT_TIMEOUT = 60.0
     "targets",
     multiple=True,
     metavar="NAME",
-    help="Hardware to check for: trn1, trn2, trn3 (repeatable; default trn2).",
+    help="Hardware to check for: trn2, bm1690 ... (repeatable; default: of the kernel's family).",
 )
 @click.option(
     "--api-version",

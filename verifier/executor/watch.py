@@ -324,7 +324,9 @@ class Watch:
                     values=(("read up to", E.const(read)),),
                 )
                 machine.found.append(
-                    findings.diagnose(rule, check, machine.kernel, machine.target.name, "nki")
+                    findings.diagnose(
+                        rule, check, machine.kernel, machine.target.name, machine.dialect.name
+                    )
                 )
 
 

@@ -201,14 +201,12 @@ def conv2d(
     padding_value: float = 0.0,
 ) -> Array:
     """Cross-correlation of ``(N, IC, H, W)`` with ``(OC, IC, KH, KW)``, in the arrays' type."""
-    x = pad(x, padding, padding_value)
-    total: Any = None
-    for i, j, rows, columns in _taps(x.shape[2:], weight.shape[2:], strides, dilation):
-        part = x[:, :, rows, columns]
+
+    def term(part: Array, tap: Array) -> Array:
         n, c, h, w = part.shape
-        term = np.matmul(weight[:, :, i, j], part.reshape(n, c, h * w)).reshape(n, -1, h, w)
-        total = term if total is None else total + term
-    return np.asarray(total)
+        return np.asarray(np.matmul(tap, part.reshape(n, c, h * w))).reshape(n, -1, h, w)
+
+    return _summed(pad(x, padding, padding_value), weight, strides, dilation, term)
 
 
 def depthwise2d(
@@ -220,11 +218,26 @@ def depthwise2d(
     padding_value: float = 0.0,
 ) -> Array:
     """Each channel of ``(N, C, H, W)`` with its own kernel of ``(1, C, KH, KW)``."""
-    x = pad(x, padding, padding_value)
+
+    def term(part: Array, tap: Array) -> Array:
+        return part * tap[:, :, None, None]
+
+    return _summed(pad(x, padding, padding_value), weight, strides, dilation, term)
+
+
+def _summed(
+    x: Array,
+    weight: Array,
+    strides: tuple[int, int],
+    dilation: tuple[int, int],
+    term: Callable[[Array, Array], Array],
+) -> Array:
+    """The sum over the kernel's taps, in their order: ``term`` of the image under one and of its
+    weights."""
     total: Any = None
     for i, j, rows, columns in _taps(x.shape[2:], weight.shape[2:], strides, dilation):
-        term = x[:, :, rows, columns] * weight[:, :, i : i + 1, j : j + 1]
-        total = term if total is None else total + term
+        found = term(x[:, :, rows, columns], weight[:, :, i, j])
+        total = found if total is None else total + found
     return np.asarray(total)
 
 

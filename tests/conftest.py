@@ -1,22 +1,23 @@
+"""Stored outputs: a test compares with the ``snapshots`` folder beside it."""
+
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-
 
 @pytest.fixture
-def snapshot() -> Callable[[str, str], None]:
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compare with a stored file; ``TILELINT_UPDATE_SNAPSHOTS=1`` stores the text instead."""
 
+    folder = request.path.parent / "snapshots"
+
     def check(name: str, text: str) -> None:
-        file = SNAPSHOTS / name
+        file = folder / name
         if os.environ.get("TILELINT_UPDATE_SNAPSHOTS") == "1":
-            SNAPSHOTS.mkdir(exist_ok=True)
+            folder.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
         assert file.exists(), f"no snapshot {name}: run with TILELINT_UPDATE_SNAPSHOTS=1"
         assert text == file.read_text(encoding="utf-8")
