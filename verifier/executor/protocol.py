@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,8 @@ REPLY: Final = "reply.json"
 ARRAYS: Final = "arrays.npz"
 #: where the process was when it ended, or when its time was up: a traceback
 TRACE: Final = "trace.txt"
+#: asks the process to write down where it is
+ASK: Final = signal.SIGUSR1
 
 
 @dataclass(slots=True)

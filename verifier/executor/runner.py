@@ -17,6 +17,8 @@ from verifier.executor.protocol import Reply, Request
 
 #: seconds that starting Python and loading may take on top of the kernel's own time
 _GRACE = 15.0
+#: seconds that a process that hangs has to write down its line
+_ANSWER = 0.5
 
 
 def run(request: Request, save: Path | None = None) -> Reply:
@@ -32,6 +34,7 @@ def run(request: Request, save: Path | None = None) -> Reply:
         try:
             status = process.wait(timeout=request.timeout + _GRACE)
         except subprocess.TimeoutExpired:
+            _ask(process)
             text = f"the kernel still runs after {request.timeout:g} seconds"
             return Reply(ended=("time", text, *_place(folder, request.path)))
         finally:
@@ -44,6 +47,13 @@ def run(request: Request, save: Path | None = None) -> Reply:
         if save is not None and arrays.is_file():
             shutil.copyfile(arrays, save)
         return reply
+
+
+def _ask(process: subprocess.Popen[bytes]) -> None:
+    """Have a process that hangs write down where it is; it may die of it."""
+    process.send_signal(protocol.ASK)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_ANSWER)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

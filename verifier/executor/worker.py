@@ -42,7 +42,7 @@ def serve(folder: Path) -> None:
     request = Request.read(folder / protocol.REQUEST)
     reply = Reply()
     try:
-        _watch(folder / protocol.TRACE, request.timeout)
+        _watch(folder / protocol.TRACE)
         limit(request.timeout, request.memory)
         arrays = _carry_out(request, reply)
         if arrays:
@@ -69,11 +69,12 @@ def _place(error: BaseException, request: Request) -> tuple[str, int]:
     return (span.path, span.line) if span is not None else (request.path, 0)
 
 
-def _watch(path: Path, timeout: float) -> None:
-    """Have the line at which this process dies, or hangs, in a file."""
+def _watch(path: Path) -> None:
+    """Have the line at which this process dies in a file, or is when it is asked for it."""
     file = path.open("w")
     faulthandler.enable(file, all_threads=False)
-    faulthandler.dump_traceback_later(timeout + 1.0, file=file)
+    # asked for in this thread: a watching thread would read frames that change under its eyes
+    faulthandler.register(protocol.ASK, file, all_threads=False)
     leave = os._exit
 
     def left(status: int) -> NoReturn:
