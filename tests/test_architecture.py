@@ -58,6 +58,18 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.symbolic",
         }
     ),
+    "verifier.lsp": frozenset(
+        {
+            "verifier",
+            "verifier.configuration",
+            "verifier.engine",
+            "verifier.executor",
+            "verifier.hardware",
+            "verifier.report",
+            "verifier.rulebase",
+            "verifier.source",
+        }
+    ),
     "verifier.cli": frozenset(
         {
             "verifier",
@@ -67,6 +79,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.executor",
             "verifier.hardware",
             "verifier.layouts",
+            "verifier.lsp",
             "verifier.report",
             "verifier.rulebase",
             "verifier.source",

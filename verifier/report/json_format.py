@@ -10,7 +10,7 @@ import json
 import math
 from typing import Any, TextIO
 
-from verifier.report.model import Diagnostic, FileError, KernelReport, RunReport, Span, Value
+from verifier.report.model import Diagnostic, FileError, Fix, KernelReport, RunReport, Span, Value
 from verifier.report.statistics import summarise
 from verifier.report.text import Options
 
@@ -87,10 +87,19 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         ),
         "replay": diagnostic.replay,
         "notes": list(diagnostic.notes),
-        "fix": None if diagnostic.fix is None else dict(diagnostic.fix),
+        "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
         "help": list(diagnostic.help),
         "labels": [{**_span(label.span), "text": label.text} for label in diagnostic.labels],
         "targets": list(diagnostic.targets),
+        "suppressed": diagnostic.suppressed,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "title": fix.title,
+        "safe": fix.safe,
+        "edits": [{**_span(edit.span), "text": edit.text} for edit in fix.edits],
     }
 
 

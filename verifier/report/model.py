@@ -51,6 +51,23 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """Text that replaces a region of a file; an empty region is an insertion."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that removes a finding. ``safe``: nothing that works today behaves otherwise."""
+
+    title: str
+    safe: bool
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding at one site.
 
@@ -60,6 +77,7 @@ class Diagnostic:
     the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
     ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
     ``targets`` are the targets on which the finding holds (empty: the only one checked).
+    ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
     """
 
     rule: str
@@ -76,8 +94,9 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
     help: tuple[str, ...] = ()
-    fix: Mapping[str, Any] | None = None
+    fix: Fix | None = None
     targets: tuple[str, ...] = ()
+    suppressed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +126,25 @@ class CallCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile as the editor shows it, at the place where it is allocated or first named.
+
+    ``shape`` holds one text per axis, ``bytes_per_partition`` a text too (sizes are symbols);
+    ``live`` is what is live per partition at this place, ``known`` what the kernel says about each
+    size (``("M", "1 .. 128")``).
+    """
+
+    span: Span
+    name: str
+    shape: tuple[str, ...]
+    dtype: str
+    buffer: str
+    bytes_per_partition: str = ""
+    live: str = ""
+    known: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KernelReport:
     """What became of one kernel on one target under one contract (or none).
 
@@ -126,6 +164,8 @@ class KernelReport:
     reasons: tuple[Reason, ...] = ()
     time_ms: float = 0.0
     contract: str = ""
+    #: only where they were asked for (:attr:`FileRequest.tiles`)
+    tiles: tuple[Tile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +195,7 @@ class FileRequest:
     ``select`` and ``ignore`` hold rule ids already resolved from codes, names and prefixes; an
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
-    on, so that several workers can share a file.
+    on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
     """
 
     path: str
@@ -168,6 +208,7 @@ class FileRequest:
     timeout: float | None = None
     statistics: bool = False
     part: tuple[int, int] = (0, 1)
+    tiles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +257,11 @@ class RunReport:
             return EXIT_FAILURE
         if any(kernel.status == "error" for kernel in self.kernels):
             return EXIT_FAILURE
-        if self.errors or any(d.severity == "error" for d in self.diagnostics):
+        shown = [d for d in self.diagnostics if d.suppressed is None]
+        if self.errors or any(d.severity == "error" for d in shown):
             return EXIT_FINDINGS
         if strict:
-            if any(d.severity == "warning" or d.verdict == "unknown" for d in self.diagnostics):
+            if any(d.severity == "warning" or d.verdict == "unknown" for d in shown):
                 return EXIT_FINDINGS
             if any(kernel.status == "unknown" for kernel in self.kernels):
                 return EXIT_FINDINGS
