@@ -10,12 +10,13 @@ Imports are resolved by looking at files only. What is not on disk (an SDK, torc
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from verifier.source import ir
+from verifier.source import footprint, ir
 from verifier.source.outline import (
     Binding,
     BrokenDefinition,
@@ -35,7 +36,7 @@ _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 class Module:
     """One source file: its outline at once, its statements in IR on demand."""
 
-    __slots__ = ("_outline", "_syntax", "bindings", "lines", "path", "text")
+    __slots__ = ("_digests", "_outline", "_syntax", "bindings", "file", "lines", "path", "text")
 
     def __init__(self, path: Path, text: str, *, keep_syntax: bool = False) -> None:
         """``text`` as :func:`verifier.source.text.decode` gives it.
@@ -43,7 +44,9 @@ class Module:
         ``keep_syntax`` keeps the syntax tree for one call of :meth:`syntax`.
         """
         self.path = path
+        self.file = os.path.abspath(path)
         self.text = text
+        self._digests: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {}
         self.lines: tuple[str, ...] = tuple(text.split("\n"))
         found = outline(SourceText(path, text))
         self._syntax = found.syntax if keep_syntax else None
@@ -86,6 +89,46 @@ class Module:
         """Every top-level binding of ``name``, in source order."""
         return self._outline.bindings.get(name, ())
 
+    def binding(self, name: str) -> Binding | None:
+        """The binding that a reader of the finished module most likely meets."""
+        footprint.note_name(self.file, name)
+        return self.bindings.get(name)
+
+    def digest(self, name: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+        """What the module says about ``name``, wherever its lines stand, and these lines.
+
+        The first and last line of each piece of text that binds the name; the digest covers their
+        text, in order, and, where nothing binds it, what star imports might.
+        """
+        known = self._digests.get(name)
+        if known is not None:
+            return known
+        parts: list[object] = [name in self.broken]
+        chunks: dict[int, None] = {}
+        for b in self.all_bindings(name):
+            start = self._outline.chunks[b.chunk].line
+            parts.append((b.kind, b.line - start, b.module, b.level, b.original, b.imported))
+            parts.append((b.rank, b.partial))
+            chunks[b.chunk] = None
+        if not chunks:
+            parts += [(s.module, s.level) for s in self.star_imports]
+        parts.append(self.exports is None or name in self.exports)
+        places = []
+        for index in chunks:
+            chunk = self._outline.chunks[index]
+            places.append((chunk.line, chunk.end_line))
+            parts.append("\n".join(self.lines[chunk.line - 1 : chunk.end_line]))
+        found = (hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest(), tuple(places))
+        self._digests[name] = found
+        return found
+
+    def chunk_at(self, line: int) -> tuple[int, int] | None:
+        """The first and the last line of the piece of text around ``line``."""
+        for chunk in self._outline.chunks:
+            if chunk.line <= line <= chunk.end_line:
+                return chunk.line, chunk.end_line
+        return None
+
     def syntax(self) -> tuple[ast.stmt, ...]:
         """The top-level statements that parse. Kept for one call only: trees are large."""
         kept, self._syntax = self._syntax, None
@@ -101,7 +144,7 @@ class Module:
         Raises:
             SourceError: the lines parse, but not with LibCST, or are nested too deeply.
         """
-        binding = self.bindings.get(name)
+        binding = self.binding(name)
         if binding is None:
             return None
         found = None
@@ -120,6 +163,7 @@ class Module:
         Raises:
             SourceError: as :meth:`definition`.
         """
+        footprint.note_name(self.file, name)
         result: list[ir.Stmt] = []
         for chunk in sorted({b.chunk for b in self._outline.bindings.get(name, ())}):
             for statement in self._lowered(chunk):
@@ -226,8 +270,15 @@ class _Location:
 class Project:
     """The files under check and whatever they import from disk. Modules are read once."""
 
-    def __init__(self, roots: Iterable[Path]) -> None:
-        """``roots``: the files and folders that the user named."""
+    def __init__(
+        self, roots: Iterable[Path], read: Callable[[str], Module | None] | None = None
+    ) -> None:
+        """``roots``: the files and folders that the user named.
+
+        ``read`` may have the module of an absolute path already; it raises SourceError as
+        :meth:`module` does, and answers None for what is to be read from disk.
+        """
+        self._read = read
         # Absolute folder -> the folder as the user wrote it, so that paths in reports look alike
         # whether a file was named or reached through an import.
         self._roots: dict[str, Path] = {}
@@ -251,9 +302,13 @@ class Project:
             SourceError: the file cannot be read or decoded. Bad syntax is in ``Module.errors``.
         """
         key = os.path.abspath(path)
+        footprint.note_file(key)
         if key not in self._modules:
             try:
-                self._modules[key] = Module(path, decode(path, read_bytes(path)).text)
+                known = self._read(key) if self._read is not None else None
+                if known is None:
+                    known = Module(path, decode(path, read_bytes(path)).text)
+                self._modules[key] = known
             except SourceError as error:
                 self._modules[key] = error
         return self._get(key)
@@ -320,7 +375,7 @@ class Project:
             if found is not None:
                 return found
         if location.folder is not None:
-            submodule = self._load(self._below(location.folder, name).file)
+            submodule = self._load(self.located((location.folder, name, -1))[0])
             if submodule is not None:
                 return submodule, None
         return None
@@ -330,7 +385,7 @@ class Project:
         if key in seen:
             return None
         seen.add(key)
-        binding = module.bindings.get(name)
+        binding = module.binding(name)
         if binding is None:
             for star in reversed(module.star_imports):
                 found = self._through_star(module, star, name, seen)
@@ -360,6 +415,7 @@ class Project:
         source = self.resolve_import(module, star.module, star.level)
         if source is None:
             return None
+        footprint.note_name(source.file, name)
         if source.exports is None:
             if name.startswith("_"):
                 return None
@@ -383,8 +439,22 @@ class Project:
                 return given / file[len(os.path.join(absolute, "")) :]
         return Path(file)
 
+    def located(self, lookup: footprint.Lookup) -> tuple[str | None, str | None]:
+        """The file and the folder that an import leads to, see :class:`footprint.Footprint`."""
+        folder, dotted, level = lookup
+        if level < 0:
+            found: _Location | None = self._below(folder, dotted)
+        else:
+            found = self._locate_from(folder, dotted, level)
+        result = (None, None) if found is None else (found.file, found.folder)
+        footprint.note_lookup(lookup, *result)
+        return result
+
     def _locate(self, module: Module, dotted: str, level: int) -> _Location | None:
-        folder = os.path.dirname(os.path.abspath(module.path))
+        file, folder = self.located((os.path.dirname(module.file), dotted, level))
+        return None if file is None and folder is None else _Location(file, folder)
+
+    def _locate_from(self, folder: str, dotted: str, level: int) -> _Location | None:
         if level > 0:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)

@@ -105,7 +105,7 @@ def module_global(vm: VM, module: Module, name: str) -> object:
     key = (str(module.path), name)
     if key in vm.globals:
         return vm.globals[key]
-    binding = module.bindings.get(name)
+    binding = module.binding(name)
     if binding is None:
         return _through_stars(vm, module, name)
     if key in vm._evaluating:
