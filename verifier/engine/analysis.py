@@ -19,7 +19,7 @@ from verifier.dialects.nki import (
     jit_problem,
     scan_features,
 )
-from verifier.engine import diagnostics, obligations, watchdog
+from verifier.engine import diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import catalogue, targets
@@ -312,6 +312,7 @@ def _analyze(
         assumptions=tuple(assumptions),
         reasons=tuple(dict.fromkeys(reasons)),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
+        judged=judged.places(verdict for _, verdict in verdicts),
     )
     return _Outcome(kernel, report.deduplicate(problems), statistics)
 

@@ -20,7 +20,7 @@ Status: TypeAlias = Literal["verified", "violated", "unknown", "error"]
 ErrorKind: TypeAlias = Literal["internal", "unreadable", "usage", "syntax"]
 
 #: A concrete value in a counterexample; shapes are lists of ints.
-Value: TypeAlias = int | float | bool | str | list["Value"] | None
+Value: TypeAlias = int | float | bool | str | list[Any] | None
 Counterexample: TypeAlias = Mapping[str, Value]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -78,6 +78,8 @@ class Diagnostic:
     ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
     ``targets`` are the targets on which the finding holds (empty: the only one checked).
     ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
+    ``fingerprint`` tells findings apart across versions of the source
+    (:mod:`verifier.report.fingerprints`).
     """
 
     rule: str
@@ -97,6 +99,7 @@ class Diagnostic:
     fix: Fix | None = None
     targets: tuple[str, ...] = ()
     suppressed: str | None = None
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,15 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """Rules that came to a verdict on the lines of ``span`` (whose columns say nothing)."""
+
+    span: Span
+    proved: tuple[str, ...] = ()
+    violated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KernelReport:
     """What became of one kernel on one target under one contract (or none).
 
@@ -166,6 +178,8 @@ class KernelReport:
     contract: str = ""
     #: only where they were asked for (:attr:`FileRequest.tiles`)
     tiles: tuple[Tile, ...] = ()
+    #: what tells whether a suppression is of any use
+    judged: tuple[Judged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +237,55 @@ class FileResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """Findings left out of a report because they were there before.
+
+    ``source`` says where they are known from ("the baseline", a revision); ``fingerprints`` are
+    sorted.
+    """
+
+    source: str
+    fingerprints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One finding in a baseline; only the fingerprint decides, the rest is for the reader."""
+
+    path: str
+    rule: str
+    kernel: str
+    message: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Which part of a run this is, ``index`` of ``count`` from 1 on.
+
+    ``contracts`` were given for kernels that are not in this part.
+    """
+
+    index: int
+    count: int
+    contracts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
-    """Everything one invocation found, sorted and without duplicates."""
+    """Everything one invocation found, sorted and without duplicates.
+
+    ``known`` findings are not among the diagnostics. ``gone`` are the entries of the baseline that
+    were not found again. ``shard`` is None for a whole run.
+    """
 
     kernels: tuple[KernelReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     errors: tuple[FileError, ...] = ()
     statistics: Statistics = field(default_factory=dict)
+    known: tuple[Known, ...] = ()
+    gone: tuple[Entry, ...] = ()
+    shard: Shard | None = None
 
     @staticmethod
     def merge(results: Iterable[FileResult], errors: Iterable[FileError] = ()) -> RunReport:
@@ -292,7 +348,7 @@ def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         )
     merged = []
     for group in sites.values():
-        best = min(group, key=_preference)
+        best = min(group, key=_preference) if len(group) > 1 else group[0]
         targets = tuple(sorted({target for d in group for target in d.targets}))
         merged.append(best if targets == best.targets else replace(best, targets=targets))
     return sorted(merged, key=sort_key)
@@ -319,7 +375,8 @@ def _preference(diagnostic: Diagnostic) -> tuple[object, ...]:
         diagnostic.counterexample is None,
         magnitude(diagnostic.counterexample),
         diagnostic.message,
-        diagnostic.targets,
+        # All that is left: merging in steps chooses the same one as merging at once.
+        repr(replace(diagnostic, targets=(), fingerprint="")),
     )
 
 
