@@ -15,11 +15,31 @@ def absolute(path: str | Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100  (resolve() would follow links)
 
 
+#: What marks the root of a project, the strongest first.
+_MARKS = ((".git",), ("tilelint.toml", "pyproject.toml"))
+
+
+def project_root(start: str | Path = ".") -> str:
+    """The directory that paths in reports for other programs count from.
+
+    The nearest one above ``start`` that is a git checkout, else the nearest with a configuration
+    file, else ``start`` itself.
+    """
+    here = Path(absolute(start))
+    for names in _MARKS:
+        for folder in (here, *here.parents):
+            if any((folder / name).exists() for name in names):
+                return str(folder)
+    return str(here)
+
+
 class Display:
     """Gives one file one name, however the analysis came to it."""
 
-    def __init__(self, given: Iterable[str]) -> None:
+    def __init__(self, given: Iterable[str], roots: Iterable[str] = ()) -> None:
+        """``given``: files as the user wrote them; ``roots``: folders as the user wrote them."""
         self._names = {absolute(path): path for path in given}
+        self._roots = [(os.path.join(absolute(root), ""), root) for root in roots]
         self._here = absolute(".").rstrip(os.sep) + os.sep
 
     def name(self, path: str) -> str:
@@ -28,10 +48,18 @@ class Display:
         full = absolute(path)
         known = self._names.get(full)
         if known is None:
+            known = self._below_a_root(full)
+        if known is None:
             inside = full.startswith(self._here) and Path(path).is_absolute()
             known = full[len(self._here) :] if inside else path
             self._names[full] = known
         return known
+
+    def _below_a_root(self, full: str) -> str | None:
+        for folder, given in self._roots:
+            if full.startswith(folder):
+                return str(Path(given) / full[len(folder) :])
+        return None
 
     def result(self, result: FileResult) -> FileResult:
         """``result`` with every path in it renamed."""

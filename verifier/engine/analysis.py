@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verifier import rulebase
@@ -21,6 +23,7 @@ from verifier.dialects.nki import (
 )
 from verifier.engine import diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
+from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import catalogue, targets
 from verifier.hardware.catalogue import Hardware
@@ -36,8 +39,10 @@ from verifier.source.discovery import (
     kernel_definition,
     kernels,
 )
+from verifier.source.footprint import recording
 from verifier.source.inputs import input_names
-from verifier.source.project import Module, Project
+from verifier.source.project import Binding, Module, Project
+from verifier.source.sources import Sources
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.interpreter.kernel import Request, Run, run_all
@@ -49,15 +54,6 @@ DEFAULT_TIMEOUT = 60.0
 _HARD, _GRACE = 1.25, 1.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
 _RECURSION_LIMIT = 6000
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What one kernel came to on one target under one contract."""
-
-    kernel: report.KernelReport
-    diagnostics: list[report.Diagnostic] = field(default_factory=list)
-    statistics: report.Statistics = field(default_factory=dict)
 
 
 def analyze_source(
@@ -72,20 +68,32 @@ def analyze_source(
         )
 
 
-def analyze_file(request: report.FileRequest) -> report.FileResult:
-    """The report of one file."""
+def analyze_file(
+    request: report.FileRequest,
+    memo: Memo | None = None,
+    project: Project | None = None,
+) -> report.FileResult:
+    """The report of one file; every path in it is absolute.
+
+    ``memo`` has results of earlier analyses and is given the new ones. ``project`` is the one to
+    look imports up in, by default one of the request's roots.
+    """
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
     try:
-        return _file(request)
+        return _file(request, memo, project or project_of(request))
     finally:
         sys.setrecursionlimit(before)
 
 
-def _file(request: report.FileRequest) -> report.FileResult:
-    path = Path(request.path)
-    roots = tuple(Path(root) for root in request.roots) or (path.parent,)
-    project = Project(roots)
+def project_of(request: report.FileRequest, sources: Sources | None = None) -> Project:
+    """The project in which the imports of the request's file are looked up."""
+    roots = request.roots or (str(Path(request.path).parent),)
+    return Project([Path(root).absolute() for root in roots], sources)
+
+
+def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> report.FileResult:
+    path = Path(os.path.abspath(request.path))  # noqa: PTH100  (links are not followed)
     errors: list[report.FileError] = []
     try:
         module = project.module(path)
@@ -101,7 +109,7 @@ def _file(request: report.FileRequest) -> report.FileResult:
     for entry in kernels(project, module)[first::step]:
         if entry.error is not None or entry.dialect not in DIALECTS:
             continue
-        for outcome in _kernel(project, entry, request, errors, text):
+        for outcome in _kernel(project, entry, request, memo, errors, text):
             found.append(outcome.kernel)
             problems.extend(outcome.diagnostics)
             report.merge_statistics(statistics, outcome.statistics)
@@ -117,22 +125,43 @@ def _unreadable(error: SourceError) -> report.FileError:
 # ------------------------------------------------------------------------ one kernel
 
 
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One kernel on one target under one contract (or none)."""
+
+    entry: KernelEntry
+    module: Module
+    api: str
+    target: Hardware
+    contract: Contract | None
+
+    def failed(self, status: report.Status) -> report.KernelReport:
+        """The report when nothing is known of the kernel."""
+        return report.KernelReport(
+            path=str(self.entry.path),
+            name=self.entry.name,
+            line=self.entry.line,
+            dialect=self.entry.dialect,
+            api_version=self.api,
+            target=self.target.name,
+            status=status,
+            contract="" if self.contract is None else str(self.contract),
+        )
+
+
 def _kernel(
     project: Project,
     entry: KernelEntry,
     request: report.FileRequest,
+    memo: Memo | None,
     errors: list[report.FileError],
     text: _TextFacts,
-) -> list[_Outcome]:
+) -> Iterator[Outcome]:
     try:
         module = project.module(entry.path)
-        definition = kernel_definition(project, entry)
-        enclosing = enclosing_functions(project, entry) if entry.nested else ()
     except SourceError as error:
         errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
-        return []
-    if definition is None:
-        return []
+        return
     nki = entry.dialect == "nki"
     api = (request.api_version or text.generation(module)) if nki else entry.dialect
     names = request.targets
@@ -140,62 +169,111 @@ def _kernel(
     if nki and not names and isinstance(wanted, str) and targets.find(wanted) is not None:
         names = (wanted,)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
-    out: list[_Outcome] = []
     for target in catalogue.chosen(names, entry.dialect):
         for contract in (*contracts,) or (None,):
-            E.fresh_context()
-            effect: Effect | None = None
-            if contract is not None:
-                try:
-                    outer = [e.definition for e in enclosing]
-                    effect = Effect(
-                        contract, definition, outer, input_names(project, module, definition)
-                    )
-                except ContractMismatchError as mismatch:
-                    message = f"contract of `{entry.name}`: {mismatch}"
-                    errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
-                    failed = _empty(entry, target, api, "error")
-                    out.append(_Outcome(replace(failed, contract=str(contract))))
-                    continue
-            job = Request(
-                name=entry.name,
-                definition=definition,
-                module=module,
-                enclosing=enclosing,
-                pinned=effect.pinned if effect is not None else {},
-                grid=effect.grid if effect is not None else None,
-                conditions=tuple(effect.conditions) if effect is not None else (),
-            )
-            try:
-                with watchdog.limit(_HARD * (request.timeout or DEFAULT_TIMEOUT) + _GRACE):
-                    outcome = _analyze(project, job, entry, target, api, request)
-            except watchdog.OutOfTimeError:
-                late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
-                given_up = _empty(entry, target, api, "unknown")
-                outcome = _Outcome(replace(given_up, reasons=(late,)))
-            except Exception as error:  # costs this kernel only
-                message = f"kernel `{entry.name}`: {describe(error)}"
-                errors.append(report.FileError(str(entry.path), entry.line, message))
-                outcome = _Outcome(_empty(entry, target, api, "error"))
-            if contract is not None:
-                outcome.kernel = replace(outcome.kernel, contract=str(contract))
-            out.append(outcome)
-    return out
+            unit = _Unit(entry, module, api, target, contract)
+            outcome = _remembered(project, unit, request, memo, errors)
+            if outcome is not None:
+                yield outcome
 
 
-def _empty(
-    entry: KernelEntry, target: Hardware, api: str, status: report.Status
-) -> report.KernelReport:
-    """The report of a kernel of which nothing is known."""
-    return report.KernelReport(
-        path=str(entry.path),
-        name=entry.name,
-        line=entry.line,
-        dialect=entry.dialect,
-        api_version=api,
-        target=target.name,
-        status=status,
+def _remembered(
+    project: Project,
+    unit: _Unit,
+    request: report.FileRequest,
+    memo: Memo | None,
+    errors: list[report.FileError],
+) -> Outcome | None:
+    """The result that is kept if it still holds, else a new one, which is kept."""
+    own = unit.module.chunk_at(unit.entry.line)
+    if memo is None or own is None:
+        return _unit(project, unit, request, errors)
+    key = _key(unit, own, request)
+    known = find(memo.load(key), (unit.module.file, *own), project)
+    if known is not None:
+        return known
+    before = len(errors)
+    with recording() as footprint:
+        outcome = _unit(project, unit, request, errors)
+    if outcome is not None and len(errors) == before:
+        # its own text is in the key; its file counts in any case
+        footprint.files.add(unit.module.file)
+        keep(memo, key, Stored(reached(footprint, project), own, outcome))
+    return outcome
+
+
+def _key(unit: _Unit, own: tuple[int, int], request: report.FileRequest) -> str:
+    """Everything that a kernel's result depends on, but for what its analysis looks at."""
+    entry, module = unit.entry, unit.module
+    parts = (
+        module.file,
+        entry.name,
+        entry.line - own[0],
+        entry.name_span.column,
+        entry.how,
+        entry.wrapper,
+        sorted((name, repr(value)) for name, value in entry.keywords.items()),
+        module.lines[own[0] - 1 : own[1]],
+        unit.api,
+        unit.target.name,
+        str(unit.contract),
+        # what the generation has no longer is judged wherever it is imported
+        sorted({_dotted(b) for b in module.bindings.values() if b.kind in ("import", "from")}),
+        request.select,
+        request.ignore,
+        request.timeout,
+        request.statistics,
+        request.tiles,
     )
+    return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _unit(
+    project: Project,
+    unit: _Unit,
+    request: report.FileRequest,
+    errors: list[report.FileError],
+) -> Outcome | None:
+    """The result of a kernel; None if it cannot be read."""
+    entry = unit.entry
+    try:
+        definition = kernel_definition(project, entry)
+        enclosing = enclosing_functions(project, entry) if entry.nested else ()
+    except SourceError as error:
+        errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
+        return None
+    if definition is None:
+        return None
+    E.fresh_context()
+    effect: Effect | None = None
+    if unit.contract is not None:
+        try:
+            outer = [e.definition for e in enclosing]
+            inputs = input_names(project, unit.module, definition)
+            effect = Effect(unit.contract, definition, outer, inputs)
+        except ContractMismatchError as mismatch:
+            message = f"contract of `{entry.name}`: {mismatch}"
+            errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
+            return Outcome(unit.failed("error"))
+    job = Request(
+        name=entry.name,
+        definition=definition,
+        module=unit.module,
+        enclosing=enclosing,
+        pinned=effect.pinned if effect is not None else {},
+        grid=effect.grid if effect is not None else None,
+        conditions=tuple(effect.conditions) if effect is not None else (),
+    )
+    try:
+        with watchdog.limit(_HARD * (request.timeout or DEFAULT_TIMEOUT) + _GRACE):
+            return _analyze(project, job, unit, request)
+    except watchdog.OutOfTimeError:
+        late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
+        return Outcome(replace(unit.failed("unknown"), reasons=(late,)))
+    except Exception as error:  # costs this kernel only
+        message = f"kernel `{entry.name}`: {describe(error)}"
+        errors.append(report.FileError(str(entry.path), entry.line, message))
+        return Outcome(unit.failed("error"))
 
 
 class _TextFacts:
@@ -240,11 +318,10 @@ def _contracts(
 def _analyze(
     project: Project,
     job: Request,
-    entry: KernelEntry,
-    target: Hardware,
-    api: str,
+    unit: _Unit,
     request: report.FileRequest,
-) -> _Outcome:
+) -> Outcome:
+    entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
     limit = request.timeout or DEFAULT_TIMEOUT
     solver = Solver(deadline=limit)
@@ -307,6 +384,7 @@ def _analyze(
         api_version=api,
         target=target.name,
         status=status,
+        contract="" if unit.contract is None else str(unit.contract),
         obligations=counts,
         calls=report.CallCounts(calls, calls - missing, unmodelled),
         assumptions=tuple(assumptions),
@@ -314,7 +392,11 @@ def _analyze(
         time_ms=round(1000 * (time.perf_counter() - started), 3),
         judged=judged.places(verdict for _, verdict in verdicts),
     )
-    return _Outcome(kernel, report.deduplicate(problems), statistics)
+    return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _dotted(binding: Binding) -> str:
+    return binding.imported or f"{binding.module}.{binding.original}"
 
 
 def _around(
@@ -325,9 +407,9 @@ def _around(
     for binding in module.bindings.values():
         if binding.kind not in ("import", "from"):
             continue
-        dotted = binding.imported or f"{binding.module}.{binding.original}"
-        problem = import_problem(api, dotted)
+        problem = import_problem(api, _dotted(binding))
         if problem is not None:
+            module.binding(binding.name)  # the result depends on where it stands
             text = module.lines[binding.line - 1]
             column = len(text) - len(text.lstrip())
             span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))

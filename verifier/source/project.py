@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,8 @@ from verifier.source.outline import (
     outline,
     preferred,
 )
-from verifier.source.text import SourceError, SourceText, decode, may_hold_kernels, read_bytes
+from verifier.source.sources import Sources
+from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
 __all__ = ["Binding", "Module", "Project", "Resolved", "StarImport"]
 
@@ -271,14 +272,17 @@ class Project:
     """The files under check and whatever they import from disk. Modules are read once."""
 
     def __init__(
-        self, roots: Iterable[Path], read: Callable[[str], Module | None] | None = None
+        self,
+        roots: Iterable[Path],
+        sources: Sources | None = None,
+        kept: MutableMapping[tuple[str, str], Module] | None = None,
     ) -> None:
-        """``roots``: the files and folders that the user named.
+        """``roots``: the files and folders that the user named; ``sources``: what files hold.
 
-        ``read`` may have the module of an absolute path already; it raises SourceError as
-        :meth:`module` does, and answers None for what is to be read from disk.
+        ``kept`` has modules of earlier projects by absolute path and digest; new ones are added.
         """
-        self._read = read
+        self.sources = sources or Sources()
+        self._kept = kept
         # Absolute folder -> the folder as the user wrote it, so that paths in reports look alike
         # whether a file was named or reached through an import.
         self._roots: dict[str, Path] = {}
@@ -305,13 +309,20 @@ class Project:
         footprint.note_file(key)
         if key not in self._modules:
             try:
-                known = self._read(key) if self._read is not None else None
-                if known is None:
-                    known = Module(path, decode(path, read_bytes(path)).text)
-                self._modules[key] = known
+                self._modules[key] = self._made(path, key)
             except SourceError as error:
                 self._modules[key] = error
         return self._get(key)
+
+    def _made(self, path: Path, key: str) -> Module:
+        if self._kept is None:
+            return Module(path, self.sources.text(path).text)
+        known = self._kept.get((key, self.sources.digest(key)))
+        if known is None:
+            text = self.sources.text(path).text
+            known = Module(path, text)
+            self._kept[key, self.sources.digest(key)] = known
+        return known
 
     def candidate(self, path: Path) -> Module | None:
         """The module in ``path`` if a kernel could be in it, else ``None`` at the cost of reading.
@@ -322,10 +333,9 @@ class Project:
         key = os.path.abspath(path)
         if key not in self._modules:
             try:
-                raw = read_bytes(path)
-                if not may_hold_kernels(raw):
+                if not may_hold_kernels(self.sources.read(path)):
                     return None
-                text = decode(path, raw).text
+                text = self.sources.text(path).text
                 self._modules[key] = Module(path, text, keep_syntax=True)
             except SourceError as error:
                 self._modules[key] = error

@@ -1,0 +1,243 @@
+"""Results of kernels, kept as long as nothing they depend on has changed.
+
+A kernel's result is found again by what it was asked for (its own text, the target, the contract,
+the selected rules ...) and holds if everything that the analysis looked at says the same: the
+definitions it reached by name, and where its imports lead. Definitions may have moved: the places
+in the result move with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from verifier.report import model as report
+from verifier.source.footprint import Footprint
+from verifier.source.project import Project
+from verifier.source.text import SourceError
+
+T = TypeVar("T")
+
+#: pieces of text: first and last line of each
+Places: TypeAlias = tuple[tuple[int, int], ...]
+
+#: results that are kept under one key: those of the states that the files were in last
+ALTERNATIVES: Final = 4
+
+#: texts that name a line cannot be moved
+_LINES: Final = re.compile(r"\blines? \d")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one kernel came to on one target under one contract."""
+
+    kernel: report.KernelReport
+    diagnostics: tuple[report.Diagnostic, ...] = ()
+    statistics: report.Statistics = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Where an import led, see :class:`verifier.source.footprint.Footprint`."""
+
+    folder: str
+    dotted: str
+    level: int
+    found: str | None
+    package: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a module says about a global name: a digest, and the lines that say it."""
+
+    name: str
+    digest: str
+    places: Places
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was read: the digest of all of it, and the names that were looked at."""
+
+    path: str
+    digest: str
+    names: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a result depends on."""
+
+    files: tuple[File, ...]
+    imports: tuple[Import, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A result, what it depends on, and the lines of the kernel's own text."""
+
+    reached: Reached
+    own: tuple[int, int]
+    outcome: Outcome
+
+
+class Memo(Protocol):
+    """Where results are kept between analyses."""
+
+    def load(self, key: str) -> Sequence[Stored]: ...
+
+    def save(self, key: str, stored: Sequence[Stored]) -> None: ...
+
+
+class MemoryMemo:
+    """Results of this process, the most recent ones."""
+
+    def __init__(self, size: int = 512) -> None:
+        self._size = size
+        self._stored: OrderedDict[str, Sequence[Stored]] = OrderedDict()
+
+    def load(self, key: str) -> Sequence[Stored]:
+        found = self._stored.get(key, ())
+        if found:
+            self._stored.move_to_end(key)
+        return found
+
+    def save(self, key: str, stored: Sequence[Stored]) -> None:
+        self._stored[key] = stored
+        self._stored.move_to_end(key)
+        while len(self._stored) > self._size:
+            self._stored.popitem(last=False)
+
+
+def reached(footprint: Footprint, project: Project, *, names: bool = True) -> Reached:
+    """A footprint with the digests of today; without ``names`` whole files count."""
+    by_file: dict[str, list[str]] = {file: [] for file in footprint.files}
+    for file, name in footprint.names if names else ():
+        by_file.setdefault(file, []).append(name)
+    files = []
+    for file in sorted(by_file):
+        found: list[Name] = []
+        if by_file[file]:
+            module = project.module(Path(file))
+            for name in sorted(by_file[file]):
+                found.append(Name(name, *module.digest(name)))
+        files.append(File(file, project.sources.digest(file), tuple(found)))
+    imports = [Import(*lookup, *where) for lookup, where in sorted(footprint.lookups.items())]
+    return Reached(tuple(files), tuple(imports))
+
+
+def unchanged(reached: Reached, project: Project) -> bool:
+    """Whether every file and every import is what it was."""
+    sources = project.sources
+    return all(sources.digest(f.path) == f.digest for f in reached.files) and _imports_hold(
+        reached, project
+    )
+
+
+def find(stored: Sequence[Stored], own: tuple[str, int, int], project: Project) -> Outcome | None:
+    """The result that still holds, with its places moved to where the text is now.
+
+    ``own``: file, first and last line of the kernel's own text, whose content is in the key.
+    """
+    for candidate in stored:
+        moves = _moves(candidate, own, project)
+        if moves is not None and _imports_hold(candidate.reached, project):
+            outcome = _moved(candidate.outcome, moves)
+            if outcome is not None:
+                return outcome
+    return None
+
+
+def _imports_hold(reached: Reached, project: Project) -> bool:
+    return all(
+        project.located((i.folder, i.dotted, i.level)) == (i.found, i.package)
+        for i in reached.imports
+    )
+
+
+#: by file that has changed: first and last line as they were, and by how much they moved
+_Moves: TypeAlias = dict[str, list[tuple[int, int, int]]]
+
+
+def _moves(stored: Stored, own: tuple[str, int, int], project: Project) -> _Moves | None:
+    moves: _Moves = {}
+    for file in stored.reached.files:
+        if project.sources.digest(file.path) == file.digest:
+            continue
+        try:
+            module = project.module(Path(file.path))
+        except SourceError:
+            return None
+        ranges: list[tuple[int, int, int]] = []
+        for name in file.names:
+            digest, places = module.digest(name.name)
+            if digest != name.digest:
+                return None
+            for (line, end), (now, _) in zip(name.places, places, strict=True):
+                ranges.append((line, end, now - line))
+        if file.path == own[0]:
+            ranges.append((*stored.own, own[1] - stored.own[0]))
+        moves[file.path] = ranges
+    return moves
+
+
+class _CannotMoveError(Exception):
+    """A place is outside the definitions that were reached, or a text names a line."""
+
+
+def _moved(outcome: Outcome, moves: _Moves) -> Outcome | None:
+    if not moves:
+        return outcome
+    still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
+    try:
+        return _walk(outcome, moves, still)
+    except _CannotMoveError:
+        return None
+
+
+def _walk(value: T, moves: _Moves, still: bool) -> T:
+    """``value`` with every place in it moved: whatever has a ``path`` and a ``line``."""
+    moved: Any
+    if isinstance(value, str):
+        if not still and _LINES.search(value):
+            raise _CannotMoveError
+        return value
+    if isinstance(value, (tuple, list)):
+        moved = type(value)(_walk(item, moves, still) for item in value)
+        return moved  # type: ignore[no-any-return]
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed: dict[str, Any] = {}
+    for item in fields(value):
+        before = getattr(value, item.name)
+        after = _walk(before, moves, still)
+        if after is not before:
+            changed[item.name] = after
+    path, line = getattr(value, "path", None), getattr(value, "line", None)
+    if isinstance(path, str) and isinstance(line, int) and path in moves:
+        by = _shift(moves[path], line)
+        if by:
+            changed["line"] = line + by
+            if hasattr(value, "end_line"):
+                changed["end_line"] = value.end_line + by
+    moved = replace(value, **changed) if changed else value
+    return moved  # type: ignore[no-any-return]
+
+
+def _shift(ranges: Sequence[tuple[int, int, int]], line: int) -> int:
+    for first, last, by in ranges:
+        if first <= line <= last:
+            return by
+    raise _CannotMoveError
+
+
+def keep(memo: Memo, key: str, new: Stored) -> None:
+    """Put a result before those that are kept under its key."""
+    others = [old for old in memo.load(key) if old.reached != new.reached]
+    memo.save(key, (new, *others[: ALTERNATIVES - 1]))
