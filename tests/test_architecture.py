@@ -18,7 +18,6 @@ ALLOWED: dict[str, frozenset[str]] = {
     "verifier.source": frozenset(),
     "verifier.hardware": frozenset(),
     "verifier.report": frozenset(),
-    "verifier.configuration": frozenset({"verifier.hardware"}),
     "verifier.symbolic": frozenset({"verifier.source", "verifier.hardware"}),
     "verifier.layouts": frozenset({"verifier.symbolic", "verifier.hardware"}),
     "verifier.dialects": frozenset(
@@ -26,6 +25,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     ),
     "verifier.solver": frozenset({"verifier.symbolic"}),
     "verifier.rulebase": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
+    "verifier.configuration": frozenset(
+        {"verifier.hardware", "verifier.report", "verifier.rulebase"}
+    ),
     "rules": frozenset(
         {
             "verifier.rulebase",

@@ -205,7 +205,8 @@ class FileRequest:
     """What a worker needs to analyse one file.
 
     ``roots`` are directories in which imports are resolved. ``contracts`` are the raw texts given
-    with ``--contract``; those that name no kernel of this file are for another file.
+    with ``--contract``; those that name no kernel of this file are for another file. ``presets``
+    are (name of the preset, contract) likewise.
     ``select`` and ``ignore`` hold rule ids already resolved from codes, names and prefixes; an
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
@@ -217,6 +218,7 @@ class FileRequest:
     targets: tuple[str, ...] = ()
     api_version: str | None = None
     contracts: tuple[str, ...] = ()
+    presets: tuple[tuple[str, str], ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     timeout: float | None = None
