@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -86,10 +86,14 @@ def analyze_file(
         sys.setrecursionlimit(before)
 
 
-def project_of(request: report.FileRequest, sources: Sources | None = None) -> Project:
-    """The project in which the imports of the request's file are looked up."""
+def project_of(
+    request: report.FileRequest,
+    sources: Sources | None = None,
+    kept: MutableMapping[tuple[str, str], Module] | None = None,
+) -> Project:
+    """The project in which the imports of the request's file are looked up, see :class:`Project`."""
     roots = request.roots or (str(Path(request.path).parent),)
-    return Project([Path(root).absolute() for root in roots], sources)
+    return Project([Path(os.path.abspath(root)) for root in roots], sources, kept)  # noqa: PTH100
 
 
 def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> report.FileResult:

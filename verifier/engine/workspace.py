@@ -1,0 +1,82 @@
+"""Files under edit: checked again and again, each time only where something has changed."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+
+from verifier.engine.analysis import analyze_file, project_of
+from verifier.engine.memo import MemoryMemo
+from verifier.report.model import FileRequest, FileResult
+from verifier.source.project import Module, Project
+from verifier.source.sources import Sources
+
+#: modules that are kept: those of the states that files were in last
+_MODULES = 512
+
+
+class Workspace:
+    """The files of an editor: what is on disk, and the buffers that are not saved yet.
+
+    Every check looks at the files anew; a kernel is analysed again only if a definition that it
+    reaches has another text, or an import leads elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, str] = {}
+        self._modules = _Recent(_MODULES)
+        self._memo = MemoryMemo()
+
+    def open(self, path: str, text: str | None) -> None:
+        """Take ``text`` in place of what a file holds; None: the file itself again."""
+        file = os.path.abspath(path)  # noqa: PTH100  (links are not followed)
+        if text is None:
+            self._buffers.pop(file, None)
+        else:
+            self._buffers[file] = text
+
+    def project(self, request: FileRequest) -> Project:
+        """The files as they are now."""
+        return project_of(request, Sources(self._buffers), self._modules)
+
+    def check(self, request: FileRequest) -> FileResult:
+        """The report of one file, as :func:`verifier.engine.analyze_file` gives it."""
+        return analyze_file(request, self._memo, self.project(request))
+
+    def text(self, path: str) -> str:
+        """The text of a file, with ``\\n`` line ends.
+
+        Raises:
+            SourceError: the file cannot be read or decoded.
+        """
+        return Sources(self._buffers).text(Path(path)).text
+
+
+class _Recent(MutableMapping[tuple[str, str], Module]):
+    """The modules that were used last."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._modules: OrderedDict[tuple[str, str], Module] = OrderedDict()
+
+    def __getitem__(self, key: tuple[str, str]) -> Module:
+        found = self._modules[key]
+        self._modules.move_to_end(key)
+        return found
+
+    def __setitem__(self, key: tuple[str, str], module: Module) -> None:
+        self._modules[key] = module
+        self._modules.move_to_end(key)
+        while len(self._modules) > self._size:
+            self._modules.popitem(last=False)
+
+    def __delitem__(self, key: tuple[str, str]) -> None:
+        del self._modules[key]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
