@@ -6,11 +6,12 @@ import gc
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verifier.cli.output import did_you_mean
-from verifier.cli.paths import Display, absolute
+from verifier.cli.paths import Display, absolute, project_root
+from verifier.report.fingerprints import fingerprinted
 from verifier.report.model import (
     FileError,
     FileRequest,
@@ -137,7 +138,7 @@ def run(options: RunOptions) -> RunReport:
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
     results: list[FileResult] = []
-    display = Display(candidates.files)
+    display = Display(candidates.files, roots)
 
     with Bar(len(requests)) as bar:
 
@@ -162,9 +163,8 @@ def run(options: RunOptions) -> RunReport:
     report = RunReport.merge(results, candidates.errors)
     unknown = unknown_contracts(options.contracts, report.kernels)
     if unknown:
-        errors = (*report.errors, *unknown)
-        report = RunReport(report.kernels, report.diagnostics, errors, report.statistics)
-    return report
+        report = replace(report, errors=(*report.errors, *unknown))
+    return fingerprinted(report, root=project_root())
 
 
 def analyse(request: FileRequest) -> FileResult:

@@ -92,6 +92,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "labels": [{**_span(label.span), "text": label.text} for label in diagnostic.labels],
         "targets": list(diagnostic.targets),
         "suppressed": diagnostic.suppressed,
+        "fingerprint": diagnostic.fingerprint,
     }
 
 

@@ -18,6 +18,14 @@ class Sources:
             path: _LINE_END.split(text) for path, text in (known or {}).items()
         }
 
+    def has(self, path: str) -> bool:
+        """Whether a file's text is there already."""
+        return path in self._lines
+
+    def put(self, path: str, text: str | None) -> None:
+        """Take ``text`` for what is in the file; None: it cannot be read."""
+        self._lines[path] = [] if text is None else _LINE_END.split(text)
+
     def line(self, path: str, number: int) -> str | None:
         """Line ``number`` (1-based) without its end, or None."""
         if path not in self._lines:
