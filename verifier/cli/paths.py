@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.report.model import Diagnostic, FileResult, Span
+from verifier.report.model import Diagnostic, FileResult, Fix, Judged, Span
 
 
 def absolute(path: str | Path) -> str:
@@ -70,6 +70,7 @@ class Display:
                     kernel,
                     path=self.name(kernel.path),
                     reasons=tuple(replace(r, path=self.name(r.path)) for r in kernel.reasons),
+                    judged=tuple(self.judged(place) for place in kernel.judged),
                 )
                 for kernel in result.kernels
             ),
@@ -83,7 +84,18 @@ class Display:
             diagnostic,
             span=self.span(diagnostic.span),
             labels=tuple(replace(lb, span=self.span(lb.span)) for lb in diagnostic.labels),
+            fix=None if diagnostic.fix is None else self.fix(diagnostic.fix),
         )
+
+    def fix(self, fix: Fix) -> Fix:
+        edits = tuple(replace(edit, span=self.span(edit.span)) for edit in fix.edits)
+        return replace(fix, edits=edits)
+
+    def judged(self, place: Judged) -> Judged:
+        """There are thousands of these, and most keep their name."""
+        if self.name(place.span.path) == place.span.path:
+            return place
+        return replace(place, span=self.span(place.span))
 
     def span(self, span: Span) -> Span:
         return replace(span, path=self.name(span.path))

@@ -1,0 +1,1 @@
+"""Rules about comments that suppress findings."""
