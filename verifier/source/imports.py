@@ -7,7 +7,7 @@ that it comes from, not to everything that the package holds.
 """
 
 # Thousands of files are looked at: plain strings are several times faster here than path objects.
-# ruff: noqa: PTH100, PTH116, PTH118, PTH120
+# ruff: noqa: PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _STATEMENT = re.compile(
     r"(?:^|[;:])[ \t\f]*"
     r"(?:import[ \t]+(?P<modules>[^;#\n]+)"
     r"|from(?=[ \t.])(?P<source>[ \t.\w]*?)(?<![\w])import(?![\w])[ \t]*"
-    r"(?P<names>\((?:[^)#]|\#[^\n]*)*\)?|[^;#\n]+))",
+    r"(?P<names>\((?:[^)#]|\#[^\n]*)*|[^;#\n]+))",
     re.M,
 )
 _COMMENT = re.compile(r"#[^\n]*")
+_CLOSING = re.compile(r"(?:[^)#]|\#[^\n]*)*\)")
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -54,20 +55,216 @@ def imports(raw: bytes) -> tuple[Import, ...]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     found: dict[Import, None] = {}
-    done = 0
     at = text.find("import")
     while at >= 0:
-        start = max(text.rfind("\n", 0, at) + 1, done)
+        position = text.rfind("\n", 0, at) + 1
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        for match in _STATEMENT.finditer(text, start):
-            if match.start() > end:
-                break
-            found.update(dict.fromkeys(_of(match)))
-            end = max(end, match.end())
-            break_at = text.find("\n", match.end())
-            if break_at < 0 or break_at >= end:
-                break
-        done = end
+        # Whatever begins on this line; names in brackets may end on a later one.
+        while (match := _STATEMENT.search(text, position, _reach(text, end))) is not None:
+            found.update(dict.fromkeys(_bindings(match)))
+            position = match.end()
+            end = max(end, position)
         at = text.find("import", end)
     return tuple(found)
+
+
+def _reach(text: str, end: int) -> int:
+    """How far a statement on a line that ends at ``end`` may go: to the bracket that closes it."""
+    head = text.rfind("\n", 0, end) + 1
+    line = _COMMENT.sub("", text[head:end])
+    if line.rfind("(") <= line.rfind(")"):
+        return end
+    closing = _CLOSING.match(text, end)
+    return end if closing is None else closing.end()
+
+
+def _bindings(match: re.Match[str]) -> Iterator[Import]:
+    modules = match["modules"]
+    if modules is not None:
+        for part in modules.split(","):
+            words = part.split()
+            if not words:
+                continue
+            top = words[0].partition(".")[0]
+            alias = words[2] if len(words) > 2 and words[1] == "as" else top
+            yield Import(words[0], 0, None, alias)
+        return
+    source = "".join(match["source"].split())
+    module = source.lstrip(".")
+    names = _COMMENT.sub("", match["names"]).strip("() \t\n")
+    for part in names.split(","):
+        words = part.split()
+        if words:
+            bound = words[2] if len(words) > 2 and words[1] == "as" else words[0]
+            level = len(source) - len(module)
+            yield Import(module, level, words[0], "" if words[0] == "*" else bound)
+
+
+Node: TypeAlias = "tuple[str, str | None]"
+"""A file, or what a file means by one global name."""
+
+
+@dataclass(slots=True)
+class _Module:
+    """A file's imports, and its text for a look at what it defines itself."""
+
+    imports: tuple[Import, ...]
+    raw: bytes
+
+    def defines(self, name: str) -> bool:
+        """Whether anything but an import may bind the global ``name``."""
+        word = re.escape(name.encode("utf-8", "surrogateescape"))
+        before = rb"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+|class[ \t]+|(?:[\w.]+[ \t]*,[ \t]*)*)"
+        return re.search(before + word + rb"[ \t]*[(:=\[,]", self.raw, re.M) is not None
+
+    def mentions(self, name: str) -> bool:
+        word = re.escape(name.encode("utf-8", "surrogateescape"))
+        return re.search(rb"(?<!\w)" + word + rb"(?!\w)", self.raw) is not None
+
+
+@dataclass(slots=True)
+class Changes:
+    """What has changed, all paths absolute.
+
+    ``files`` are there now (``identities``: device and inode, for links); ``gone`` were there
+    before. Under a folder in ``folders`` imports may lead elsewhere than before.
+    """
+
+    files: Collection[str] = ()
+    gone: Collection[str] = ()
+    folders: Collection[str] = ()
+    identities: set[tuple[int, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for path in self.files:
+            with_links = _identity(path)
+            if with_links is not None:
+                self.identities.add(with_links)
+
+    def has(self, path: str) -> bool:
+        if path in self.files or any(path.startswith(os.path.join(f, "")) for f in self.folders):
+            return True
+        return _identity(path) in self.identities
+
+
+def dependents(project: Project, candidates: Iterable[str], changes: Changes) -> set[str]:
+    """Those of ``candidates`` (absolute paths) that have changed or import what has.
+
+    Imports are followed through any number of files, as far as they are on disk. A file that
+    cannot be read imports nothing.
+    """
+    start = [(path, None) for path in candidates]
+    graph = _Graph(project, changes)
+    graph.explore(start)
+    pending = list(graph.hit)
+    reached = set(pending)
+    while pending:
+        for user in graph.users.get(pending.pop(), ()):
+            if user not in reached:
+                reached.add(user)
+                pending.append(user)
+    return {path for path, _ in start if (path, None) in reached}
+
+
+class _Graph:
+    """Who uses whom, from the candidates on; ``hit`` are the nodes that changed themselves."""
+
+    def __init__(self, project: Project, changes: Changes) -> None:
+        self.users: dict[Node, list[Node]] = {}
+        self.hit: set[Node] = set()
+        self._project = project
+        self._changes = changes
+        self._modules: dict[str, _Module] = {}
+        self._changed: dict[str, bool] = {}
+
+    def explore(self, nodes: Iterable[Node]) -> None:
+        pending = list(nodes)
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            path, name = node
+            if path not in self._changed:
+                self._changed[path] = self._changes.has(path)
+            if self._changed[path]:
+                self.hit.add(node)
+                continue  # nothing that it imports can make it more so
+            for used in self._uses(path, name, node):
+                self.users.setdefault(used, []).append(node)
+                if used not in seen:
+                    seen.add(used)
+                    pending.append(used)
+
+    def _uses(self, path: str, name: str | None, node: Node) -> Iterator[Node]:
+        module = self._module(path)
+        wanted = module.imports
+        if name is not None:
+            wanted = tuple(i for i in module.imports if i.bound == name)
+            if module.defines(name) if wanted else module.mentions(name):
+                yield path, None
+                return
+            wanted = wanted or tuple(i for i in module.imports if i.name == "*")
+        folder = os.path.dirname(path)
+        for statement in wanted:
+            if self._changes.gone and self._led_to_gone(folder, statement):
+                self.hit.add(node)
+            for file, inner in self._targets(folder, statement):
+                star = statement.name == "*" and name is not None
+                yield file, name if star else inner
+
+    def _targets(self, folder: str, statement: Import) -> Iterator[Node]:
+        locate = self._project.located
+        if statement.name is None:
+            parts = statement.module.split(".")
+            for number in range(1, len(parts) + 1):
+                file, inner = locate((folder, ".".join(parts[:number]), 0))
+                if file is None and inner is None:
+                    return
+                if file is not None:
+                    yield file, parts[number] if number < len(parts) else None
+            return
+        file, inner = locate((folder, statement.module, statement.level))
+        if file is not None:
+            yield file, None if statement.name == "*" else statement.name
+        if inner is not None and statement.name != "*":
+            submodule, _ = locate((inner, statement.name, -1))
+            if submodule is not None:
+                yield submodule, None
+
+    def _led_to_gone(self, folder: str, statement: Import) -> bool:
+        """Whether the import could have led to a file that is gone, judged by its name."""
+        base = ""
+        if statement.level:
+            for _ in range(statement.level - 1):
+                folder = os.path.dirname(folder)
+            base = folder
+        parts = [part for part in statement.module.split(".") if part]
+        lengths = range(1, len(parts) + 1)
+        wanted = [parts[:n] for n in lengths] if statement.name is None else [parts]
+        if statement.name not in (None, "*"):
+            wanted.append([*parts, str(statement.name)])
+        ends = []
+        for dotted in wanted:
+            stem = os.path.join(base or os.sep, *dotted)
+            ends += [stem + ".py", os.path.join(stem, "__init__.py")]
+        if base:
+            return any(end in self._changes.gone for end in ends)
+        return any(path.endswith(tuple(ends)) for path in self._changes.gone)
+
+    def _module(self, path: str) -> _Module:
+        known = self._modules.get(path)
+        if known is None:
+            try:
+                raw = Path(path).read_bytes()
+            except (OSError, ValueError):
+                raw = b""
+            known = self._modules[path] = _Module(imports(raw), raw)
+        return known
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
