@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 import click
 
 import verifier
+from verifier.configuration.suggestions import did_you_mean
+
+__all__ = ["PIPE_CLOSED", "Refusal", "complain", "did_you_mean", "remark", "version"]
 
 PIPE_CLOSED = 141  # 128 + SIGPIPE, as a shell reports a program that wrote to a closed pipe
 
@@ -21,11 +21,9 @@ def complain(message: str) -> None:
     click.echo(f"tilelint: error: {message}", err=True)
 
 
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """``; did you mean 'x'?``, or nothing when no candidate is near."""
-    known = {candidate.lower(): candidate for candidate in candidates}
-    close = difflib.get_close_matches(word.lower(), known, 1, 0.5)
-    return f"; did you mean '{known[close[0]]}'?" if close else ""
+def remark(message: str) -> None:
+    """One line on stderr that is no mistake."""
+    click.echo(f"tilelint: note: {message}", err=True)
 
 
 def version() -> str:

@@ -15,7 +15,7 @@ A higher level replaces a lower one's value. Tables are replaced key by key, and
 """
 
 # A tree has thousands of folders: plain strings, and links are not followed.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH118, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -151,6 +151,11 @@ class Configurations:
         except ValueError:  # no path, or several drives
             common = os.path.abspath(".")
         return self._resolved(common, self._usable(common), (), frozenset(), None)
+
+    def left_out(self, paths: Sequence[str]) -> list[Resolved]:
+        """Those of ``paths`` that are files and that their configurations leave out."""
+        files = [path for path in paths if os.path.isfile(path)]
+        return [found for found in map(self.for_file, files) if found.excluded is not None]
 
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the configurations met so far."""

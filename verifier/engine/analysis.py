@@ -174,11 +174,17 @@ def _kernel(
         names = (wanted,)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     for target in catalogue.chosen(names, entry.dialect):
-        for contract in (*contracts,) or (None,):
+        for preset, contract in (*contracts,) or (("", None),):
             unit = _Unit(entry, module, api, target, contract)
             outcome = _remembered(project, unit, request, memo, errors)
             if outcome is not None:
-                yield outcome
+                yield _of_preset(outcome, preset) if preset else outcome
+
+
+def _of_preset(outcome: Outcome, preset: str) -> Outcome:
+    """The outcome, with the name of the preset whose shapes were checked."""
+    found = tuple(replace(diagnostic, presets=(preset,)) for diagnostic in outcome.diagnostics)
+    return replace(outcome, kernel=replace(outcome.kernel, preset=preset), diagnostics=found)
 
 
 def _remembered(
@@ -305,15 +311,16 @@ def _contracts(
     request: report.FileRequest,
     comments: Mapping[str, list[tuple[int, str]]],
     errors: list[report.FileError],
-) -> list[Contract]:
-    out: list[Contract] = []
-    for text in request.contracts:
+) -> list[tuple[str, Contract]]:
+    """What is to be checked one by one: the preset (empty: none) and the contract."""
+    out: list[tuple[str, Contract]] = []
+    for preset, text in (*(("", text) for text in request.contracts), *request.presets):
         contract = parse(text)
         if contract.kernel in (entry.name, entry.name.rpartition(".")[2]):
-            out.append(contract)
+            out.append((preset, contract))
     for line, text in comments.get(entry.name, ()):
         try:
-            out.append(parse(text, comment=True))
+            out.append(("", parse(text, comment=True)))
         except ContractError as error:
             errors.append(report.FileError(str(module.path), line, str(error), "usage"))
     return out

@@ -77,6 +77,7 @@ class Diagnostic:
     the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
     ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
     ``targets`` are the targets on which the finding holds (empty: the only one checked).
+    ``presets`` are the shape presets under which it holds (empty: not a matter of presets).
     ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
     ``fingerprint`` tells findings apart across versions of the source
     (:mod:`verifier.report.fingerprints`).
@@ -98,6 +99,7 @@ class Diagnostic:
     help: tuple[str, ...] = ()
     fix: Fix | None = None
     targets: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
     suppressed: str | None = None
     fingerprint: str = ""
 
@@ -176,6 +178,7 @@ class KernelReport:
     reasons: tuple[Reason, ...] = ()
     time_ms: float = 0.0
     contract: str = ""
+    preset: str = ""
     #: only where they were asked for (:attr:`FileRequest.tiles`)
     tiles: tuple[Tile, ...] = ()
     #: what tells whether a suppression is of any use
@@ -341,7 +344,7 @@ def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """One diagnostic per site, rule and kernel, in report order.
 
     Of several (paths, iterations, contracts, targets) the worst verdict stays, with its smallest
-    counterexample; the targets of all are joined.
+    counterexample; the targets and presets of all are joined.
     """
     sites: dict[tuple[Span, str, str], list[Diagnostic]] = {}
     for diagnostic in diagnostics:
@@ -352,7 +355,9 @@ def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     for group in sites.values():
         best = min(group, key=_preference) if len(group) > 1 else group[0]
         targets = tuple(sorted({target for d in group for target in d.targets}))
-        merged.append(best if targets == best.targets else replace(best, targets=targets))
+        presets = tuple(sorted({preset for d in group for preset in d.presets}))
+        same = targets == best.targets and presets == best.presets
+        merged.append(best if same else replace(best, targets=targets, presets=presets))
     return sorted(merged, key=sort_key)
 
 
@@ -398,7 +403,7 @@ def magnitude(counterexample: Counterexample | None) -> tuple[int, int, str]:
     return (sum(total(value) for _, value in items), len(items), repr(items))
 
 
-def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str, str]:
+def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str, str, str]:
     return (
         kernel.path,
         kernel.line,
@@ -406,4 +411,5 @@ def _kernel_key(kernel: KernelReport) -> tuple[str, int, str, str, str, str]:
         kernel.target,
         kernel.api_version,
         kernel.contract,
+        kernel.preset,
     )
