@@ -136,7 +136,7 @@ class Tile:
 
     ``shape`` holds one text per axis, ``bytes_per_partition`` a text too (sizes are symbols);
     ``live`` is what is live per partition at this place, ``known`` what the kernel says about each
-    size (``("M", "1 .. 128")``).
+    size (``("M", "1 .. 128")``). ``use``: the place uses the tile, or a part of it.
     """
 
     span: Span
@@ -147,6 +147,7 @@ class Tile:
     bytes_per_partition: str = ""
     live: str = ""
     known: tuple[tuple[str, str], ...] = ()
+    use: bool = False
 
 
 @dataclass(frozen=True, slots=True)
