@@ -8,9 +8,8 @@ from types import ModuleType
 import pytest
 
 import verifier.rulebase
-from verifier.cli import selection
 from verifier.cli.main import main
-from verifier.cli.output import Refusal
+from verifier.configuration.reader import Reader, rules
 from verifier.rulebase import Rule
 
 from .fake_engine import write
@@ -68,13 +67,16 @@ def known_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_selecting_rules(key: str, expected: str) -> None:
-    assert selection.rules([key], RULES, "--select") == tuple(expected.split())
+    reader = Reader(lambda: RULES, option="--select")
+    given = rules(reader, ("select",), key.split(", "))
+    assert given is not None
+    assert given.value == tuple(expected.split())
 
 
 def test_unknown_rules_are_all_named() -> None:
-    with pytest.raises(Refusal) as caught:
-        selection.rules(["partition-extend,psum", "zebra"], RULES, "--ignore")
-    assert caught.value.message.splitlines() == [
+    reader = Reader(lambda: RULES, option="--ignore")
+    rules(reader, ("ignore",), ["partition-extend", "psum", "zebra"])
+    assert [str(problem) for problem in reader.problems] == [
         "unknown rule 'partition-extend' in --ignore; did you mean 'partition-extent'?",
         "unknown rule 'zebra' in --ignore",
     ]

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
-from verifier.cli import selection
-from verifier.cli.output import complain, version
+from verifier.cli import options
+from verifier.cli.output import Refusal, complain, remark, version
 from verifier.report.formats import FORMATS
-
-DEFAULT_TIMEOUT = 60.0
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME",
-    help="Hardware to check for: trn2, bm1690 ... (repeatable; default: of the kernel's family).",
-)
-@click.option(
-    "--api-version",
-    metavar="VERSION",
-    help="NKI generation: beta1, 0.2 .. 0.6 (default: inferred for each file).",
-)
+@options.settings
 @click.option(
     "--format",
     "format_",
@@ -35,87 +23,53 @@ DEFAULT_TIMEOUT = 60.0
     show_default=True,
     help="How to print the findings.",
 )
-@click.option("--select", multiple=True, metavar="RULES", help="Check these rules only.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out.")
-@click.option(
-    "--contract",
-    "contracts",
-    multiple=True,
-    metavar="SPEC",
-    help="Narrow a kernel's inputs, e.g. 'gemm(a: bf16[K, M]) where K % 128 == 0' (repeatable).",
-)
-@click.option(
-    "--replay",
-    is_flag=True,
-    help="Run every counterexample on the reference executor. This executes the files.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 on warnings and unknowns, too.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Worker processes (default: the cores available).",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for each kernel.",
-)
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--statistics", is_flag=True, help="Show where obligations and time went.")
 def command(
     paths: tuple[str, ...],
-    targets: tuple[str, ...],
-    api_version: str | None,
     format_: str,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    contracts: tuple[str, ...],
-    replay: bool,
-    strict: bool,
-    jobs: int | None,
-    timeout: float,
+    no_cache: bool,
     statistics: bool,
+    **said: Any,
 ) -> None:
     """Prove or refute the constraints of every kernel in PATHS (default: this directory).
 
-    RULES are rule ids, codes, families or prefixes of these, separated by commas.
+    RULES are rule ids, codes, families or prefixes of these, separated by commas. What is not
+    said here is taken from the nearest tilelint.toml or pyproject.toml of each file.
 
     Exit status: 0 nothing to report, 1 at least one error (with --strict also warnings and
     unknowns), 2 bad usage or an internal error.
     """
+    from verifier.cache import place
     from verifier.cli.runner import RunOptions, complaint, default_jobs, run
+    from verifier.configuration.model import ConfigurationError
     from verifier.report.formats import renderer
     from verifier.report.text import Options
 
-    chosen: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    if select or ignore:
-        from verifier.rulebase import all_rules
-
-        known = all_rules()
-        chosen = selection.rules(select, known, "--select")
-        ignored = selection.rules(ignore, known, "--ignore")
-    report = run(
-        RunOptions(
-            paths=paths or (".",),
-            targets=selection.targets(targets),
-            api_version=selection.api_version(api_version),
-            contracts=selection.contracts(contracts),
-            select=chosen,
-            ignore=ignored,
-            timeout=timeout,
-            jobs=jobs or default_jobs(),
-            statistics=statistics,
-            replay=replay,
+    given = paths or (".",)
+    configurations = options.configurations(said)
+    try:
+        whole = configurations.for_run(given).settings
+        report = run(
+            RunOptions(
+                paths=given,
+                configurations=configurations,
+                jobs=whole.jobs or default_jobs(),
+                statistics=statistics,
+                replay=whole.replay,
+                cache=None if no_cache else place.folder(whole.cache_dir),
+            )
         )
-    )
-    options = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
-    renderer(format_)(report, sys.stdout, options)
+    except ConfigurationError as unusable:
+        raise Refusal(str(unusable)) from unusable
+    style = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
+    renderer(format_)(report, sys.stdout, style)
     sys.stdout.flush()
+    for path in configurations.left_out(given):
+        remark(f"{path.path} is left out: {path.excluded}")
+    for table in configurations.shadowed():
+        remark(str(table))
     for error in report.errors:
         if error.kind != "syntax":
             complain(complaint(error))
-    click.get_current_context().exit(report.exit_status(strict=strict))
+    click.get_current_context().exit(report.exit_status(strict=whole.strict))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
@@ -21,21 +22,20 @@ from verifier.report.model import (
     Statistics,
 )
 
+if TYPE_CHECKING:
+    from verifier.configuration.model import Resolved
+    from verifier.configuration.settings import Configurations
+
 #: bytes of a file that is not worth two workers
 _SMALL = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What ``check`` was asked to do; see :class:`FileRequest` for the fields they share."""
+    """What ``check`` was asked to do. ``configurations`` know what holds for each file."""
 
     paths: tuple[str, ...]
-    targets: tuple[str, ...] = ()
-    api_version: str | None = None
-    contracts: tuple[str, ...] = ()
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    timeout: float | None = None
+    configurations: Configurations
     jobs: int = 1
     statistics: bool = False
     replay: bool = False
@@ -59,8 +59,11 @@ def default_jobs() -> int:
         return os.cpu_count() or 1
 
 
-def gather(paths: Sequence[str]) -> Candidates:
-    """The files below ``paths`` that may hold kernels; what cannot be read is an error each."""
+def gather(paths: Sequence[str], wanted: Callable[[str], bool] = lambda _: True) -> Candidates:
+    """The files below ``paths`` that may hold kernels; what cannot be read is an error each.
+
+    Files that are not ``wanted`` are as if they were not there.
+    """
     from verifier.source.files import MissingPathError, PathError, collect
     from verifier.source.text import SourceError, may_hold_kernels, read_bytes
 
@@ -70,7 +73,8 @@ def gather(paths: Sequence[str]) -> Candidates:
     for path in dict.fromkeys(paths):
         try:
             for file in collect([Path(path)], failures):
-                found.setdefault(absolute(file), file)
+                if wanted(str(file)):
+                    found.setdefault(absolute(file), file)
         except MissingPathError as error:
             errors.append(FileError(path, 0, error.message, "usage"))
         except PathError as error:
@@ -105,27 +109,24 @@ def roots_of(paths: Sequence[str]) -> tuple[str, ...]:
 def run(options: RunOptions) -> RunReport:
     """Check everything below ``options.paths``.
 
-    The report does not depend on ``options.jobs``. Raises KeyboardInterrupt; whatever else goes
-    wrong in the analysis of a file becomes an error in the report.
+    The report does not depend on ``options.jobs``. Whatever goes wrong in the analysis of a file
+    becomes an error in the report.
+
+    Raises:
+        ConfigurationError: the configuration of some file cannot be used.
+        KeyboardInterrupt: the user has had enough.
     """
     from verifier.cli import pool
     from verifier.cli.progress import Bar
 
     started = time.perf_counter()
-    candidates = gather(options.paths)
+    settings = _Settings(options.configurations)
+    candidates = gather(options.paths, settings.wanted)
+    settings.complain()
     roots = roots_of(options.paths)
     requests = [
-        FileRequest(
-            path=path,
-            roots=roots,
-            targets=options.targets,
-            api_version=options.api_version,
-            contracts=options.contracts,
-            select=options.select,
-            ignore=options.ignore,
-            timeout=options.timeout,
-            statistics=options.statistics,
-            part=(part, parts),
+        settings.of[absolute(path)].request(
+            path, roots, statistics=options.statistics, part=(part, parts)
         )
         for path, size in zip(candidates.files, candidates.sizes, strict=True)
         for parts in [parts_of(size, sum(candidates.sizes), options.jobs)]
@@ -152,7 +153,7 @@ def run(options: RunOptions) -> RunReport:
         from verifier.cli.replay import mark
 
         results = mark(results, options.jobs)
-    results = [display.result(result) for result in results]
+    results = [display.result(settings.weighed(result)) for result in results]
 
     counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
     if options.statistics:
@@ -161,7 +162,7 @@ def run(options: RunOptions) -> RunReport:
     # The path sorts before every file, so that these counters come first.
     results.append(FileResult("", statistics=counters))
     report = RunReport.merge(results, candidates.errors)
-    unknown = unknown_contracts(options.contracts, report.kernels)
+    unknown = unknown_contracts(options.configurations, options.paths, report)
     if unknown:
         report = replace(report, errors=(*report.errors, *unknown))
     return fingerprinted(report, root=project_root())
@@ -179,19 +180,91 @@ def analyse(request: FileRequest) -> FileResult:
         return FileResult(request.path, errors=(FileError(request.path, 0, describe(error)),))
 
 
-def unknown_contracts(contracts: Sequence[str], kernels: Sequence[KernelReport]) -> list[FileError]:
-    """An error for every contract whose kernel is in none of the checked files."""
-    from verifier.configuration.contracts import parse
+class _Settings:
+    """The settings of the files of one run."""
 
-    known = {kernel.name for kernel in kernels}
-    known |= {name.rpartition(".")[2] for name in known}
+    def __init__(self, configurations: Configurations) -> None:
+        self.of: dict[str, Resolved] = {}
+        self._configurations = configurations
+        self._broken = False
+
+    def wanted(self, path: str) -> bool:
+        """Whether a file is to be checked; its settings are looked up."""
+        from verifier.configuration.model import ConfigurationError
+
+        try:
+            found = self.of[absolute(path)] = self._configurations.for_file(path)
+        except ConfigurationError:
+            self._broken = True
+            return False
+        return found.excluded is None
+
+    def complain(self) -> None:
+        """Raises ConfigurationError, with every mistake, if a configuration cannot be used."""
+        from verifier.configuration.model import ConfigurationError
+
+        if self._broken:
+            raise ConfigurationError(self._configurations.problems())
+
+    def selected(self, path: str) -> frozenset[str]:
+        """Ids of the rules that are checked in a file."""
+        from verifier.rulebase import all_rules
+
+        settings = self.of[absolute(path)].settings
+        chosen = settings.select or [rule.id for rule in all_rules()]
+        return frozenset(chosen).difference(settings.ignore)
+
+    def weighed(self, result: FileResult) -> FileResult:
+        """The result with the severities that are set for its file."""
+        severity = self.of[absolute(result.path)].settings.severity
+        if not severity:
+            return result
+        from verifier.configuration.severity import overridden
+
+        return replace(result, diagnostics=overridden(result.diagnostics, severity))
+
+
+def unknown_contracts(
+    configurations: Configurations, paths: Sequence[str], report: RunReport
+) -> list[FileError]:
+    """An error for every contract whose kernel is in none of the files that it is meant for.
+
+    A contract of a configuration file is only judged if everything below the file's folder was
+    checked and could be read.
+    """
+    from verifier.configuration.model import shown
+
+    contracts = configurations.contracts()
+    if not contracts:
+        return []
+    whole = not any(error.kind != "usage" for error in report.errors)
+    folders = [os.path.join(absolute(path), "") for path in paths if Path(path).is_dir()]  # noqa: PTH118
+    everywhere = _known(report.kernels)
+    below: dict[str, set[str]] = {}
     errors = []
-    for text in contracts:
-        name = parse(text).kernel or ""
-        if name not in known:
-            message = f"contract for '{name}': no such kernel in the files checked"
-            errors.append(FileError("", 0, message + did_you_mean(name, sorted(known)), "usage"))
+    for contract in contracts:
+        origin = contract.origin
+        known, where = everywhere, "the files checked"
+        if origin.source == "file":
+            base = configurations.folder_of(contract)
+            if base is None or not whole or not os.path.join(base, "").startswith(tuple(folders)):  # noqa: PTH118
+                continue
+            if origin.path not in below:
+                below[origin.path] = _known(
+                    k for k in report.kernels if configurations.for_file(k.path).file == origin.path
+                )
+            known, where = below[origin.path], "the files that this configuration is for"
+        if contract.kernel not in known:
+            message = f"contract for '{contract.kernel}': no such kernel in {where}"
+            message += did_you_mean(contract.kernel, sorted(known))
+            errors.append(FileError(shown(origin.path), origin.line, message, "usage"))
     return errors
+
+
+def _known(kernels: Iterable[KernelReport]) -> set[str]:
+    """The names by which a contract may call the kernels."""
+    names = {kernel.name for kernel in kernels}
+    return names | {name.rpartition(".")[2] for name in names}
 
 
 def complaint(error: FileError) -> str:
