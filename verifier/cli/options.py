@@ -60,6 +60,12 @@ _SETTINGS = (
         help="Run every counterexample on the reference executor. This executes the files.",
     ),
     click.option(
+        "--cache-dir",
+        type=click.Path(),
+        metavar="DIRECTORY",
+        help="Where results are kept between runs (default: the user's cache directory).",
+    ),
+    click.option(
         "--config",
         type=click.Path(),
         metavar="FILE",
