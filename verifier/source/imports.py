@@ -119,8 +119,12 @@ class _Module:
         return re.search(before + word + rb"[ \t]*[(:=\[,]", self.raw, re.M) is not None
 
     def mentions(self, name: str) -> bool:
-        word = re.escape(name.encode("utf-8", "surrogateescape"))
-        return re.search(rb"(?<!\w)" + word + rb"(?!\w)", self.raw) is not None
+        """Whether the name stands anywhere but in an import."""
+        word = name.encode("utf-8", "surrogateescape")
+        if word not in self.raw:
+            return False
+        rest = _STATEMENT.sub("", self.raw.decode("utf-8", "surrogateescape"))
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", rest) is not None
 
 
 @dataclass(slots=True)
