@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "layout": ("verifier.cli.layout", "Draw a tensor in a TPU's memory."),
     "kernels": ("verifier.cli.kernels", "List the kernels in files and directories."),
     "rules": ("verifier.cli.rules", "List the rules, or which documented fact each enforces."),
+    "config": ("verifier.cli.config", "Say what is configured for a file, and where."),
     "explain": ("verifier.cli.explain", "Say what a rule demands and why, with examples."),
 }
 

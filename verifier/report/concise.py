@@ -1,11 +1,13 @@
 """One line per finding: ``path:line:column: severity[rule] message [kernel]``, and
-``(replay: confirmed)`` or what else came of it where the counterexample was replayed.
+``(replay: confirmed)`` or what else came of it where the counterexample was replayed. A finding
+that is a matter of shape presets names them: ``(preset decode)``.
 
 The form that editors and grep read. Columns are 1-based. Undecided kernels get a line too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from verifier.report.model import RunReport
@@ -28,6 +30,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
                     diagnostic.message,
                     diagnostic.kernel,
                     diagnostic.replay,
+                    diagnostic.presets,
                 ),
             )
         )
@@ -56,7 +59,13 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
 
 
 def _line(
-    place: str, severity: str, rule: str, message: str, kernel: str, replay: str = "not-run"
+    place: str,
+    severity: str,
+    rule: str,
+    message: str,
+    kernel: str,
+    replay: str = "not-run",
+    presets: Sequence[str] = (),
 ) -> Line:
     line: Line = [
         (f"{place}: ", ""),
@@ -65,6 +74,8 @@ def _line(
     ]
     if kernel:
         line.append((f" [{kernel}]", "dim"))
+    if presets:
+        line.append((f" (preset {', '.join(presets)})", "dim"))
     if replay != "not-run":
         line.append((f" (replay: {replay})", "dim"))
     return line

@@ -53,6 +53,8 @@ def diagnostic_lines(diagnostic: Diagnostic, sources: Sources, options: Options)
         place.append((f"in {diagnostic.kernel}", "dim"))
     if diagnostic.targets:
         place.append((f"on {', '.join(diagnostic.targets)}", "dim"))
+    if diagnostic.presets:
+        place.append((f"with preset {', '.join(diagnostic.presets)}", "dim"))
     lines += wrap([(f"{margin}--> ", "arrow")], place, options.width)
     lines += body
     details = _details(diagnostic, margin, options)

@@ -65,6 +65,7 @@ def _kernel(kernel: KernelReport) -> dict[str, Any]:
         ],
         "time_ms": round(kernel.time_ms, 3),
         "contract": kernel.contract or None,
+        "preset": kernel.preset or None,
     }
 
 
@@ -91,6 +92,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "help": list(diagnostic.help),
         "labels": [{**_span(label.span), "text": label.text} for label in diagnostic.labels],
         "targets": list(diagnostic.targets),
+        "presets": list(diagnostic.presets),
         "suppressed": diagnostic.suppressed,
         "fingerprint": diagnostic.fingerprint,
     }

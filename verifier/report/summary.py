@@ -60,9 +60,8 @@ def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) ->
     ]
     lines = wrap(head, _verdict(kernel, style, options), options.width, indent=6)
     if kernel.contract:
-        lines += wrap(
-            [("      under ", "dim")], words(one_line(kernel.contract), "dim"), options.width
-        )
+        head = [(f"      {f'preset {kernel.preset}:' if kernel.preset else 'under'} ", "dim")]
+        lines += wrap(head, words(one_line(kernel.contract), "dim"), options.width)
     if kernel.status == "verified":
         return lines
     if kernel.calls.unmodelled:
