@@ -146,3 +146,24 @@ def run(
     """The checks of one rule on one subject."""
     if rule.check is not None:
         yield from rule.check(subject, target)
+
+
+def markdown(rule: Rule) -> str:
+    """Everything about a rule, in Markdown."""
+    parts = [
+        f"# {rule.id} ({rule.code})",
+        f"{rule.summary.strip().rstrip('.')}.",
+        f"**Severity:** {rule.severity}  \n"
+        f"**Family:** {rule.family}  \n"
+        f"**Dialect:** {', '.join(rule.dialects)}",
+        f"## Why\n\n{rule.reason.strip()}",
+    ]
+    if rule.failing.strip():
+        parts.append(f"## Reported\n\n```python\n{rule.failing.strip()}\n```")
+    if rule.passing.strip():
+        parts.append(f"## Accepted\n\n```python\n{rule.passing.strip()}\n```")
+    if rule.facts:
+        parts.append(f"## Facts\n\n{', '.join(rule.facts)}")
+    if rule.sources:
+        parts.append("## Sources\n\n" + "\n".join(f"- {source}" for source in rule.sources))
+    return "\n\n".join(parts) + "\n"
