@@ -1,4 +1,4 @@
-"""Stored outputs: a test compares with the ``snapshots`` folder beside it."""
+"""What all tests share: no cache unless a test asks for one, and stored outputs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+# a test never meets the results of an earlier run
+os.environ["TILELINT_CACHE_DIR"] = ""
+
 
 @pytest.fixture
 def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare with a stored file; ``TILELINT_UPDATE_SNAPSHOTS=1`` stores the text instead."""
+    """Compare with a file in the ``snapshots`` folder beside the test; ``TILELINT_UPDATE_SNAPSHOTS=1`` stores the text instead."""
 
     folder = request.path.parent / "snapshots"
 

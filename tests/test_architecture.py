@@ -60,6 +60,9 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.symbolic",
         }
     ),
+    "verifier.cache": frozenset(
+        {"verifier", "verifier.engine", "verifier.report", "verifier.source"}
+    ),
     "verifier.lsp": frozenset(
         {
             "verifier",
@@ -76,6 +79,7 @@ ALLOWED: dict[str, frozenset[str]] = {
         {
             "verifier",
             "rules",
+            "verifier.cache",
             "verifier.configuration",
             "verifier.engine",
             "verifier.executor",

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from verifier.cli import pool
-from verifier.cli.runner import parts_of
-from verifier.report.model import FileRequest, FileResult
+from verifier.cli.analysis import parts_of
+from verifier.report.model import FileError, FileRequest, FileResult
 
 
 def work(request: FileRequest) -> FileResult:
@@ -27,15 +27,19 @@ def run(
     results: dict[str, FileResult] = {}
     ticks = 0
 
-    def done(result: FileResult) -> None:
-        assert result.path not in results
+    def done(request: FileRequest, result: FileResult) -> None:
+        assert result.path == request.path and result.path not in results
         results[result.path] = result
 
     def tick() -> None:
         nonlocal ticks
         ticks += 1
 
-    pool.run([FileRequest(name, timeout=timeout) for name in names], work, jobs, done, tick)
+    def failed(request: FileRequest, message: str) -> FileResult:
+        return FileResult(request.path, errors=(FileError(request.path, 0, message),))
+
+    requests = [FileRequest(name, timeout=timeout) for name in names]
+    pool.run(requests, pool.Work(work, failed), jobs, done, tick)
     return results, ticks
 
 

@@ -14,15 +14,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import TypeAlias
+from typing import Generic, TypeVar
 
-from verifier.report.model import FileError, FileRequest, FileResult
+from verifier.report.model import FileRequest
 
-Work: TypeAlias = Callable[[FileRequest], FileResult]
+R = TypeVar("R")
 
 _TICK = 0.1  # seconds between looks at the clock
 _PATIENCE = 20  # a file may take this many times the limit of one kernel,
 GRACE = 5.0  # and this many seconds more
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[R]):
+    """``do`` answers a request and does not raise; ``failed`` answers where it could not, and why."""
+
+    do: Callable[[FileRequest], R]
+    failed: Callable[[FileRequest, str], R]
 
 
 @dataclass(slots=True)
@@ -35,20 +43,20 @@ class _Worker:
 
 def run(
     requests: Sequence[FileRequest],
-    work: Work,
+    work: Work[R],
     jobs: int,
-    done: Callable[[FileResult], None],
+    done: Callable[[FileRequest, R], None],
     tick: Callable[[], None],
 ) -> None:
-    """Call ``work`` for every request in order, ``done`` for every result as it arrives.
+    """Do the work for every request in order, call ``done`` for every result as it arrives.
 
-    ``tick`` is called at least ten times a second. ``work`` must not raise. With one job, or one
-    request, everything runs in this process.
+    ``tick`` is called at least ten times a second. With one job, or one request, everything runs
+    in this process.
     """
     if jobs <= 1 or len(requests) <= 1:
         for request in requests:
             tick()
-            done(work(request))
+            done(request, work.do(request))
         return
     pending = list(reversed(requests))
     workers: list[_Worker] = []
@@ -66,13 +74,13 @@ def run(
             for worker in list(workers):
                 result = None
                 if worker.connection in ready or worker.process.sentinel in ready:
-                    result = _receive(worker)
+                    result = _receive(worker, work)
                 elif _overdue(worker):
-                    result = _failure(worker, "gave up: the file takes far too long")
+                    result = work.failed(worker.request, "gave up: the file takes far too long")
                     worker.process.kill()
                 if result is None:
                     continue
-                done(result)
+                done(worker.request, result)
                 if pending and worker.process.is_alive() and _send(worker, pending[-1]):
                     pending.pop()
                     continue
@@ -86,7 +94,7 @@ def run(
             _stop(worker)
 
 
-def _start(work: Work, request: FileRequest, others: Sequence[_Worker]) -> _Worker:
+def _start(work: Work[R], request: FileRequest, others: Sequence[_Worker]) -> _Worker:
     fork = "fork" in multiprocessing.get_all_start_methods()
     make: Callable[..., BaseProcess] = (
         multiprocessing.get_context("fork").Process
@@ -104,13 +112,13 @@ def _start(work: Work, request: FileRequest, others: Sequence[_Worker]) -> _Work
     return worker
 
 
-def _serve(connection: Connection, work: Work, inherited: Sequence[Connection]) -> None:
+def _serve(connection: Connection, work: Work[R], inherited: Sequence[Connection]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:
         other.close()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            connection.send(work(connection.recv()))
+            connection.send(work.do(connection.recv()))
 
 
 def _send(worker: _Worker, request: FileRequest) -> bool:
@@ -123,11 +131,11 @@ def _send(worker: _Worker, request: FileRequest) -> bool:
     return True
 
 
-def _receive(worker: _Worker) -> FileResult | None:
+def _receive(worker: _Worker, work: Work[R]) -> R | None:
     """The result that is ready, or the report of the worker's death."""
     try:
         if worker.connection.poll():
-            result: FileResult = worker.connection.recv()
+            result: R = worker.connection.recv()
             return result
         if worker.process.is_alive():
             return None
@@ -136,17 +144,12 @@ def _receive(worker: _Worker) -> FileResult | None:
     worker.process.join()
     code = worker.process.exitcode or 0
     how = f"signal {-code}" if code < 0 else f"status {code}"
-    return _failure(worker, f"internal error: the worker process died ({how})")
+    return work.failed(worker.request, f"internal error: the worker process died ({how})")
 
 
 def _overdue(worker: _Worker) -> bool:
     timeout = worker.request.timeout
     return timeout is not None and time.monotonic() - worker.started > _PATIENCE * timeout + GRACE
-
-
-def _failure(worker: _Worker, message: str) -> FileResult:
-    path = worker.request.path
-    return FileResult(path, errors=(FileError(path, 0, message),))
 
 
 def _stop(worker: _Worker) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,6 @@ from verifier.cli.paths import Display, absolute, project_root
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.model import (
     FileError,
-    FileRequest,
     FileResult,
     KernelReport,
     RunReport,
@@ -25,6 +23,7 @@ from verifier.report.model import (
 if TYPE_CHECKING:
     from verifier.configuration.model import Resolved
     from verifier.configuration.settings import Configurations
+    from verifier.source.sources import Sources
 
 #: bytes of a file that is not worth two workers
 _SMALL = 8192
@@ -39,6 +38,8 @@ class RunOptions:
     jobs: int = 1
     statistics: bool = False
     replay: bool = False
+    #: where results are kept between runs; None: nowhere
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,20 @@ def default_jobs() -> int:
         return os.cpu_count() or 1
 
 
-def gather(paths: Sequence[str], wanted: Callable[[str], bool] = lambda _: True) -> Candidates:
+def gather(
+    paths: Sequence[str],
+    wanted: Callable[[str], bool] = lambda _: True,
+    sources: Sources | None = None,
+) -> Candidates:
     """The files below ``paths`` that may hold kernels; what cannot be read is an error each.
 
     Files that are not ``wanted`` are as if they were not there.
     """
     from verifier.source.files import MissingPathError, PathError, collect
-    from verifier.source.text import SourceError, may_hold_kernels, read_bytes
+    from verifier.source.sources import Sources
+    from verifier.source.text import SourceError, may_hold_kernels
 
+    sources = sources or Sources()
     found: dict[str, Path] = {}
     errors: list[FileError] = []
     failures: list[PathError] = []
@@ -83,7 +90,7 @@ def gather(paths: Sequence[str], wanted: Callable[[str], bool] = lambda _: True)
     sized: list[tuple[int, str]] = []
     for file in found.values():
         try:
-            data = read_bytes(file)
+            data = sources.read(file)
         except SourceError as error:
             errors.append(FileError(str(file), 0, error.message, "unreadable"))
             continue
@@ -92,12 +99,6 @@ def gather(paths: Sequence[str], wanted: Callable[[str], bool] = lambda _: True)
     sized.sort()
     files, sizes = tuple(path for _, path in sized), tuple(-size for size, _ in sized)
     return Candidates(len(found), files, sizes, tuple(errors))
-
-
-def parts_of(size: int, total: int, jobs: int) -> int:
-    """Into how many parts a file is shared out, so that no worker is left with a long last file."""
-    long = size > _SMALL and 3 * jobs * size > total
-    return jobs if long else 1
 
 
 def roots_of(paths: Sequence[str]) -> tuple[str, ...]:
@@ -116,38 +117,22 @@ def run(options: RunOptions) -> RunReport:
         ConfigurationError: the configuration of some file cannot be used.
         KeyboardInterrupt: the user has had enough.
     """
-    from verifier.cli import pool
-    from verifier.cli.progress import Bar
+    from verifier.cli.analysis import analysed
+    from verifier.source.sources import Sources
 
     started = time.perf_counter()
     settings = _Settings(options.configurations)
-    candidates = gather(options.paths, settings.wanted)
+    sources = Sources()
+    candidates = gather(options.paths, settings.wanted, sources)
     settings.complain()
     roots = roots_of(options.paths)
+    folders = tuple(absolute(root) for root in roots)
     requests = [
-        settings.of[absolute(path)].request(
-            path, roots, statistics=options.statistics, part=(part, parts)
-        )
-        for path, size in zip(candidates.files, candidates.sizes, strict=True)
-        for parts in [parts_of(size, sum(candidates.sizes), options.jobs)]
-        for part in range(parts)
+        settings.of[absolute(path)].request(absolute(path), folders, statistics=options.statistics)
+        for path in candidates.files
     ]
-    if requests:
-        import verifier.engine  # noqa: F401  (before forking: the workers share what it imports)
-
-        # Terms live as long as their kernel's analysis: to look for garbage often is wasted.
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 50)
-    results: list[FileResult] = []
     display = Display(candidates.files, roots)
-
-    with Bar(len(requests)) as bar:
-
-        def done(result: FileResult) -> None:
-            results.append(result)
-            bar.advance()
-
-        pool.run(requests, analyse, options.jobs, done, bar.tick)
+    results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
 
     if options.replay:
         from verifier.cli.replay import mark
@@ -166,18 +151,6 @@ def run(options: RunOptions) -> RunReport:
     if unknown:
         report = replace(report, errors=(*report.errors, *unknown))
     return fingerprinted(report, root=project_root())
-
-
-def analyse(request: FileRequest) -> FileResult:
-    """The engine's answer for one file; a crash of the engine is an error of that file."""
-    try:
-        from verifier.engine import analyze_file
-
-        return analyze_file(request)
-    except Exception as error:
-        from verifier.report.internal import describe
-
-        return FileResult(request.path, errors=(FileError(request.path, 0, describe(error)),))
 
 
 class _Settings:

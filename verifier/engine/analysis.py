@@ -23,6 +23,7 @@ from verifier.dialects.nki import (
 )
 from verifier.engine import diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
+from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import catalogue, targets
@@ -110,13 +111,14 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     statistics: report.Statistics = {}
     text = _TextFacts()
     first, step = request.part
-    for entry in kernels(project, module)[first::step]:
-        if entry.error is not None or entry.dialect not in DIALECTS:
-            continue
-        for outcome in _kernel(project, entry, request, memo, errors, text):
-            found.append(outcome.kernel)
-            problems.extend(outcome.diagnostics)
-            report.merge_statistics(statistics, outcome.statistics)
+    with module.syntax_held():
+        for entry in kernels(project, module)[first::step]:
+            if entry.error is not None or entry.dialect not in DIALECTS:
+                continue
+            for outcome in _kernel(project, entry, request, memo, errors, text):
+                found.append(outcome.kernel)
+                problems.extend(outcome.diagnostics)
+                report.merge_statistics(statistics, outcome.statistics)
     return report.FileResult(
         request.path, tuple(found), tuple(problems), tuple(dict.fromkeys(errors)), statistics
     )
@@ -362,8 +364,9 @@ def _analyze(
         reasons.append(report.Reason(str(entry.path), entry.line, "no rank of its inputs fits"))
     decided = time.perf_counter()
     counts = _counts([verdict for _, verdict in verdicts])
+    fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
     problems = [
-        diagnostics.build(verdict, run, target.name)
+        fixer.attached(diagnostics.build(verdict, run, target.name), verdict)
         for run, verdict in verdicts
         if verdict.kind not in ("proved", "gathered")
     ]

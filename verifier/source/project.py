@@ -10,6 +10,7 @@ Imports are resolved by looking at files only. What is not on disk (an SDK, torc
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -37,7 +38,17 @@ _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 class Module:
     """One source file: its outline at once, its statements in IR on demand."""
 
-    __slots__ = ("_digests", "_outline", "_syntax", "bindings", "file", "lines", "path", "text")
+    __slots__ = (
+        "_digests",
+        "_held",
+        "_outline",
+        "_syntax",
+        "bindings",
+        "file",
+        "lines",
+        "path",
+        "text",
+    )
 
     def __init__(self, path: Path, text: str, *, keep_syntax: bool = False) -> None:
         """``text`` as :func:`verifier.source.text.decode` gives it.
@@ -51,6 +62,7 @@ class Module:
         self.lines: tuple[str, ...] = tuple(text.split("\n"))
         found = outline(SourceText(path, text))
         self._syntax = found.syntax if keep_syntax else None
+        self._held = False
         self._outline = Outline(
             found.bindings,
             found.star_imports,
@@ -131,11 +143,22 @@ class Module:
         return None
 
     def syntax(self) -> tuple[ast.stmt, ...]:
-        """The top-level statements that parse. Kept for one call only: trees are large."""
-        kept, self._syntax = self._syntax, None
-        if kept is not None:
-            return kept
-        return outline(SourceText(self.path, self.text)).syntax
+        """The top-level statements that parse. Kept for one call only, or while they are held."""
+        kept = self._syntax
+        if kept is None:
+            kept = outline(SourceText(self.path, self.text)).syntax
+        self._syntax = kept if self._held else None
+        return kept
+
+    @contextlib.contextmanager
+    def syntax_held(self) -> Iterator[None]:
+        """Keep the syntax tree inside the block: trees are large, and asked for several times."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self._syntax = None
 
     def definition(self, name: str) -> ir.Stmt | None:
         """The statement that binds ``name`` (:attr:`bindings`), found inside ``try`` or ``if`` too.

@@ -1,0 +1,119 @@
+"""Reports of files and results of kernels in a store.
+
+A file's report holds while every file that was read for it is what it was: asked first, without
+parsing anything. Where a file has changed, the results of its kernels are asked one by one
+(:mod:`verifier.engine.memo`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from verifier.cache.environment import environment
+from verifier.cache.store import Store
+from verifier.engine.analysis import analyze_file, project_of
+from verifier.engine.memo import Reached, Stored, reached, unchanged
+from verifier.report.model import FileRequest, FileResult, RunReport
+from verifier.source.footprint import recording
+from verifier.source.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The report of a file, and what it depends on."""
+
+    reached: Reached
+    result: FileResult
+
+
+_entry: Final = msgspec.msgpack.Decoder(Entry)
+_results: Final = msgspec.msgpack.Decoder(tuple[Stored, ...])
+_encoder: Final = msgspec.msgpack.Encoder()
+
+
+class StoredMemo:
+    """The results of kernels in a store; new ones are gathered, to be written by one process."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.fresh: dict[str, bytes] = {}
+
+    def load(self, key: str) -> Sequence[Stored]:
+        raw = self._store.get(_named("kernel", key))
+        if raw is None:
+            return ()
+        try:
+            return _results.decode(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return ()
+
+    def save(self, key: str, stored: Sequence[Stored]) -> None:
+        with contextlib.suppress(UnicodeEncodeError, TypeError, OverflowError):
+            self.fresh[_named("kernel", key)] = _encoder.encode(tuple(stored))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is to be kept of the analysis of a file: results of kernels, and what it depends on."""
+
+    fresh: dict[str, bytes]
+    reached: Reached
+
+
+def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
+    """Analyse a file, with what the store has of its kernels."""
+    memo = StoredMemo(store)
+    project = project_of(request)
+    with recording() as footprint:
+        result = analyze_file(request, memo, project)
+    return result, Kept(memo.fresh, reached(footprint, project, names=False))
+
+
+def find(store: Store, request: FileRequest, project: Project) -> FileResult | None:
+    """The report of the request's file, if it still holds."""
+    raw = store.get(_key(request, project))
+    if raw is None:
+        return None
+    try:
+        entry = _entry.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return entry.result if unchanged(entry.reached, project) else None
+
+
+def keep(
+    store: Store,
+    request: FileRequest,
+    project: Project,
+    parts: Sequence[tuple[FileResult, Kept | None]],
+) -> None:
+    """Keep the report that the parts of a file make up, unless something went wrong in one."""
+    files, imports = {}, {}
+    for result, kept in parts:
+        if kept is None or any(error.kind == "internal" for error in result.errors):
+            return
+        files.update({file.path: file for file in kept.reached.files})
+        imports.update({(i.folder, i.dotted, i.level): i for i in kept.reached.imports})
+    merged = RunReport.merge([result for result, _ in parts])
+    whole = FileResult(
+        request.path, merged.kernels, merged.diagnostics, merged.errors, merged.statistics
+    )
+    entry = Entry(Reached(tuple(files.values()), tuple(imports.values())), whole)
+    with contextlib.suppress(UnicodeEncodeError, TypeError, OverflowError):
+        store.put(_key(request, project), _encoder.encode(entry))
+
+
+def _key(request: FileRequest, project: Project) -> str:
+    whole = replace(request, part=(0, 1))
+    return _named("file", f"{project.sources.digest(request.path)} {whole!r}")
+
+
+def _named(kind: str, key: str) -> str:
+    text = f"{kind} {environment()} {key}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
