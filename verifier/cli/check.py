@@ -23,10 +23,12 @@ from verifier.report.formats import FORMATS
     show_default=True,
     help="How to print the findings.",
 )
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--statistics", is_flag=True, help="Show where obligations and time went.")
 def command(
     paths: tuple[str, ...],
     format_: str,
+    no_cache: bool,
     statistics: bool,
     **said: Any,
 ) -> None:
@@ -38,6 +40,7 @@ def command(
     Exit status: 0 nothing to report, 1 at least one error (with --strict also warnings and
     unknowns), 2 bad usage or an internal error.
     """
+    from verifier.cache import place
     from verifier.cli.runner import RunOptions, complaint, default_jobs, run
     from verifier.configuration.model import ConfigurationError
     from verifier.report.formats import renderer
@@ -54,6 +57,7 @@ def command(
                 jobs=whole.jobs or default_jobs(),
                 statistics=statistics,
                 replay=whole.replay,
+                cache=None if no_cache else place.folder(whole.cache_dir),
             )
         )
     except ConfigurationError as unusable:
