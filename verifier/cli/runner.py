@@ -188,13 +188,17 @@ class _Settings:
         return frozenset(chosen).difference(settings.ignore)
 
     def weighed(self, result: FileResult) -> FileResult:
-        """The result with the severities that are set for its file."""
-        severity = self.of[absolute(result.path)].settings.severity
-        if not severity:
+        """The result with the severities that are set for its file; errors of contracts are moved
+        to where the contracts stand."""
+        found = self.of[absolute(result.path)]
+        if result.errors:
+            result = replace(result, errors=tuple(map(found.placed, result.errors)))
+        if not found.settings.severity:
             return result
         from verifier.configuration.severity import overridden
 
-        return replace(result, diagnostics=overridden(result.diagnostics, severity))
+        diagnostics = overridden(result.diagnostics, found.settings.severity)
+        return replace(result, diagnostics=diagnostics)
 
 
 def unknown_contracts(

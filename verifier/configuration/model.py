@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from verifier.report.model import FileRequest, Severity
+from verifier.report.model import FileError, FileRequest, Severity
 
 T = TypeVar("T")
 
@@ -162,6 +162,19 @@ class Resolved:
             part=part,
             tiles=tiles,
         )
+
+    def placed(self, error: FileError) -> FileError:
+        """An error that the engine found at a kernel, at the line that has the kernel's contract."""
+        if error.kind != "usage" or not error.message.startswith("contract `"):
+            return error
+        from verifier.configuration.contracts import parse
+
+        for contract in (*self.settings.contracts, *self.settings.presets):
+            origin = contract.origin
+            start = f"contract `{parse(contract.text)}`: "
+            if origin.source == "file" and error.message.startswith(start):
+                return replace(error, path=shown(origin.path), line=origin.line)
+        return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,7 +264,7 @@ def _unit(
             inputs = input_names(project, unit.module, definition)
             effect = Effect(unit.contract, definition, outer, inputs)
         except ContractMismatchError as mismatch:
-            message = f"contract of `{entry.name}`: {mismatch}"
+            message = f"contract `{unit.contract}`: {mismatch}"
             errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
             return Outcome(unit.failed("error"))
     job = Request(
