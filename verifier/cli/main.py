@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rules": ("verifier.cli.rules", "List the rules, or which documented fact each enforces."),
     "config": ("verifier.cli.config", "Say what is configured for a file, and where."),
     "explain": ("verifier.cli.explain", "Say what a rule demands and why, with examples."),
+    "lsp": ("verifier.cli.lsp", "Serve an editor."),
 }
 
 
