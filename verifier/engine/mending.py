@@ -1,0 +1,239 @@
+"""Applying fixes until nothing is left to fix, each proved to do what it says.
+
+Fixes are applied to texts in memory, one file at a time and no two that touch each other; then the
+files that depend on it are checked again. A change after which its finding is still there, the file
+no longer parses, or something new is found, is taken back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from verifier.report import model as report
+from verifier.source import edits
+from verifier.source.edits import Replacement
+
+#: the text of a file with its own line ends, or None if it cannot be changed
+Reader = Callable[[str], str | None]
+#: the results of these files when texts stand in place of what is on disk
+Check = Callable[[Mapping[str, str], Sequence[str]], list[report.FileResult]]
+#: results as the user sees them: with suppressions
+Finish = Callable[[Sequence[report.FileResult], Mapping[str, str]], list[report.FileResult]]
+
+#: changes of one file; each makes the next possible only if they touch each other
+ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A fix that was taken back, and why."""
+
+    path: str
+    line: int
+    title: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Mended:
+    """``texts`` are the new texts by path, ``applied`` the titles of the fixes in each."""
+
+    results: list[report.FileResult]
+    texts: dict[str, str] = field(default_factory=dict)
+    applied: dict[str, list[str]] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def mend(
+    results: Sequence[report.FileResult],
+    read: Reader,
+    check: Check,
+    finish: Finish,
+    *,
+    unsafe: bool = False,
+) -> Mended:
+    """Apply the safe fixes of all findings (``unsafe``: the others, too).
+
+    ``results`` are those of the analysis, before :func:`verifier.engine.suppressions.apply`.
+    Nothing is written.
+    """
+    return _Mender(read, check, finish, unsafe, Mended(list(results))).run()
+
+
+@dataclass(slots=True)
+class _Mender:
+    read: Reader
+    check: Check
+    finish: Finish
+    unsafe: bool
+    state: Mended
+    shown: list[report.FileResult] = field(default_factory=list)
+    tried: set[object] = field(default_factory=set)
+
+    def run(self) -> Mended:
+        self.shown = self.finish(self.state.results, {})
+        rounds: Counter[str] = Counter()
+        while True:
+            batch = self._batch({path for path, n in rounds.items() if n >= ROUNDS})
+            if not batch:
+                return self.state
+            path = _path(batch[0])
+            rounds[path] += 1
+            reason = self._attempt(path, batch)
+            if reason is None:
+                continue
+            for diagnostic in batch:  # what is wrong with which of them?
+                alone = reason if len(batch) == 1 else self._attempt(path, [diagnostic])
+                if alone is None:
+                    break  # the places of the others have moved
+                self.tried.add(_key(diagnostic))
+                fix = diagnostic.fix
+                assert fix is not None
+                self.state.refused.append(Refused(path, diagnostic.span.line, fix.title, alone))
+
+    def _batch(self, done: set[str]) -> list[report.Diagnostic]:
+        """Findings whose fixes are for one file and do not touch each other."""
+        found: dict[str, list[report.Diagnostic]] = {}
+        for result in self.shown:
+            for diagnostic in result.diagnostics:
+                fix = diagnostic.fix
+                if fix is None or diagnostic.suppressed is not None or not fix.edits:
+                    continue
+                if not (fix.safe or self.unsafe) or _key(diagnostic) in self.tried:
+                    continue
+                if len({edit.span.path for edit in fix.edits}) == 1:
+                    found.setdefault(_path(diagnostic), []).append(diagnostic)
+        for path in sorted(found):
+            if path in done or self._text(path) is None:
+                continue
+            batch: list[report.Diagnostic] = []
+            taken: list[report.Span] = []
+            for diagnostic in sorted(found[path], key=_order):
+                fix = diagnostic.fix
+                assert fix is not None
+                regions = [edit.span for edit in fix.edits]
+                if not any(_touch(a, b) for a in regions for b in taken):
+                    batch.append(diagnostic)
+                    taken += regions
+            return batch
+        return []
+
+    def _text(self, path: str) -> str | None:
+        known = self.state.texts.get(path)
+        return self.read(path) if known is None else known
+
+    def _attempt(self, path: str, batch: Sequence[report.Diagnostic]) -> str | None:
+        """Apply fixes; if one of them does not do what it should, the reason and no change."""
+        before = self._text(path)
+        assert before is not None
+        changes = [edit for d in batch if d.fix is not None for edit in d.fix.edits]
+        try:
+            after = edits.replaced(before, map(_replacement, changes))
+        except ValueError as error:
+            return str(error)
+        wrong = edits.problem(Path(path), after)
+        if wrong is not None and edits.problem(Path(path), before) is None:
+            return f"line {wrong.line} would no longer parse"
+        texts = {**self.state.texts, path: after}
+        affected = [r.path for r in self.state.results if _depends(r, path)]
+        fresh = {result.path: result for result in self.check(texts, affected)}
+        results = [fresh.get(result.path, result) for result in self.state.results]
+        shown = self.finish(results, texts)
+        reason = _wrong(self.shown, shown, batch)
+        if reason is None:
+            self.state.texts, self.state.results, self.shown = texts, results, shown
+            titles = [d.fix.title for d in batch if d.fix is not None]
+            self.state.applied.setdefault(path, []).extend(titles)
+        return reason
+
+
+def _path(diagnostic: report.Diagnostic) -> str:
+    assert diagnostic.fix is not None
+    return diagnostic.fix.edits[0].span.path
+
+
+def _order(diagnostic: report.Diagnostic) -> tuple[object, ...]:
+    assert diagnostic.fix is not None
+    return (diagnostic.fix.edits[0].span, *report.sort_key(diagnostic))
+
+
+def _key(diagnostic: report.Diagnostic) -> object:
+    """What a fix is known by when lines have moved."""
+    fix = diagnostic.fix
+    assert fix is not None
+    texts = tuple(edit.text for edit in fix.edits)
+    return (_path(diagnostic), diagnostic.rule, diagnostic.kernel, diagnostic.message, texts)
+
+
+def _touch(a: report.Span, b: report.Span) -> bool:
+    first, last = (a.line, a.column), (a.end_line, a.end_column)
+    return first <= (b.end_line, b.end_column) and (b.line, b.column) <= last
+
+
+def _replacement(edit: report.Edit) -> Replacement:
+    span = edit.span
+    return Replacement(span.line, span.column, span.end_line, span.end_column, edit.text)
+
+
+def _depends(result: report.FileResult, path: str) -> bool:
+    return (
+        result.path == path
+        or any(d.span.path == path for d in result.diagnostics)
+        or any(place.span.path == path for k in result.kernels for place in k.judged)
+        or any(kernel.path == path for kernel in result.kernels)
+    )
+
+
+def _wrong(
+    before: Sequence[report.FileResult],
+    after: Sequence[report.FileResult],
+    batch: Sequence[report.Diagnostic],
+) -> str | None:
+    """Why a change is not what its fixes promise, or None."""
+    new_errors = _errors(after) - _errors(before)
+    if new_errors:
+        return f"then {min(new_errors)[2]}"
+    had, has = _findings(before), _findings(after)
+    for finding in sorted(has, key=repr):
+        if has[finding] > had[finding]:
+            return f"then {finding[1]} is found"
+    for finding, count in _count(batch).items():
+        if has[finding] > had[finding] - count:
+            return "the finding is still there"
+    verified = _verified(after)
+    if not _verified(before) <= verified:
+        return "a kernel is no longer verified"
+    return None
+
+
+#: path, rule, kernel, targets
+_Finding = tuple[str, str, str, tuple[str, ...]]
+
+
+def _findings(results: Iterable[report.FileResult]) -> Counter[_Finding]:
+    return _count(
+        diagnostic
+        for result in results
+        for diagnostic in result.diagnostics
+        if diagnostic.suppressed is None and diagnostic.verdict != "unknown"
+    )
+
+
+def _count(diagnostics: Iterable[report.Diagnostic]) -> Counter[_Finding]:
+    return Counter((d.span.path, d.rule, d.kernel, d.targets) for d in diagnostics)
+
+
+def _errors(results: Iterable[report.FileResult]) -> set[tuple[str, str, str]]:
+    return {(e.path, e.kind, e.message) for result in results for e in result.errors}
+
+
+def _verified(results: Iterable[report.FileResult]) -> set[tuple[str, str, str, str]]:
+    return {
+        (kernel.path, kernel.name, kernel.target, kernel.contract)
+        for result in results
+        for kernel in result.kernels
+        if kernel.status == "verified"
+    }
