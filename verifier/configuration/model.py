@@ -164,7 +164,7 @@ class Resolved:
         )
 
     def placed(self, error: FileError) -> FileError:
-        """An error that the engine found at a kernel, at the line that has the kernel's contract."""
+        """An error that the engine found at a kernel, at the line that has its contract."""
         if error.kind != "usage" or not error.message.startswith("contract `"):
             return error
         from verifier.configuration.contracts import parse

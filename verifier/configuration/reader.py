@@ -5,16 +5,19 @@ A value that cannot be used is noted as a problem of its line, and the reader re
 
 from __future__ import annotations
 
-import datetime
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from verifier.configuration import names
 from verifier.configuration.model import Entry, Given, KernelContract, Origin, Problem, Written
 from verifier.configuration.names import RuleLike, UnknownNameError
-from verifier.configuration.positions import Where
 from verifier.configuration.suggestions import did_you_mean
 from verifier.report.model import SEVERITIES, Severity
+
+if TYPE_CHECKING:
+    from verifier.configuration.positions import Where
 
 
 class Reader:
@@ -68,19 +71,23 @@ class Reader:
         self.problem(where, f"'{key}' must be {what}, not {kind(value)}{hint}")
 
 
+_KINDS: tuple[tuple[type, str], ...] = (
+    (str, "a string"),
+    (int, "an integer"),
+    (float, "a float"),
+    (list, "a list"),
+    (dict, "a table"),
+)
+
+
 def kind(value: object) -> str:
     """What a TOML value is called."""
     if isinstance(value, bool):
         return "a boolean"
-    names_: tuple[tuple[type | tuple[type, ...], str], ...] = (
-        (str, "a string"),
-        (int, "an integer"),
-        (float, "a float"),
-        (list, "a list"),
-        (dict, "a table"),
-        ((datetime.date, datetime.time), "a date"),
-    )
-    return next((name for types, name in names_ if isinstance(value, types)), "this")
+    for types, name in _KINDS:
+        if isinstance(value, types):
+            return name
+    return "a date or a time"
 
 
 # ------------------------------------------------------------------------- plain values
@@ -121,8 +128,6 @@ def folder(reader: Reader, where: Where, value: object) -> Given[str | None] | N
     if not value or "\0" in value:
         reader.problem(where, f"'{where[-1]}' must be a path, not {value!r}")
         return None
-    import os
-
     # Plain strings: `Path.resolve` would follow links.
     path = os.path.join(reader.base, os.path.expanduser(value))  # noqa: PTH111, PTH118
     full = os.path.abspath(path)  # noqa: PTH100

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verifier.configuration import table
@@ -62,32 +62,33 @@ def for_file(path: str, overrides: Overrides | None = None) -> Resolved:
     return known.for_file(path)
 
 
-@dataclass(frozen=True, slots=True)
-class _PathOverride:
-    spec: GitIgnoreSpec
-    layer: Layer
-
-
-@dataclass(slots=True)
 class _Document:
-    """A configuration file that has been read. ``base`` is where its patterns start from."""
+    """A configuration file that has been read."""
 
-    path: str
-    base: str
-    layer: Layer = field(default_factory=Layer)
-    overrides: list[_PathOverride] = field(default_factory=list)
-    exclude: list[tuple[GitIgnoreSpec, Origin]] = field(default_factory=list)
-    problems: tuple[Problem, ...] = ()
-    #: a table in the same folder that is not used
-    shadowed: Problem | None = None
-    #: patterns before ``::`` in tables of contracts
-    files: dict[str, GitIgnoreSpec] = field(default_factory=dict)
+    __slots__ = (
+        "base",
+        "exclude",
+        "files",
+        "layer",
+        "overrides",
+        "path",
+        "problems",
+        "shadowed",
+    )
 
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    settings: Settings
-    layer: Layer
+    def __init__(self, path: str, base: str) -> None:
+        """``base`` is where its patterns start from."""
+        self.path = path
+        self.base = base
+        self.layer = Layer()
+        #: patterns of files, and what holds for these
+        self.overrides: list[tuple[GitIgnoreSpec, Layer]] = []
+        self.exclude: list[tuple[GitIgnoreSpec, Origin]] = []
+        #: patterns before ``::`` in tables of contracts
+        self.files: dict[str, GitIgnoreSpec] = {}
+        self.problems: tuple[Problem, ...] = ()
+        #: a table in the same folder that is not used
+        self.shadowed: Problem | None = None
 
 
 class Configurations:
@@ -105,7 +106,9 @@ class Configurations:
         self._top = _command_line(overrides)
         self._folders: dict[str, _Document | None] = {}
         self._read: dict[str, _Document] = {}
-        self._answers: dict[tuple[int, tuple[int, ...], frozenset[str]], _Answer] = {}
+        self._answers: dict[
+            tuple[int, tuple[int, ...], frozenset[str]], tuple[Settings, Layer]
+        ] = {}
         #: what was looked at -> its stamp then
         self._stamps: dict[str, tuple[int, int] | None] = {}
 
@@ -127,7 +130,7 @@ class Configurations:
         excluded = None
         if inside is not None:
             matching = tuple(
-                n for n, over in enumerate(document.overrides) if over.spec.match_file(inside)
+                n for n, (spec, _) in enumerate(document.overrides) if spec.match_file(inside)
             )
             files = frozenset(p for p, spec in document.files.items() if spec.match_file(inside))
             for spec, origin in document.exclude:
@@ -171,7 +174,7 @@ class Configurations:
         """Every contract of the configurations met so far, and of the command line."""
         layers = [self._top]
         for document in self._read.values():
-            layers += [document.layer, *(over.layer for over in document.overrides)]
+            layers += [document.layer, *(layer for _, layer in document.overrides)]
         found: list[KernelContract] = []
         for layer in layers:
             for setting in (table.CONTRACTS, table.PRESETS):
@@ -257,16 +260,17 @@ class Configurations:
         if answer is None:
             layers: list[Layer] = []
             if document is not None:
-                layers = [document.layer, *(document.overrides[n].layer for n in matching)]
+                layers = [document.layer, *(document.overrides[n][1] for n in matching)]
             answer = self._answers[key] = _answer(layers, self._top, files)
+        settings, layer = answer
         file = document.path if document else None
-        return Resolved(path, file, answer.settings, answer.layer.given(), excluded)
+        return Resolved(path, file, settings, layer.given(), excluded)
 
 
 _kept: dict[Overrides, Configurations] = {}
 
 
-def _answer(layers: Sequence[Layer], top: Layer, files: frozenset[str]) -> _Answer:
+def _answer(layers: Sequence[Layer], top: Layer, files: frozenset[str]) -> tuple[Settings, Layer]:
     """The settings under these layers, for a file that the patterns ``files`` match."""
     layer = table.combined(*(_for_files(layer, files) for layer in layers), top)
     asked = top.get(table.CONTRACTS)
@@ -304,7 +308,7 @@ def _answer(layers: Sequence[Layer], top: Layer, files: frozenset[str]) -> _Answ
         replay=value(table.REPLAY),
         cache_dir=value(table.CACHE_DIR),
     )
-    return _Answer(settings, layer)
+    return settings, layer
 
 
 def _for_files(layer: Layer, files: frozenset[str]) -> Layer:
@@ -353,8 +357,9 @@ def _read_named(path: str) -> _Document:
     document = _read_file(path, os.path.abspath("."))
     if document is not None:
         return document
-    missing = Problem(path, 0, "has no [tool.tilelint]")
-    return _Document(path, os.path.dirname(path), problems=(missing,))
+    document = _Document(path, os.path.dirname(path))
+    document.problems = (Problem(path, 0, "has no [tool.tilelint]"),)
+    return document
 
 
 def _read_file(path: str, base: str) -> _Document | None:
@@ -377,10 +382,10 @@ def _read_file(path: str, base: str) -> _Document | None:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return broken("is not UTF-8", data.count(b"\n", 0, error.start) + 1)
-    from verifier.configuration import toml
+    from verifier.configuration import positions, toml
 
     try:
-        content, lines = toml.load(text)
+        content = toml.load(text)
     except toml.BadTomlError as error:
         return broken(error.message, error.line)
     for key in within:
@@ -388,9 +393,9 @@ def _read_file(path: str, base: str) -> _Document | None:
             return None
         content = content[str(key)]
         if not isinstance(content, dict):
-            return broken(
-                f"[tool.tilelint] must be a table, not {kind(content)}", lines.get(within, 0)
-            )
+            line = positions.lines(text).get(within, 0)
+            return broken(f"[tool.tilelint] must be a table, not {kind(content)}", line)
+    lines = positions.lines(text)
     reader = Reader(_all_rules, path, base, lines)
     _fill(document, reader, within, content)
     document.problems = tuple(sorted(reader.problems, key=lambda p: (p.line, p.message)))
@@ -417,7 +422,7 @@ def _fill(document: _Document, reader: Reader, within: Where, content: dict[str,
         ]
     if reader.problems:
         return
-    for layer in (document.layer, *(over.layer for over in document.overrides)):
+    for layer in (document.layer, *(layer for _, layer in document.overrides)):
         for tables in (table.CONTRACTS, table.PRESETS):
             given = layer.get(tables)
             for contract in given.value if given else ():
@@ -453,7 +458,7 @@ def _fill_overrides(document: _Document, reader: Reader, where: Where, value: ob
                 message = f"unknown key '{key}'{did_you_mean(key, [*allowed, PATHS])}"
             reader.problem((*place, key), message)
         if given is not None:
-            document.overrides.append(_PathOverride(_spec(given.value), layer))
+            document.overrides.append((_spec(given.value), layer))
 
 
 def _spec(lines: Iterable[str]) -> GitIgnoreSpec:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verifier.configuration import reader as read
 from verifier.configuration.model import DEFAULT, Entry, Given, KernelContract, Written
-from verifier.configuration.positions import Where
 from verifier.configuration.reader import Reader
 from verifier.report.model import Severity
+
+if TYPE_CHECKING:
+    from verifier.configuration.positions import Where
 
 T = TypeVar("T")
 
@@ -294,7 +296,8 @@ class Layer:
             self._given[setting.key] = given
 
     def given(self) -> Mapping[str, Given[Any]]:
-        return dict(self._given)
+        """By key, in the order of the table as far as :func:`combined` made this."""
+        return self._given
 
 
 def combined(*layers: Layer) -> Layer:

@@ -1,14 +1,10 @@
-"""TOML with line numbers."""
+"""TOML, and where it is wrong."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from typing import Any
-
-from verifier.configuration import positions
-from verifier.configuration.positions import Where
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,14 +23,14 @@ class BadTomlError(ValueError):
         self.line = line
 
 
-def load(text: str) -> tuple[dict[str, Any], Mapping[Where, int]]:
-    """The content of a document, and the line of each of its keys.
+def load(text: str) -> dict[str, Any]:
+    """The content of a document; :func:`verifier.configuration.positions.lines` has its lines.
 
     Raises:
         BadTomlError: the text is not TOML.
     """
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         place = _PLACE.search(message)
@@ -45,4 +41,3 @@ def load(text: str) -> tuple[dict[str, Any], Mapping[Where, int]]:
         raise BadTomlError(f"is not TOML: {message[:1].lower()}{message[1:]}", line) from error
     except RecursionError as error:
         raise BadTomlError("is nested too deeply", 0) from error
-    return content, positions.lines(text)
