@@ -1,0 +1,265 @@
+"""The cache from outside: the same report byte for byte, whatever was kept and whatever became of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from verifier.engine import memo
+
+ROOT = Path(__file__).parents[2]
+
+HELPER = """
+LIMIT = 128
+
+
+def rows(n):
+    return min(n, LIMIT)
+
+
+def unused(n):
+    return n
+"""
+
+KERNEL = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+from sizes import rows
+
+
+@nki.jit
+def scaled(x):
+    M, N = x.shape
+    assert N <= 700
+    y = nl.ndarray((M, N), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((rows(M), N), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x[0 : rows(M), :])
+    nisa.dma_copy(dst=y[0 : rows(M), :], src=t)
+    return y
+
+
+@nki.jit
+def tall(x):
+    M, N = x.shape
+    t = nl.ndarray((M, N), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    return x
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "sizes.py").write_text(HELPER)
+    (folder / "kernels.py").write_text(KERNEL)
+    shutil.copy(ROOT / "fixtures/nki/bad/output_tail.py", folder / "tail.py")
+    return folder
+
+
+def check(project: Path, *options: str, cache: Path | None = None) -> tuple[int, str, str]:
+    arguments = ["check", ".", "--format", "json", *options]
+    if cache is not None:
+        arguments += ["--cache-dir", str(cache)]
+    done = subprocess.run(
+        [sys.executable, "-m", "verifier", *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def untimed(report: str) -> list[str]:
+    return [line for line in report.splitlines() if '"time_ms"' not in line]
+
+
+def test_warm_is_cold_byte_for_byte(project: Path, tmp_path: Path) -> None:
+    cold = check(project, cache=tmp_path / "cache")
+    assert cold[0] == 1 and cold[2] == ""
+    for jobs in ("1", "2"):
+        # the times tell that nothing was analysed again
+        assert check(project, "--jobs", jobs, cache=tmp_path / "cache") == cold
+    assert untimed(check(project, "--no-cache")[1]) == untimed(cold[1])
+
+
+def insert_above(project: Path) -> None:
+    file = project / "kernels.py"
+    file.write_text("# one\n# two\n" + file.read_text())
+
+
+def change_helper(project: Path) -> None:
+    file = project / "sizes.py"
+    file.write_text(file.read_text().replace("LIMIT = 128", "LIMIT = 129"))
+
+
+def change_unused(project: Path) -> None:
+    file = project / "sizes.py"
+    file.write_text(file.read_text().replace("    return n\n", "    return n + 1\n"))
+
+
+def shadow(project: Path) -> None:
+    (project / "sizes").mkdir()
+    (project / "sizes" / "__init__.py").write_text("def rows(n):\n    return 200\n")
+
+
+def remove_helper(project: Path) -> None:
+    (project / "sizes.py").unlink()
+
+
+def break_kernel(project: Path) -> None:
+    file = project / "kernels.py"
+    file.write_text(file.read_text().replace("    t = nl", "    t = (nl"))
+
+
+def windows(project: Path) -> None:
+    file = project / "kernels.py"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+
+
+EDITS = [
+    insert_above,
+    change_helper,
+    change_unused,
+    shadow,
+    remove_helper,
+    break_kernel,
+    windows,
+]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_after_a_change_it_is_as_if_there_were_no_cache(
+    project: Path, tmp_path: Path, edit: Callable[[Path], None]
+) -> None:
+    check(project, cache=tmp_path / "cache")
+    edit(project)
+    warm = check(project, cache=tmp_path / "cache")
+    cold = check(project, "--no-cache")
+    assert (warm[0], untimed(warm[1]), warm[2]) == (cold[0], untimed(cold[1]), cold[2])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--target", "trn1"],
+        ["--ignore", "output-not-written"],
+        ["--contract", "tall(x: bf16[64, N])"],
+        ["--timeout", "0.000001"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_other_settings_are_other_entries(
+    project: Path, tmp_path: Path, options: list[str]
+) -> None:
+    plain = check(project, cache=tmp_path / "cache")
+    warm = check(project, *options, cache=tmp_path / "cache")
+    cold = check(project, *options, "--no-cache")
+    assert untimed(warm[1]) != untimed(plain[1])
+    if options[0] != "--timeout":  # how far a kernel comes in no time differs
+        assert (warm[0], untimed(warm[1])) == (cold[0], untimed(cold[1]))
+    assert check(project, cache=tmp_path / "cache") == plain
+
+
+def spoil(folder: Path, how: Callable[[bytes], bytes]) -> int:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    for file in files:
+        file.write_bytes(how(file.read_bytes()))
+    return len(files)
+
+
+def flipped(content: bytes) -> bytes:
+    """A bit of every 37th byte; the pages' headers of the database stay."""
+    out = bytearray(content)
+    for at in range(200, len(out), 37):
+        out[at] ^= 4
+    return bytes(out)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda _: b"x" * 5000,
+        flipped,
+    ],
+    ids=["empty", "cut", "other", "flipped"],
+)
+def test_a_damaged_cache_is_no_cache(
+    project: Path, tmp_path: Path, how: Callable[[bytes], bytes]
+) -> None:
+    folder = tmp_path / "cache"
+    cold = check(project, cache=folder)
+    assert spoil(folder, how)
+    status, out, err = check(project, cache=folder)
+    assert (status, untimed(out)) == (cold[0], untimed(cold[1]))
+    assert "Traceback" not in err
+    status, out, err = check(project, cache=folder)
+    assert (status, untimed(out)) == (cold[0], untimed(cold[1]))
+
+
+def test_a_folder_that_is_a_file_is_no_cache(project: Path, tmp_path: Path) -> None:
+    place = tmp_path / "cache"
+    place.write_text("mine")
+    status, out, err = check(project, cache=place)
+    assert (status, untimed(out)) == (1, untimed(check(project, "--no-cache")[1]))
+    assert err.startswith("tilelint: note: the cache in ") and err.count("\n") == 1
+    assert place.read_text() == "mine"
+
+
+def test_two_runs_at_once(project: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "verifier", "check", ".", "--format", "json"]
+    command += ["--cache-dir", str(tmp_path / "cache")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    runs = [
+        subprocess.Popen(
+            command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(3)
+    ]
+    answers = [run.communicate() for run in runs]
+    assert [run.returncode for run in runs] == [1, 1, 1]
+    assert {err for _, err in answers} == {b""}
+    assert len({tuple(untimed(out.decode())) for out, _ in answers}) == 1
+
+
+def test_what_is_pickled_is_not_read(tmp_path: Path) -> None:
+    import diskcache
+
+    from verifier.cache.store import Store
+
+    store = Store(tmp_path)
+    store.put("ours", b"bytes")
+    with diskcache.Cache(str(tmp_path)) as other:
+        other.set("theirs", {"a": 1})
+    assert store.get("ours") == b"bytes"
+    assert store.get("theirs") is None
+    store.close()
+
+
+def test_the_states_a_file_was_in_last_are_kept() -> None:
+    kept = memo.MemoryMemo(size=2)
+    for number in range(memo.ALTERNATIVES + 3):
+        stored = memo.Stored(
+            memo.Reached((memo.File("/f.py", str(number)),), ()), (1, 2), _outcome(str(number))
+        )
+        memo.keep(kept, "key", stored)
+    assert [s.outcome.kernel.name for s in kept.load("key")] == ["6", "5", "4", "3"]
+    for key in ("a", "b"):
+        memo.keep(kept, key, stored)
+    assert kept.load("key") == ()
+
+
+def _outcome(name: str) -> memo.Outcome:
+    from verifier.report.model import KernelReport
+
+    return memo.Outcome(KernelReport("/f.py", name, 1, "nki", "0.3", "trn2", "verified"))
