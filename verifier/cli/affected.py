@@ -1,4 +1,4 @@
-"""``check --affected``: the files whose kernels a change may concern."""
+"""``check --affected`` and ``--diff-base``: the files whose kernels a change may concern."""
 
 # Thousands of paths are looked at, and links are not followed.
 # ruff: noqa: PTH112, PTH113, PTH118, PTH119, PTH120
@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verifier.cli.git import Change, GitError, Repository, nearest_folder
 from verifier.cli.paths import absolute, project_root
+
+if TYPE_CHECKING:
+    from verifier.source.imports import Changes
 
 #: Whoever changes one of these may change what is reported of every file below.
 _SETTINGS = ("pyproject.toml", "tilelint.toml")
@@ -23,25 +27,30 @@ _MARKERS = ("__init__.py", "pyproject.toml", "setup.py", "setup.cfg")
 _FROM = "PRE_COMMIT_FROM_REF"
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """What git says has changed in a work tree since a commit; empty where there is no git."""
+
+    root: str
+    repository: Repository | None = None
+    commit: str = ""
+    changes: Sequence[Change] = ()
+
+    def full(self, path: str | None) -> str:
+        return os.path.join(self.root, path or "")
+
+
 @dataclass(slots=True)
-class Affected:
+class Scope:
     """``files`` to check, as they are shown; ``roots`` for their imports; ``total`` looked at."""
 
     files: list[str] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
     total: int = 0
+    histories: list[History] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _History:
-    """What git says has changed since a commit, which is empty where there is no git."""
-
-    repository: Repository | None = None
-    commit: str = ""
-    changes: Sequence[Change] = ()
-
-
-def affected(paths: Sequence[str], since: str | None = None) -> Affected:
+def affected(paths: Sequence[str], since: str | None = None) -> Scope:
     """The kernel files that are among ``paths`` (changed files) or import one of them.
 
     The project of each path is searched: its git work tree, without one what is below the nearest
@@ -54,24 +63,52 @@ def affected(paths: Sequence[str], since: str | None = None) -> Affected:
     """
     given = {absolute(path): path for path in paths}
     projects: dict[str, list[str]] = {}
-    result = Affected()
+    scope = Scope()
     for path in given:
         root = project_root(nearest_folder(path))
         if _is_project(root):
             projects.setdefault(root, []).append(path)
         elif os.path.lexists(path):
-            result.total += 1
-            result.files.append(given[path])
-            result.roots.append(shown(root))
+            scope.total += 1
+            scope.files.append(given[path])
+            scope.roots.append(shown(root))
     if not paths:
-        top = Repository.around(".").top
-        projects = {_spelled(top): []}
+        projects = {_work_tree("."): []}
     for root, changed in projects.items():
         history = _history(root, since, needed=not paths or since is not None)
+        scope.histories.append(history)
         if not paths:
-            changed = [os.path.join(root, c.after) for c in history.changes if c.after is not None]
-        _search(root, changed, history, given, result)
-    return result
+            changed = [history.full(c.after) for c in history.changes if c.after is not None]
+        changes = _changes(changed, history)
+        scope.roots.append(shown(root))
+        if changes is not None:
+            # Files that are named are looked at, though they are ignored or in a hidden folder.
+            present = {path: given.get(path, shown(path)) for path in sorted(changes.files)}
+            _choose([shown(root)], present, changes, scope)
+    return scope
+
+
+def concerned(paths: Sequence[str], since: str) -> Scope:
+    """The kernel files below ``paths`` that have changed since a commit, or import what has.
+
+    Raises:
+        GitError: a path is in no work tree, or ``since`` is no revision.
+    """
+    scopes: dict[str, list[str]] = {}
+    for path in paths:
+        scopes.setdefault(_work_tree(path), []).append(path)
+    scope = Scope()
+    for root, inside in scopes.items():
+        history = _history(root, since, needed=True)
+        scope.histories.append(history)
+        scope.roots += [p if os.path.isdir(p) else os.path.dirname(p) or "." for p in inside]
+        changed = [history.full(c.after) for c in history.changes if c.after is not None]
+        changes = _changes(changed, history)
+        missing = [path for path in inside if not os.path.lexists(path)]
+        scope.files += missing  # for a complaint
+        if changes is not None:
+            _choose([path for path in inside if path not in missing], {}, changes, scope)
+    return scope
 
 
 def shown(path: str) -> str:
@@ -87,21 +124,22 @@ def _is_project(root: str) -> bool:
     return any(os.path.lexists(os.path.join(root, mark)) for mark in (".git", *_SETTINGS))
 
 
-def _spelled(top: str) -> str:
-    """Git follows links; the current directory may have come here by one."""
-    root = project_root(".")
-    return root if os.path.realpath(root) == os.path.realpath(top) else top
+def _work_tree(path: str) -> str:
+    """The top of the work tree around a path, spelled as the path is."""
+    top = Repository.around(path).top
+    root = project_root(nearest_folder(path))
+    return root if os.path.realpath(root) == os.path.realpath(top) else top  # git follows links
 
 
-def _history(root: str, since: str | None, *, needed: bool) -> _History:
+def _history(root: str, since: str | None, *, needed: bool) -> History:
     try:
         repository = Repository.around(root)
         commit = _start(repository) if since is None else repository.commit(since)
-        return _History(repository, commit, repository.changes(commit))
+        return History(root, repository, commit, repository.changes(commit))
     except GitError:
         if needed:
             raise
-        return _History()
+        return History(root)
 
 
 def _start(repository: Repository) -> str:
@@ -114,57 +152,57 @@ def _start(repository: Repository) -> str:
     return repository.head()
 
 
-def _search(
-    root: str, changed: Sequence[str], history: _History, given: dict[str, str], into: Affected
-) -> None:
+def _changes(changed: Sequence[str], history: History) -> Changes | None:
+    """What has changed, as far as it matters to kernels; None: nothing that does."""
+    from verifier.source.imports import Changes
+
+    moved = [c for c in history.changes if c.before != c.after]
+    gone = {history.full(c.before) for c in moved if c.before is not None}
+    gone = {path for path in (*gone, *changed) if not os.path.lexists(path)}
+    fresh = {history.full(c.after) for c in moved if c.after is not None}
+    folders = {os.path.dirname(p) for p in gone | fresh if os.path.basename(p) in _MARKERS}
+    for path in (*changed, *gone):
+        if os.path.isdir(path):
+            folders.add(path)
+        elif os.path.basename(path) in _SETTINGS and _differ(path, history):
+            folders.add(os.path.dirname(path))
+    present = {path for path in changed if path.endswith(".py") and os.path.isfile(path)}
+    gone = {path for path in gone if path.endswith(".py")}
+    return Changes(present, gone, folders) if present or gone or folders else None
+
+
+def _choose(paths: Sequence[str], more: Mapping[str, str], changes: Changes, scope: Scope) -> None:
+    """Add those kernel files below ``paths``, or of ``more``, that the changes concern."""
     from verifier.source.files import PathError, collect
-    from verifier.source.imports import Changes, dependents
+    from verifier.source.imports import dependents
     from verifier.source.project import Project
     from verifier.source.text import SourceError, may_hold_kernels, read_bytes
 
-    def full(path: str | None) -> str:
-        return os.path.join(root, path or "")
-
-    moved = [c for c in history.changes if c.before != c.after]
-    gone = {full(c.before) for c in moved if c.before is not None}
-    gone |= {path for path in changed if not os.path.lexists(path)}
-    gone = {path for path in gone if not os.path.lexists(path)}
-    fresh = {full(c.after) for c in moved if c.after is not None}
-    folders = {os.path.dirname(p) for p in gone | fresh if os.path.basename(p) in _MARKERS}
-    for path in changed:
-        if os.path.isdir(path):
-            folders.add(path)
-        elif os.path.basename(path) in _SETTINGS and _differ(path, root, history):
-            folders.add(os.path.dirname(path))
-    present = {path for path in changed if path.endswith(".py") and os.path.isfile(path)}
-    if not present and not folders and not any(path.endswith(".py") for path in gone):
-        return
-
-    name = shown(root)
-    try:
-        files = dict.fromkeys(absolute(file) for file in collect([Path(name)]))
-    except PathError:
-        files = {}
-    files.update(dict.fromkeys(sorted(present)))  # though they are ignored, or in a hidden folder
-    candidates: list[str] = []
-    for file in files:
+    files: dict[str, str] = {}
+    for path in paths:
         try:
-            if may_hold_kernels(read_bytes(Path(file))):
-                candidates.append(file)
+            files.update((absolute(file), str(file)) for file in collect([Path(path)], []))
+        except PathError:
+            scope.files.append(path)  # for a complaint
+    files.update(more)
+    candidates: list[str] = []
+    for full, name in files.items():
+        try:
+            if may_hold_kernels(read_bytes(Path(name))):
+                candidates.append(full)
         except SourceError:
-            if file in present:
-                candidates.append(file)  # to be reported
-    found = dependents(Project([Path(name)]), candidates, Changes(present, gone, folders))
-    into.total += len(files)
-    into.roots.append(name)
-    into.files += [given.get(path, shown(path)) for path in candidates if path in found]
+            if full in changes.files:
+                candidates.append(full)  # for a complaint
+    scope.total += len(files)
+    found = dependents(Project(Path(root) for root in scope.roots), candidates, changes)
+    scope.files += [files[path] for path in candidates if path in found]
 
 
-def _differ(path: str, root: str, history: _History) -> bool:
+def _differ(path: str, history: History) -> bool:
     """Whether a configuration file says something else about this tool than it did."""
     if os.path.basename(path) != "pyproject.toml" or history.repository is None:
         return True
-    inside = os.path.relpath(path, root).replace(os.sep, "/")
+    inside = os.path.relpath(path, history.root).replace(os.sep, "/")
     before = history.repository.content(history.commit, inside)
     if before is None:
         return True
@@ -181,8 +219,8 @@ def _table(raw: bytes) -> object:
     from verifier.configuration.toml import BadTomlError, load
 
     try:
-        content, _ = load(raw.decode("utf-8"))
+        content = load(raw.decode("utf-8"))
     except (BadTomlError, UnicodeDecodeError):
         return raw
-    tools = content.get("tool")
+    tools: object = content.get("tool")
     return tools.get("tilelint") if isinstance(tools, dict) else None

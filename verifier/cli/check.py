@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,10 +13,26 @@ from verifier.cli import options
 from verifier.cli.output import Refusal, complain, remark, version
 from verifier.report.formats import FORMATS
 
+if TYPE_CHECKING:
+    from verifier.cli.affected import Scope
+    from verifier.report.model import RunReport
+
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path())
 @options.settings
+@click.option(
+    "--affected",
+    is_flag=True,
+    help="PATHS are files that have changed (default: what git says): check every kernel file "
+    "that is one of them or imports one, through any number of files.",
+)
+@click.option(
+    "--diff-base",
+    metavar="REV",
+    help="Report only what was not there at a revision of git ('main...': where the branch left "
+    "main), in the kernel files that changes since then concern.",
+)
 @click.option(
     "--format",
     "format_",
@@ -27,6 +45,8 @@ from verifier.report.formats import FORMATS
 @click.option("--statistics", is_flag=True, help="Show where obligations and time went.")
 def command(
     paths: tuple[str, ...],
+    affected: bool,
+    diff_base: str | None,
     format_: str,
     no_cache: bool,
     statistics: bool,
@@ -41,31 +61,51 @@ def command(
     unknowns), 2 bad usage or an internal error.
     """
     from verifier.cache import place
+    from verifier.cli.git import GitError
     from verifier.cli.runner import RunOptions, complaint, default_jobs, run
     from verifier.configuration.model import ConfigurationError
     from verifier.report.formats import renderer
     from verifier.report.text import Options
 
-    given = paths or (".",)
     configurations = options.configurations(said)
     try:
-        whole = configurations.for_run(given).settings
-        report = run(
-            RunOptions(
-                paths=given,
-                configurations=configurations,
-                jobs=whole.jobs or default_jobs(),
-                statistics=statistics,
-                replay=whole.replay,
-                cache=None if no_cache else place.folder(whole.cache_dir),
-            )
+        scope = _scope(paths, affected, diff_base)
+        given = (paths or (".",)) if scope is None else tuple(scope.files)
+        whole = configurations.for_run(given if scope is None else scope.roots).settings
+        asked = RunOptions(
+            paths=given,
+            configurations=configurations,
+            jobs=whole.jobs or default_jobs(),
+            statistics=statistics,
+            replay=whole.replay,
+            cache=None if no_cache else place.folder(whole.cache_dir),
+            roots=None if scope is None else (*scope.roots, "."),
+            chosen_from=None if scope is None else scope.total,
         )
+        report = run(asked)
+        if scope is not None and diff_base is not None:
+            from verifier.cli.introduced import introduced
+
+            def before(files: Sequence[str], roots: Sequence[str]) -> RunReport:
+                then = replace(
+                    asked,
+                    paths=tuple(files),
+                    roots=tuple(roots),
+                    configurations=options.configurations(said),
+                    replay=False,
+                    cache=None,
+                )
+                return run(then)
+
+            report = introduced(report, scope, diff_base, before)
+    except GitError as failed:
+        raise Refusal(str(failed)) from failed
     except ConfigurationError as unusable:
         raise Refusal(str(unusable)) from unusable
     style = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
     renderer(format_)(report, sys.stdout, style)
     sys.stdout.flush()
-    for path in configurations.left_out(given):
+    for path in configurations.left_out(given if scope is None else ()):
         remark(f"{path.path} is left out: {path.excluded}")
     for table in configurations.shadowed():
         remark(str(table))
@@ -73,3 +113,14 @@ def command(
         if error.kind != "syntax":
             complain(complaint(error))
     click.get_current_context().exit(report.exit_status(strict=whole.strict))
+
+
+def _scope(paths: tuple[str, ...], changed: bool, revision: str | None) -> Scope | None:
+    """The files to check where they are chosen by what has changed; None: all below ``paths``."""
+    if not changed and revision is None:
+        return None
+    from verifier.cli.affected import affected, concerned
+
+    if changed or revision is None:
+        return affected(paths, revision)
+    return concerned(paths or (".",), revision)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
+from verifier.cli.suppressing import Finish
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.model import (
     FileError,
@@ -21,6 +22,7 @@ from verifier.report.model import (
 )
 
 if TYPE_CHECKING:
+    from verifier.cli.fix import Fixing
     from verifier.configuration.model import Resolved
     from verifier.configuration.settings import Configurations
     from verifier.source.sources import Sources
@@ -40,6 +42,12 @@ class RunOptions:
     replay: bool = False
     #: where results are kept between runs; None: nowhere
     cache: Path | None = None
+    #: where imports are looked up; None: as ``paths`` say
+    roots: tuple[str, ...] | None = None
+    #: how many files ``paths`` were chosen from; None: they are all
+    chosen_from: int | None = None
+    #: what is to be fixed; None: nothing
+    fixing: Fixing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,7 @@ def run(options: RunOptions) -> RunReport:
     sources = Sources()
     candidates = gather(options.paths, settings.wanted, sources)
     settings.complain()
-    roots = roots_of(options.paths)
+    roots = roots_of(options.paths) if options.roots is None else options.roots
     folders = tuple(absolute(root) for root in roots)
     requests = [
         settings.of[absolute(path)].request(absolute(path), folders, statistics=options.statistics)
@@ -133,22 +141,28 @@ def run(options: RunOptions) -> RunReport:
     ]
     display = Display(candidates.files, roots)
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
+    complete = options.chosen_from is None and any(Path(path).is_dir() for path in options.paths)
+    finish = Finish(settings.selected, settings.weighed, complete)
+    if options.fixing is not None:
+        from verifier.cli.fix import Again
 
+        results = options.fixing.fix(results, Again(requests), finish)
     if options.replay:
         from verifier.cli.replay import mark
 
         results = mark(results, options.jobs)
-    results = [display.result(settings.weighed(result)) for result in results]
+    results = [display.result(result) for result in finish(results, {})]
 
-    counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
+    total = candidates.total if options.chosen_from is None else options.chosen_from
+    counters: Statistics = {"files": total, "kernel_files": len(candidates.files)}
     if options.statistics:
         elapsed = (time.perf_counter() - started) * 1000
         counters["times_ms"] = {"whole run": elapsed}
     # The path sorts before every file, so that these counters come first.
     results.append(FileResult("", statistics=counters))
     report = RunReport.merge(results, candidates.errors)
-    unknown = unknown_contracts(options.configurations, options.paths, report)
-    if unknown:
+    if options.chosen_from is None:
+        unknown = unknown_contracts(options.configurations, options.paths, report)
         report = replace(report, errors=(*report.errors, *unknown))
     return fingerprinted(report, root=project_root())
 
