@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from rules.memory import examples
 from rules.memory.cases import apart, before, common_loops, contains, copy, covered, dominates
-from rules.memory.index import (
+from rules.memory.words import allocation_note, element
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Note, Rule, register
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import (
     Access,
     Uses,
     accumulates,
@@ -15,12 +20,7 @@ from rules.memory.index import (
     is_tensor_engine,
     tensor,
 )
-from rules.memory.known import Known
-from rules.memory.words import allocation_note, element
-from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
-from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Trace
 

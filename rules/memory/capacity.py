@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from rules.memory import examples
-from rules.memory.index import Index, index
-from rules.memory.lifetime import Lifetime, exclusive, lifetime, pipelined, staged
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
+from verifier.symbolic.memory.index import index
+from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetime, lifetimes
+from verifier.symbolic.memory.sizes import banks
 from verifier.symbolic.trace import Buffer, Storage, Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -22,25 +23,6 @@ _LARGEST = 3
 _TYPICAL = 1 << 16
 #: peaks that are reported each on its own; the others together
 _SEPARATE = 3
-
-
-#: what the dialect says of tensors that the compiler places all the same
-_UNPLACED = frozenset({"layout"})
-
-
-def _lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
-    """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
-    pipelines = pipelined(table)
-    found = [
-        staged(table, pipelines, uses, lifetime(table, uses))
-        for uses in table.storages
-        if uses.storage.buffer is buffer
-        and uses.storage.kind in ("alloc", "result", "constant")
-        and uses.storage.address is None
-        and uses.storage.placement.keys() <= _UNPLACED
-        and (uses.reads or uses.writes)
-    ]
-    return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
 
 
 #: conditions under which tiles live on that are told apart at one point; more are thrown together
@@ -165,7 +147,7 @@ def _sums(
 
 def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
     """What each peak of live tensors takes of a capacity, the largest first."""
-    lives = _lifetimes(index(trace), buffer)
+    lives = lifetimes(index(trace), buffer)
     fixed = _fixed(trace) if limit.settled is None else limit.settled
     return [total for _, total, _ in _sums(lives, limit, fixed)]
 
@@ -175,7 +157,7 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
 
     Without a peak that may be too high there is one check, which holds.
     """
-    lives = _lifetimes(index(trace), buffer)
+    lives = lifetimes(index(trace), buffer)
     if not lives:
         return
     fixed = _fixed(trace) if limit.settled is None else limit.settled
@@ -256,19 +238,9 @@ def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
     that the blocks do not live together.
     """
 
-    def banks(storage: Storage) -> Expr:
-        axis = storage.partition_axis or 0
-        blocks = E.const(1)
-        for extent in storage.shape[:axis]:
-            blocks = blocks * extent
-        per_block = storage.dtype.itemsize
-        for extent in storage.shape[axis + 1 :]:
-            per_block = per_block * extent
-        return blocks * -((-per_block) // target.psum_bank_bytes)
-
     if trace.api != "beta1":
         limit = Limit(
-            banks,
+            lambda storage: banks(storage, target),
             target.psum_banks,
             "banks",
             "PSUM",

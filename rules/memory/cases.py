@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rules.memory.index import Access, tensor
-from rules.memory.known import Known
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access, tensor
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
 from verifier.symbolic.trace import Axis, Loop, View
 

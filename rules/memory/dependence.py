@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from rules.memory import examples
 from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
-from rules.memory.index import Access, Index, Uses, accumulates, index, tensor
-from rules.memory.known import Known
 from rules.memory.words import allocation_note, element
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Buffer, Trace
 

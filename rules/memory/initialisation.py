@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
-from rules.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
-from rules.memory.known import Known
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
@@ -22,6 +20,8 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.trace import Buffer, Storage, Trace, View
 
 #: reductions along the free dimensions: rows do not mix

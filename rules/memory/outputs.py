@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.memory import examples
-from rules.memory.index import index
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.memory.index import index
 from verifier.symbolic.trace import Buffer, Trace
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import copy, covered_point
-from rules.memory.index import Access, Index, Uses, index
-from rules.memory.known import Known
 from rules.memory.words import highest, reach
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr
+from verifier.symbolic.memory.index import Access, Index, Uses, index
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Loop, Storage, Trace, View
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rules.memory.index import Access
 from verifier.rulebase import Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Axis, Loop, Storage, View
 

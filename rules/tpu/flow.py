@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rules.memory.lifetime import exclusive
 from rules.tpu import kit
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, Touch
+from verifier.symbolic.memory.lifetime import exclusive
 from verifier.symbolic.trace import Loop, Operation, Trace
 
 

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rules.memory.cases import Copy, copy, covered_point
-from rules.memory.index import Access
-from rules.memory.known import Known
-from rules.memory.lifetime import exclusive
 from rules.tpu import flow, functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
@@ -17,6 +14,9 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor, Touch
+from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.memory.lifetime import exclusive
 from verifier.symbolic.trace import Axis, Operation, Storage, Trace, View
 
 # ----------------------------------------------------------------------------- extents

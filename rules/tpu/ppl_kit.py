@@ -111,7 +111,7 @@ def layout(view: View) -> str:
 
 def bits(dtype: DType) -> Expr:
     """Bits per element."""
-    return E.table("bits", dtype.code, {code: dt.BITS[name] for name, code in dt.CODES.items()})
+    return dtype.bits
 
 
 # ----------------------------------------------------------------------------- predicates

@@ -8,38 +8,18 @@ from typing import Final
 from rules.memory.capacity import Limit, peak_checks, totals
 from rules.memory.cases import apart, copy
 from rules.memory.dependence import in_step
-from rules.memory.index import Access, index, tensor
-from rules.memory.lifetime import crosses_stages, pipelined
-from rules.tpu.ppl_kit import bits, declare, example
+from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access, index, tensor
+from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
+from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Buffer, Storage, Trace
+from verifier.symbolic.trace import Buffer, Trace
 
 # ----------------------------------------------------------------------------- capacity
-
-
-def lane_bytes(chip: Chip, storage: Storage) -> Expr:
-    """Bytes that a tensor takes in each lane: ``N * cpn * Cs * es`` by its align mode (LAY-A/K/R).
-
-    The compiler places tensors in lane 0, at multiples of the alignment unit.
-    """
-    n, c, h, w = storage.shape
-    size = bits(storage.dtype)
-    slots = E.ceildiv(c, chip.lanes)
-    unit = chip.eu_bytes
-
-    def padded(elements: Expr) -> Expr:
-        return E.ceildiv(elements * size, 8 * unit) * unit
-
-    layout = storage.placement.get("layout")
-    if layout == "row-aligned":
-        return n * slots * h * padded(w)
-    if layout == "aligned":
-        return n * slots * padded(h * w)
-    return E.ceildiv(n * slots * h * w * size, 8)
 
 
 def limit(trace: Trace, chip: Chip, *, settle: bool = True) -> Limit:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rules.memory.lifetime import exclusive
 from rules.tpu import flow, functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import END, START, Section, Use, in_order, sections
@@ -13,6 +12,7 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.lifetime import exclusive
 from verifier.symbolic.trace import Loop, Operation, Trace
 
 _POLL = "poll"

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from rules.memory.capacity import _peaks
 from rules.memory.dependence import carried_dependences
-from rules.memory.index import index
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
-from rules.memory.lifetime import lifetime
 from tests.memory import oracle
 from tests.memory.build import Kernel
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.memory.index import index
+from verifier.symbolic.memory.lifetime import lifetime
 from verifier.symbolic.trace import Buffer, Storage, View
 
 TARGET = TARGETS["trn2"]

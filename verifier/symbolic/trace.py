@@ -66,6 +66,11 @@ class DType:
         """Bytes per element (NKI-T00a to NKI-T00j)."""
         return E.table("itemsize", self.code, dt.ITEMSIZE)
 
+    @property
+    def bits(self) -> Expr:
+        """Bits per element."""
+        return E.table("bits", self.code, {code: dt.BITS[name] for name, code in dt.CODES.items()})
+
     def among(self, codes: frozenset[int]) -> Bool:
         """Whether the dtype is one of ``codes``."""
         if self.code.is_const:

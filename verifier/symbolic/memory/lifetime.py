@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rules.memory.index import Access, Index, Uses, accumulates
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Loop, Storage
+from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
+from verifier.symbolic.trace import Buffer, Loop, Storage
+
+#: what the dialect says of tensors that the compiler places all the same
+_UNPLACED = frozenset({"layout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,21 @@ def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime)
     first, last = table.extent[id(loop)]
     start, end = min(life.start, first), max(life.end, last)
     return Lifetime(life.storage, start, end, life.copies * 2, start, end)
+
+
+def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
+    """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
+    pipelines = pipelined(table)
+    found = [
+        staged(table, pipelines, uses, lifetime(table, uses))
+        for uses in table.storages
+        if uses.storage.buffer is buffer
+        and uses.storage.kind in ("alloc", "result", "constant")
+        and uses.storage.address is None
+        and uses.storage.placement.keys() <= _UNPLACED
+        and (uses.reads or uses.writes)
+    ]
+    return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
 
 
 def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rules.memory.known import Known
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.trace import Buffer, Loop, Operation, Storage, Trace, View
 
 #: operations of the Tensor Engine that accumulate into PSUM
@@ -34,7 +34,7 @@ class Access:
     given: tuple[Bool, ...] = ()
     #: the operation reads its own target, in order to add to it
     target: bool = False
-    #: ``(start, end)`` by dimension, see :func:`rules.memory.words.reach`
+    #: ``(start, end)`` by dimension, kept by what computes them
     reaches: dict[int, tuple[Expr, Expr] | None] = field(default_factory=dict)
 
     @property
