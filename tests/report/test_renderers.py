@@ -71,7 +71,7 @@ def test_json(snapshot: Snapshot) -> None:
 
 def test_json_has_the_keys_of_version_1() -> None:
     document = json_format.document(REPORT, Options(version="1.2.3"))
-    assert list(document) == ["schema_version", "tool", "kernels", "diagnostics", "errors"]
+    assert list(document)[:5] == ["schema_version", "tool", "kernels", "diagnostics", "errors"]
     assert document["tool"] == {"name": "tilelint", "version": "1.2.3"}
     assert list(document["kernels"][0])[:12] == [
         "path", "name", "line", "dialect", "api_version", "target", "status", "obligations",

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from verifier.report.model import Diagnostic, Entry, Known, RunReport
+from verifier.report.fingerprints import of_report, undecided
+from verifier.report.model import Entry, Known, RunReport
 from verifier.report.places import portable
 
 SCHEMA_VERSION = 1
@@ -36,10 +37,10 @@ class Baseline:
     entries: tuple[Entry, ...] = ()
 
 
-def of(diagnostics: Iterable[Diagnostic], root: str = os.curdir) -> Baseline:
-    """The baseline of findings that have their fingerprints; suppressed ones are left out.
+def of(report: RunReport, root: str = os.curdir) -> Baseline:
+    """The baseline of a report whose findings have their fingerprints; paths count from ``root``.
 
-    Paths count from ``root``.
+    Suppressed findings are left out: they are not reported in any case.
     """
     entries = {
         Entry(
@@ -49,9 +50,13 @@ def of(diagnostics: Iterable[Diagnostic], root: str = os.curdir) -> Baseline:
             " ".join(d.message.split()),
             d.fingerprint,
         )
-        for d in diagnostics
-        if d.suppressed is None
+        for d in report.shown
     }
+    for kernel in report.undecided:
+        first = kernel.reasons[0].message if kernel.reasons else "this kernel could not be decided"
+        message = f"{kernel.target}: {' '.join(first.split())}"
+        path = portable(kernel.path, root)
+        entries.add(Entry(path, "undecided", kernel.name, message, undecided(kernel, root)))
     return Baseline(tuple(sorted(entries)))
 
 
@@ -108,11 +113,13 @@ def _parse(path: str, document: object) -> Baseline:
     return Baseline(tuple(sorted(set(entries))))
 
 
-def without_known(report: RunReport, known: Collection[str], source: str) -> RunReport:
+def without_known(
+    report: RunReport, known: Collection[str], source: str, root: str = os.curdir
+) -> RunReport:
     """``report`` without the findings whose fingerprints are in ``known``.
 
-    Suppressed findings stay: they are not reported in any case. ``source`` says in the report
-    where the others are known from.
+    Undecided kernels that are in it are marked. Suppressed findings stay: they are not reported in
+    any case. ``source`` says in the report where the others are known from.
     """
     kept = []
     left_out = []
@@ -121,20 +128,34 @@ def without_known(report: RunReport, known: Collection[str], source: str) -> Run
             left_out.append(diagnostic.fingerprint)
         else:
             kept.append(diagnostic)
-    entry = Known(source, tuple(sorted(left_out)))
-    return replace(report, diagnostics=tuple(kept), known=(*report.known, entry))
+    kernels = list(report.kernels)
+    for at, kernel in enumerate(kernels):
+        if kernel.status == "unknown" and not kernel.known:
+            name = undecided(kernel, root)
+            if name in known:
+                kernels[at] = replace(kernel, known=True)
+                left_out.append(name)
+    return replace(
+        report,
+        kernels=tuple(kernels),
+        diagnostics=tuple(kept),
+        known=(*report.known, Known(source, tuple(sorted(left_out)))),
+    )
 
 
 def applied(
-    report: RunReport, baseline: Baseline, expected: Callable[[Entry], bool] = lambda _: True
+    report: RunReport,
+    baseline: Baseline,
+    root: str = os.curdir,
+    expected: Callable[[Entry], bool] = lambda _: True,
 ) -> RunReport:
     """``report`` without what ``baseline`` knows, and with the entries that were not found again.
 
     ``expected`` says of an entry whether this run could have found it.
     """
-    found = {diagnostic.fingerprint for diagnostic in report.diagnostics}
+    found = of_report(report, root)
     gone = tuple(
         entry for entry in baseline.entries if entry.fingerprint not in found and expected(entry)
     )
     names = {entry.fingerprint for entry in baseline.entries}
-    return replace(without_known(report, names, SOURCE), gone=gone)
+    return replace(without_known(report, names, SOURCE, root), gone=gone)

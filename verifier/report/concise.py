@@ -18,7 +18,7 @@ from verifier.report.text import Line, Options, one_line, write
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     rows: list[tuple[tuple[str, int, int], Line]] = []
-    for diagnostic in report.diagnostics:
+    for diagnostic in report.shown:
         span = diagnostic.span
         rows.append(
             (
@@ -39,17 +39,16 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
             place = f"{error.path}:{error.line}:1"
             line = _line(place, "error", "syntax-error", error.message, "")
             rows.append(((error.path, error.line, 0), line))
-    for kernel in report.kernels:
-        if kernel.status == "unknown":
-            for reason in kernel.reasons:
-                place = f"{reason.path}:{reason.line}:1"
-                line = _line(place, "note", "undecided", reason.message, kernel.name)
-                rows.append(((reason.path, reason.line, 0), line))
-            if not kernel.reasons:
-                place = f"{kernel.path}:{kernel.line}:1"
-                message = "this kernel could not be decided"
-                line = _line(place, "note", "undecided", message, kernel.name)
-                rows.append(((kernel.path, kernel.line, 0), line))
+    for kernel in report.undecided:
+        for reason in kernel.reasons:
+            place = f"{reason.path}:{reason.line}:1"
+            line = _line(place, "note", "undecided", reason.message, kernel.name)
+            rows.append(((reason.path, reason.line, 0), line))
+        if not kernel.reasons:
+            place = f"{kernel.path}:{kernel.line}:1"
+            message = "this kernel could not be decided"
+            line = _line(place, "note", "undecided", message, kernel.name)
+            rows.append(((kernel.path, kernel.line, 0), line))
     rows.sort(key=lambda row: row[0])
     lines = list(dict.fromkeys(tuple(line) for _, line in rows))
     printed: list[Line] = [list(line) for line in lines]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from verifier.report.model import Diagnostic, RunReport, Span
+from verifier.report.model import Diagnostic, FileError, KernelReport, RunReport, Span
 from verifier.report.places import portable
 from verifier.report.sources import Sources
 
@@ -112,6 +112,24 @@ def normalised(text: str) -> str:
     return " ".join(tokens)
 
 
+def undecided(kernel: KernelReport, root: str = os.curdir) -> str:
+    """The fingerprint of a kernel that could not be decided; its reasons do not matter."""
+    path = portable(kernel.path, root)
+    what = (kernel.name, kernel.target, kernel.contract, kernel.preset)
+    return f"{_hashed('undecided', path, *what)}:1"
+
+
+def unparsed(error: FileError, root: str = os.curdir) -> str:
+    """The fingerprint of a file that does not parse."""
+    return f"{_hashed('syntax-error', portable(error.path, root))}:1"
+
+
+def of_report(report: RunReport, root: str = os.curdir) -> frozenset[str]:
+    """The fingerprints of all findings (which have theirs) and undecided kernels of a report."""
+    found = {diagnostic.fingerprint for diagnostic in report.diagnostics}
+    return frozenset(found | {undecided(kernel, root) for kernel in report.undecided})
+
+
 def _with(report: RunReport, names: Iterable[str]) -> RunReport:
     marked = tuple(
         replace(diagnostic, fingerprint=name)
@@ -121,13 +139,16 @@ def _with(report: RunReport, names: Iterable[str]) -> RunReport:
 
 
 def _base(diagnostic: Diagnostic, path: str, text: str | None) -> str:
-    """Sixteen hexadecimal digits."""
+    """The hash of what makes a finding: sixteen hexadecimal digits."""
     if text is None:  # no source: what the finding says, without its numbers
         what = _DIGITS.sub("0", diagnostic.message)
     else:
         what = normalised(text)
-    parts = (SCHEME, diagnostic.rule, path, diagnostic.kernel, what)
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
+    return _hashed(diagnostic.rule, path, diagnostic.kernel, what)
+
+
+def _hashed(*parts: str) -> str:
+    digest = hashlib.sha256("\0".join((SCHEME, *parts)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
 
 

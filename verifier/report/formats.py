@@ -18,7 +18,13 @@ FORMATS: Mapping[str, str] = {
     "full": "verifier.report.full",
     "concise": "verifier.report.concise",
     "json": "verifier.report.json_format",
+    "sarif": "verifier.report.sarif",
+    "github": "verifier.report.github",
+    "junit": "verifier.report.junit",
 }
+
+#: Formats that need an optional package: its module, and the extra that brings it.
+NEEDS: Mapping[str, tuple[str, str]] = {"junit": ("junitparser", "junit")}
 
 
 def renderer(name: str) -> Renderer:

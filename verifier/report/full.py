@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TextIO
 
+from verifier.report.details import assignments
 from verifier.report.frames import Mark, frame
-from verifier.report.model import Counterexample, Diagnostic, FileError, RunReport, Span, Value
+from verifier.report.model import Diagnostic, FileError, RunReport, Span
 from verifier.report.sources import Sources
 from verifier.report.statistics import statistics_lines
 from verifier.report.summary import summary_lines
@@ -19,7 +20,7 @@ def render(
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     known = sources or Sources()
     lines: list[Line] = []
-    for diagnostic in report.diagnostics:
+    for diagnostic in report.shown:
         lines += [*diagnostic_lines(diagnostic, known, options), []]
     for error in report.errors:
         if error.kind == "syntax":
@@ -113,17 +114,6 @@ def _counterexample(diagnostic: Diagnostic) -> list[Piece]:
     if diagnostic.replay in _REPLAY:
         pieces.append(_REPLAY[diagnostic.replay])
     return pieces
-
-
-def assignments(counterexample: Counterexample) -> list[str]:
-    """``name = value`` for every input, in the order given."""
-    return [f"{name} = {show_value(value)}" for name, value in counterexample.items()]
-
-
-def show_value(value: Value) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(show_value(item) for item in value)}]"
-    return repr(value)
 
 
 def _syntax(error: FileError, sources: Sources) -> Diagnostic:

@@ -1,7 +1,8 @@
 """JSON, schema version 1: stable; keys are added, never renamed.
 
 ``line`` and ``column`` are 1-based, ``end_line`` and ``end_column`` 1-based and exclusive in the
-column, as in ruff's JSON; columns count code points.
+column, as in ruff's JSON; columns count code points. Nothing that a report knows is left out:
+:mod:`verifier.report.json_reader` reads it back.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ import json
 import math
 from typing import Any, TextIO
 
-from verifier.report.model import Diagnostic, FileError, Fix, KernelReport, RunReport, Span, Value
+from verifier.report.model import (
+    Diagnostic,
+    Entry,
+    FileError,
+    Fix,
+    KernelReport,
+    RunReport,
+    Shard,
+    Span,
+    Value,
+)
 from verifier.report.statistics import summarise
 from verifier.report.text import Options
 
@@ -31,7 +42,15 @@ def document(report: RunReport, options: Options) -> dict[str, Any]:
         "kernels": [_kernel(kernel) for kernel in report.kernels],
         "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
         "errors": [_error(error) for error in report.errors],
+        "files": {
+            "collected": report.statistics.get("files", 0),
+            "with_kernels": report.statistics.get("kernel_files", 0),
+        },
+        "known": {known.source: list(known.fingerprints) for known in report.known},
+        "gone": [_entry(entry) for entry in report.gone],
     }
+    if report.shard is not None:
+        result["shard"] = _shard(report.shard)
     if options.statistics:
         result["statistics"] = summarise(report.statistics)
     return result
@@ -63,9 +82,10 @@ def _kernel(kernel: KernelReport) -> dict[str, Any]:
             {"path": reason.path, "line": reason.line, "message": reason.message}
             for reason in kernel.reasons
         ],
-        "time_ms": round(kernel.time_ms, 3),
+        "time_ms": round(float(kernel.time_ms), 3),
         "contract": kernel.contract or None,
         "preset": kernel.preset or None,
+        "known": kernel.known,
     }
 
 
@@ -84,7 +104,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "counterexample": (
             None
             if counterexample is None
-            else {name: _value(value) for name, value in counterexample.items()}
+            else {name: finite(value) for name, value in counterexample.items()}
         ),
         "replay": diagnostic.replay,
         "notes": list(diagnostic.notes),
@@ -125,10 +145,37 @@ def _error(error: FileError) -> dict[str, Any]:
     }
 
 
-def _value(value: Value) -> Value:
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "rule": entry.rule,
+        "kernel": entry.kernel,
+        "message": entry.message,
+        "fingerprint": entry.fingerprint,
+    }
+
+
+def _shard(shard: Shard) -> dict[str, Any]:
+    return {
+        "index": shard.index,
+        "count": shard.count,
+        "contracts": [
+            {
+                "path": contract.path,
+                "line": contract.line,
+                "kernel": contract.kernel,
+                "message": contract.message,
+                "known": list(contract.known),
+            }
+            for contract in shard.contracts
+        ],
+    }
+
+
+def finite(value: Value) -> Value:
     """JSON has no infinities or NaN; they are given by name."""
     if isinstance(value, list):
-        return [_value(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     return value

@@ -182,6 +182,8 @@ class KernelReport:
     preset: str = ""
     #: only where they were asked for (:attr:`FileRequest.tiles`)
     tiles: tuple[Tile, ...] = ()
+    #: undecided as it was before (:attr:`RunReport.known`)
+    known: bool = False
     #: what tells whether a suppression is of any use
     judged: tuple[Judged, ...] = ()
 
@@ -244,7 +246,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Findings left out of a report because they were there before.
+    """Findings and undecided kernels that are not reported because they were there before.
 
     ``source`` says where they are known from ("the baseline", a revision); ``fingerprints`` are
     sorted.
@@ -265,24 +267,38 @@ class Entry:
     fingerprint: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Unmatched:
+    """A contract whose kernel was not met; ``known`` are the names that it was looked for among.
+
+    ``path`` and ``line`` say where the contract stands, ``message`` what is wrong with it.
+    """
+
+    path: str
+    line: int
+    kernel: str
+    message: str
+    known: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Which part of a run this is, ``index`` of ``count`` from 1 on.
 
-    ``contracts`` were given for kernels that are not in this part.
+    ``contracts`` are those whose kernels are not in this part: all parts together decide.
     """
 
     index: int
     count: int
-    contracts: tuple[str, ...] = ()
+    contracts: tuple[Unmatched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """Everything one invocation found, sorted and without duplicates.
 
-    ``known`` findings are not among the diagnostics. ``gone`` are the entries of the baseline that
-    were not found again. ``shard`` is None for a whole run.
+    ``known`` findings are not among the diagnostics; known undecided kernels are marked. ``gone``
+    are the entries of the baseline that were not found again. ``shard`` is None for a whole run.
     """
 
     kernels: tuple[KernelReport, ...] = ()
@@ -313,19 +329,29 @@ class RunReport:
             statistics=statistics,
         )
 
+    @property
+    def shown(self) -> tuple[Diagnostic, ...]:
+        """The findings that no suppression takes back."""
+        return tuple(d for d in self.diagnostics if d.suppressed is None)
+
+    @property
+    def undecided(self) -> tuple[KernelReport, ...]:
+        """The kernels that could not be decided, but for those that are known."""
+        return tuple(k for k in self.kernels if k.status == "unknown" and not k.known)
+
     def exit_status(self, *, strict: bool = False) -> int:
         """0 clean, 1 error-level findings (``strict``: warnings and unknowns too), 2 failure."""
         if any(error.kind != "syntax" for error in self.errors):
             return EXIT_FAILURE
         if any(kernel.status == "error" for kernel in self.kernels):
             return EXIT_FAILURE
-        shown = [d for d in self.diagnostics if d.suppressed is None]
+        shown = self.shown
         if self.errors or any(d.severity == "error" for d in shown):
             return EXIT_FINDINGS
         if strict:
             if any(d.severity == "warning" or d.verdict == "unknown" for d in shown):
                 return EXIT_FINDINGS
-            if any(kernel.status == "unknown" for kernel in self.kernels):
+            if self.undecided:
                 return EXIT_FINDINGS
         return EXIT_CLEAN
 

@@ -23,8 +23,8 @@ _KNOWN = frozenset({"files", "kernel_files", "tiers", "rules", "queries", "query
 
 
 def summarise(statistics: Statistics) -> Statistics:
-    """The statistics with ``query_ms`` reduced to count, median, maximum and total."""
-    result = {key: value for key, value in sorted(statistics.items()) if key != "query_ms"}
+    """The statistics in the order of their names, ``query_ms`` with median, maximum and total."""
+    result = {key: _ordered(statistics[key]) for key in sorted(statistics) if key != "query_ms"}
     times = sorted(statistics.get("query_ms", ()))
     if times or "queries" in statistics:
         result["query_ms"] = {
@@ -32,8 +32,15 @@ def summarise(statistics: Statistics) -> Statistics:
             "median": median(times),
             "max": times[-1] if times else 0.0,
             "total": sum(times),
+            "all": times,
         }
     return result
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return value
 
 
 def median(ordered: Sequence[float]) -> float:

@@ -8,6 +8,7 @@ from verifier.report.model import KernelReport, RunReport, Status
 from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
 
 _MOST_REASONS = 4
+_MOST_GONE = 10
 _STYLES: dict[Status, str] = {
     "verified": "ok",
     "violated": "bad",
@@ -30,7 +31,7 @@ def summary_lines(report: RunReport, options: Options) -> list[Line]:
         for kernel in kernels:
             lines += _kernel(kernel, names, targets, options)
         lines.append([])
-    return lines + _totals(report, options)
+    return lines + totals_lines(report, options)
 
 
 def _title(kernel: KernelReport) -> str:
@@ -110,7 +111,8 @@ def _join(parts: list[list[Piece]], options: Options) -> list[Piece]:
     return pieces
 
 
-def _totals(report: RunReport, options: Options) -> list[Line]:
+def totals_lines(report: RunReport, options: Options) -> list[Line]:
+    """How many kernels and findings there are, and what is left out of the report."""
     files = report.statistics.get("files")
     looked = f" in {number(int(files), 'file')}" if isinstance(files, int) else ""
     lines: list[Line]
@@ -131,7 +133,7 @@ def _totals(report: RunReport, options: Options) -> list[Line]:
     else:
         lines = [[(f"No kernels{looked}", "message")]]
 
-    findings: Counter[str] = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    findings: Counter[str] = Counter(diagnostic.severity for diagnostic in report.shown)
     failed = sum(error.kind != "syntax" for error in report.errors)
     findings["error"] += len(report.errors) - failed
     findings["failure"] = failed
@@ -145,10 +147,39 @@ def _totals(report: RunReport, options: Options) -> list[Line]:
         )
         if findings[word]
     ]
+    counted += [(text, "dim") for text in _left_out(report)]
     if counted:
         lines += wrap([], _commas(counted), options.width)
     elif report.kernels:
         lines.append([("Nothing to report", "ok")])
+    return lines + _gone(report, options)
+
+
+def _left_out(report: RunReport) -> list[str]:
+    suppressed = len(report.diagnostics) - len(report.shown)
+    texts = [f"{suppressed} suppressed"] if suppressed else []
+    texts += [
+        f"{len(known.fingerprints)} known from {known.source}"
+        for known in report.known
+        if known.fingerprints
+    ]
+    return texts
+
+
+def _gone(report: RunReport, options: Options) -> list[Line]:
+    """The entries of the baseline that can be taken out of it."""
+    if not report.gone:
+        return []
+    lines: list[Line] = [
+        [(f"{number(len(report.gone), 'finding')} of the baseline no longer there:", "dim")]
+    ]
+    for entry in report.gone[:_MOST_GONE]:
+        within = f" [{entry.kernel}]" if entry.kernel else ""
+        text = f"{entry.path}: {entry.rule}: {entry.message}{within}"
+        lines += wrap([("  ", "")], words(one_line(text), "dim"), options.width, indent=4)
+    more = len(report.gone) - _MOST_GONE
+    if more > 0:
+        lines.append([(f"  {options.glyphs.ellipsis} and {more} more", "dim")])
     return lines
 
 

@@ -9,10 +9,12 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from typing import TextIO, TypeAlias
+
+from verifier.report.rules import RuleText
 
 #: Style names that renderers use, and what they look like on a terminal.
 STYLES: Mapping[str, str] = {
@@ -59,13 +61,21 @@ ASCII = Glyphs(ok="+", bad="x", unsure="?", dot="-", ellipsis="...")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a report is printed; ``width`` is in terminal cells."""
+    """How a report is printed; ``width`` is in terminal cells.
+
+    ``root`` is the directory that paths count from in formats for other programs. ``strict``: the
+    exit status counts warnings and unknowns, too. ``rules`` has the texts of the rules by id, for
+    formats that explain them.
+    """
 
     version: str = "0"
     width: int = 100
     color: bool = False
     glyphs: Glyphs = UNICODE
     statistics: bool = False
+    root: str = os.curdir
+    strict: bool = False
+    rules: Mapping[str, RuleText] = field(default_factory=dict)
 
     @staticmethod
     def for_stream(stream: TextIO, *, version: str, statistics: bool = False) -> Options:

@@ -1,0 +1,66 @@
+"""``--shard 2/8``: the part of the files that one of several machines checks."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from verifier.cli.runner import Candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``index`` of ``count``, from 1 on."""
+
+    index: int
+    count: int
+
+
+class PartType(click.ParamType[Any]):
+    """``2/8``."""
+
+    name = "part"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
+        if isinstance(value, Part):
+            return value
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not of the form 2/8", param, ctx)
+        index, count = int(match[1]), int(match[2])
+        if not 1 <= index <= count:
+            self.fail(f"there is no part {index} of {count}", param, ctx)
+        return Part(index, count)
+
+
+def part_of(candidates: Candidates, part: Part) -> Candidates:
+    """The candidates of one part: every file is in exactly one.
+
+    The largest file goes to the part with the least in it, and so on: which files these are depends
+    on the files alone, not on the order in which they were given. Files without kernels are only
+    counted, by number.
+    """
+    files = sorted(
+        zip(candidates.sizes, candidates.files, strict=True),
+        key=lambda file: (-file[0], os.path.relpath(file[1]).replace(os.sep, "/")),
+    )
+    loads = [(0, number) for number in range(1, part.count + 1)]
+    mine: list[tuple[int, str]] = []
+    for size, path in files:
+        load, number = heapq.heappop(loads)
+        heapq.heappush(loads, (load + size, number))
+        if number == part.index:
+            mine.append((size, path))
+    others = candidates.total - len(candidates.files)
+    share = others // part.count + (part.index <= others % part.count)
+    return Candidates(
+        total=len(mine) + share,
+        files=tuple(path for _, path in mine),
+        sizes=tuple(size for size, _ in mine),
+        errors=candidates.errors,
+    )

@@ -1,0 +1,259 @@
+"""Reads the JSON output, version 1, back into the report that it was printed from.
+
+Keys that are not known are ignored (a later version may add some); a key that is missing, or has a
+value of another type, is an error that names its place in the document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from verifier.report.json_format import SCHEMA_VERSION
+from verifier.report.model import (
+    CallCounts,
+    Counterexample,
+    Diagnostic,
+    Edit,
+    Entry,
+    ErrorKind,
+    FileError,
+    Fix,
+    KernelReport,
+    Known,
+    Label,
+    ObligationCounts,
+    Reason,
+    Replay,
+    RunReport,
+    Severity,
+    Shard,
+    Span,
+    Statistics,
+    Status,
+    Verdict,
+)
+
+
+class ReportError(ValueError):
+    """A document that is no report; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A report and the version of the tool that printed it."""
+
+    report: RunReport
+    version: str
+    statistics: bool
+
+
+class _Region(msgspec.Struct):
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def span(self) -> Span:
+        return Span(self.path, self.line, self.column - 1, self.end_line, self.end_column - 1)
+
+
+class _Text(_Region):
+    text: str
+
+
+class _Fix(msgspec.Struct):
+    title: str
+    safe: bool
+    edits: list[_Text]
+
+
+class _Diagnostic(_Region):
+    rule: str
+    name: str
+    severity: Severity
+    verdict: Verdict
+    message: str
+    kernel: str
+    facts: tuple[str, ...]
+    predicate: str
+    counterexample: dict[str, Any] | None
+    replay: Replay
+    notes: tuple[str, ...]
+    fix: _Fix | None
+    help: tuple[str, ...]
+    labels: list[_Text]
+    targets: tuple[str, ...]
+    presets: tuple[str, ...]
+    suppressed: str | None
+    fingerprint: str
+
+
+class _Kernel(msgspec.Struct):
+    path: str
+    name: str
+    line: int
+    dialect: str
+    api_version: str
+    target: str
+    status: Status
+    obligations: ObligationCounts
+    calls: CallCounts
+    assumptions: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    time_ms: float
+    contract: str | None
+    preset: str | None
+    known: bool
+
+
+class _Error(msgspec.Struct):
+    path: str
+    line: int
+    message: str
+    kind: ErrorKind
+
+
+class _Files(msgspec.Struct):
+    collected: int
+    with_kernels: int
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    version: str
+
+
+class _Document(msgspec.Struct):
+    tool: _Tool
+    kernels: list[_Kernel]
+    diagnostics: list[_Diagnostic]
+    errors: list[_Error]
+    files: _Files
+    known: dict[str, tuple[str, ...]]
+    gone: tuple[Entry, ...]
+    shard: Shard | None = None
+    statistics: dict[str, Any] | None = None
+
+
+class _Head(msgspec.Struct):
+    """What says that a document is a report at all, looked at before everything else."""
+
+    schema_version: int
+
+
+def read(data: bytes) -> Reading:
+    """The report in ``data``.
+
+    Raises:
+        ReportError: the data is no report of version 1.
+    """
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReportError(f"not a JSON report of tilelint: {_said(error)}") from error
+    if head.schema_version != SCHEMA_VERSION:
+        raise ReportError(f"schema_version is {head.schema_version}, not {SCHEMA_VERSION}")
+    try:
+        document = msgspec.json.decode(data, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReportError(f"not a whole report: {_said(error)}") from error
+    if document.tool.name != "tilelint":
+        raise ReportError(f"a report of {document.tool.name}, not of tilelint")
+    report = RunReport(
+        kernels=tuple(_kernel(kernel) for kernel in document.kernels),
+        diagnostics=tuple(
+            _diagnostic(found, f"$.diagnostics[{number}]")
+            for number, found in enumerate(document.diagnostics)
+        ),
+        errors=tuple(FileError(e.path, e.line, e.message, e.kind) for e in document.errors),
+        statistics=_statistics(document),
+        known=tuple(Known(source, names) for source, names in document.known.items()),
+        gone=document.gone,
+        shard=document.shard,
+    )
+    return Reading(report, document.tool.version, document.statistics is not None)
+
+
+def _said(error: Exception) -> str:
+    text = str(error).replace("`", "'") or type(error).__name__
+    return text[:1].lower() + text[1:]
+
+
+def _kernel(kernel: _Kernel) -> KernelReport:
+    return KernelReport(
+        path=kernel.path,
+        name=kernel.name,
+        line=kernel.line,
+        dialect=kernel.dialect,
+        api_version=kernel.api_version,
+        target=kernel.target,
+        status=kernel.status,
+        obligations=kernel.obligations,
+        calls=kernel.calls,
+        assumptions=kernel.assumptions,
+        reasons=kernel.reasons,
+        time_ms=kernel.time_ms,
+        contract=kernel.contract or "",
+        preset=kernel.preset or "",
+        known=kernel.known,
+    )
+
+
+def _diagnostic(found: _Diagnostic, place: str) -> Diagnostic:
+    return Diagnostic(
+        rule=found.rule,
+        name=found.name,
+        severity=found.severity,
+        verdict=found.verdict,
+        message=found.message,
+        span=found.span(),
+        kernel=found.kernel,
+        facts=found.facts,
+        predicate=found.predicate,
+        counterexample=_counterexample(found.counterexample, place),
+        replay=found.replay,
+        notes=found.notes,
+        labels=tuple(Label(label.span(), label.text) for label in found.labels),
+        help=found.help,
+        fix=None
+        if found.fix is None
+        else Fix(
+            found.fix.title,
+            found.fix.safe,
+            tuple(Edit(edit.span(), edit.text) for edit in found.fix.edits),
+        ),
+        targets=found.targets,
+        presets=found.presets,
+        suppressed=found.suppressed,
+        fingerprint=found.fingerprint,
+    )
+
+
+def _counterexample(values: dict[str, Any] | None, place: str) -> Counterexample | None:
+    for name, value in (values or {}).items():
+        if not _is_value(value):
+            raise ReportError(f"not a value: {place}.counterexample[{name!r}]")
+    return values
+
+
+def _is_value(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_value, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _statistics(document: _Document) -> Statistics:
+    """What the report was printed from: the times of the queries one by one."""
+    statistics: Statistics = dict(document.statistics or {})
+    statistics["files"] = document.files.collected
+    statistics["kernel_files"] = document.files.with_kernels
+    times = statistics.get("query_ms")
+    if times is not None:
+        if not isinstance(times, dict) or not isinstance(times.get("all"), list):
+            raise ReportError("not a whole report: no list at $.statistics.query_ms.all")
+        statistics["query_ms"] = times["all"]
+    return statistics

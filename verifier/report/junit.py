@@ -1,0 +1,132 @@
+"""JUnit XML: a test suite per file, a test case per kernel, target and contract.
+
+A case fails with the findings of its kernel that count for the exit status (errors; with
+``--strict`` also warnings and unknowns), what does not count is its output, and an undecided kernel
+is skipped. Findings outside kernels, syntax errors and other failures are cases of their own.
+
+Needs the library junitparser, the optional dependency ``tilelint[junit]``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TextIO
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from verifier.report.details import details
+from verifier.report.model import Diagnostic, FileError, KernelReport, RunReport
+from verifier.report.places import portable
+from verifier.report.text import Options
+
+
+def render(report: RunReport, stream: TextIO, options: Options) -> None:
+    """Print ``report`` as one XML document."""
+    cases: dict[str, list[TestCase]] = {}
+    kernels = {kernel.name for kernel in report.kernels}
+    for kernel in report.kernels:
+        found = [d for d in report.shown if _concerns(d, kernel)]
+        cases.setdefault(kernel.path, []).append(_kernel(kernel, found, report.errors, options))
+    for diagnostic in report.shown:
+        if diagnostic.kernel not in kernels:
+            case = _case(diagnostic.span.path, diagnostic.rule, 0.0, options)
+            _judge(case, [diagnostic], options)
+            cases.setdefault(diagnostic.span.path, []).append(case)
+    for error in report.errors:
+        case = _case(error.path, f"{error.kind} error", 0.0, options)
+        case.result = [_error(error)]
+        cases.setdefault(error.path, []).append(case)
+    document = JUnitXml("tilelint")
+    for path in sorted(cases):
+        suite = TestSuite(_clean(portable(path, options.root) or "tilelint"))
+        for case in cases[path]:
+            suite.add_testcase(case)
+        document.add_testsuite(suite)
+    document.update_statistics()
+    printed = io.BytesIO()
+    document.write(printed, pretty=True)
+    stream.write(printed.getvalue().decode("utf-8"))
+
+
+def _concerns(diagnostic: Diagnostic, kernel: KernelReport) -> bool:
+    on = not diagnostic.targets or kernel.target in diagnostic.targets
+    return diagnostic.kernel == kernel.name and on
+
+
+def _case(path: str, name: str, milliseconds: float, options: Options) -> TestCase:
+    module = portable(path, options.root).removesuffix(".py").strip("/").replace("/", ".")
+    return TestCase(_clean(name), _clean(module or "tilelint"), milliseconds / 1000)
+
+
+def _kernel(
+    kernel: KernelReport,
+    found: Sequence[Diagnostic],
+    errors: Sequence[FileError],
+    options: Options,
+) -> TestCase:
+    name = f"{kernel.name}[{kernel.target}]"
+    if kernel.contract:
+        name += f" {kernel.contract}"
+    case = _case(kernel.path, name, kernel.time_ms, options)
+    if kernel.status == "error":
+        own = [error for error in errors if error.path == kernel.path and error.kind != "syntax"]
+        failure = Error(_clean(own[0].message if own else "not analysed"), "internal")
+        case.result = [failure]
+        return case
+    # A violation that is suppressed, or known, leaves its kernel without anything to report.
+    _judge(case, found if kernel.status != "verified" else (), options)
+    if kernel.status == "unknown" and not kernel.known and not case.result:
+        reasons = [f"{r.path}:{r.line}: {r.message}" for r in kernel.reasons]
+        text = "; ".join(dict.fromkeys(reasons)) or "this kernel could not be decided"
+        undecided = Failure(_clean(text), "undecided") if options.strict else Skipped(_clean(text))
+        case.result = [undecided]
+    return case
+
+
+def _judge(case: TestCase, found: Sequence[Diagnostic], options: Options) -> None:
+    results = []
+    output = []
+    for diagnostic in found:
+        span = diagnostic.span
+        place = f"{span.path}:{span.line}:{span.column + 1}"
+        head = f"{place}: {diagnostic.severity}[{diagnostic.rule}] {diagnostic.message}"
+        text = "\n".join([head, *(f"  {line}" for line in details(diagnostic))])
+        if _counts(diagnostic, options):
+            failure = Failure(_clean(diagnostic.message), _clean(diagnostic.rule))
+            failure.text = _clean(text)
+            results.append(failure)
+        else:
+            output.append(_clean(text))
+    if results:
+        case.result = results
+    if output:
+        case.system_out = "\n".join(output)
+
+
+def _counts(diagnostic: Diagnostic, options: Options) -> bool:
+    """Whether the exit status is 1 because of this finding."""
+    if options.strict and (diagnostic.severity == "warning" or diagnostic.verdict == "unknown"):
+        return True
+    return diagnostic.severity == "error"
+
+
+def _error(error: FileError) -> Error:
+    result = Error(_clean(error.message), error.kind)
+    place = f"{error.path}:{error.line}" if error.line else error.path
+    result.text = _clean(f"{place}: {error.message}" if place else error.message)
+    return result
+
+
+def _clean(text: str) -> str:
+    """``text`` without the characters that XML 1.0 has no way to write."""
+    return "".join(
+        character
+        if character in "\t\n" or (character >= " " and not _unwritable(character))
+        else "\N{REPLACEMENT CHARACTER}"
+        for character in text.replace("\r\n", "\n").replace("\r", "\n")
+    )
+
+
+def _unwritable(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff" or character in "\ufffe\uffff"
