@@ -15,6 +15,7 @@ from verifier.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from verifier.cli.affected import Scope
+    from verifier.cli.fix import Fixing
     from verifier.report.model import RunReport
 
 
@@ -41,6 +42,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to print the findings.",
 )
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Apply the fixes that change nothing that works today, and report what is left.",
+)
+@click.option(
+    "--unsafe-fixes",
+    is_flag=True,
+    help="With --fix or --diff: also the fixes that reject inputs, such as missing assertions.",
+)
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Print what --fix would change as a unified diff, and change nothing. "
+    "Exit with 1 if there is something.",
+)
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--statistics", is_flag=True, help="Show where obligations and time went.")
 def command(
@@ -48,6 +65,9 @@ def command(
     affected: bool,
     diff_base: str | None,
     format_: str,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
     no_cache: bool,
     statistics: bool,
     **said: Any,
@@ -67,6 +87,7 @@ def command(
     from verifier.report.formats import renderer
     from verifier.report.text import Options
 
+    fixing = _fixing(fix, unsafe_fixes, diff)
     configurations = options.configurations(said)
     try:
         scope = _scope(paths, affected, diff_base)
@@ -81,6 +102,7 @@ def command(
             cache=None if no_cache else place.folder(whole.cache_dir),
             roots=None if scope is None else (*scope.roots, "."),
             chosen_from=None if scope is None else scope.total,
+            fixing=fixing,
         )
         report = run(asked)
         if scope is not None and diff_base is not None:
@@ -94,6 +116,7 @@ def command(
                     configurations=options.configurations(said),
                     replay=False,
                     cache=None,
+                    fixing=None,
                 )
                 return run(then)
 
@@ -102,9 +125,15 @@ def command(
         raise Refusal(str(failed)) from failed
     except ConfigurationError as unusable:
         raise Refusal(str(unusable)) from unusable
-    style = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
-    renderer(format_)(report, sys.stdout, style)
+    if diff and fixing is not None:
+        sys.stdout.writelines(fixing.diff())
+    else:
+        style = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
+        renderer(format_)(report, sys.stdout, style)
     sys.stdout.flush()
+    if fixing is not None:
+        for line in fixing.remarks():
+            remark(line)
     for path in configurations.left_out(given if scope is None else ()):
         remark(f"{path.path} is left out: {path.excluded}")
     for table in configurations.shadowed():
@@ -112,7 +141,22 @@ def command(
     for error in report.errors:
         if error.kind != "syntax":
             complain(complaint(error))
+    if diff and fixing is not None:
+        click.get_current_context().exit(fixing.exit_status(report))
     click.get_current_context().exit(report.exit_status(strict=whole.strict))
+
+
+def _fixing(fix: bool, unsafe: bool, diff: bool) -> Fixing | None:
+    """What is to be fixed; None: nothing."""
+    if not (fix or diff):
+        if unsafe:
+            raise Refusal(
+                "--unsafe-fixes says which fixes --fix or --diff applies: give one of them"
+            )
+        return None
+    from verifier.cli.fix import Fixing
+
+    return Fixing(unsafe=unsafe, write=not diff)
 
 
 def _scope(paths: tuple[str, ...], changed: bool, revision: str | None) -> Scope | None:

@@ -7,19 +7,48 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verifier.report.model import FileError, FileResult
+from verifier.cli.paths import Display
+from verifier.report.model import (
+    EXIT_CLEAN,
+    EXIT_FAILURE,
+    EXIT_FINDINGS,
+    FileError,
+    FileRequest,
+    FileResult,
+    RunReport,
+)
 
 if TYPE_CHECKING:
     from verifier.engine.mending import Check, Finish, Mended, Refused
     from verifier.source.edits import Exact
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+class Again:
+    """Checks files again, with texts in place of what they hold."""
+
+    def __init__(self, requests: Iterable[FileRequest]) -> None:
+        from verifier.engine.workspace import Workspace
+
+        self._requests = {request.path: request for request in requests}
+        self._workspace = Workspace()
+        self._open: set[str] = set()
+
+    def __call__(self, texts: Mapping[str, str], paths: Sequence[str]) -> list[FileResult]:
+        for path in self._open.difference(texts):
+            self._workspace.open(path, None)
+        for path, text in texts.items():
+            self._workspace.open(path, text)
+        self._open = set(texts)
+        wanted = [self._requests[path] for path in dict.fromkeys(paths) if path in self._requests]
+        return [self._workspace.check(request) for request in wanted]
 
 
 @dataclass(slots=True)
@@ -64,10 +93,11 @@ class Fixing:
             self.applied[path] = mended.applied[path]
         return _without(mended, failed, check) if failed else mended.results
 
-    def diff(self, name: Callable[[str], str]) -> Iterator[str]:
-        """The changes as unified diffs, in pieces; ``name`` says how a path is shown."""
+    def diff(self) -> Iterator[str]:
+        """The changes as unified diffs, in pieces."""
+        display = Display(())
         for path, (before, after) in sorted(self.changed.items()):
-            shown = name(path)
+            shown = display.name(path)
             for line in difflib.unified_diff(
                 _LINES.findall(before), _LINES.findall(after), shown, shown
             ):
@@ -75,12 +105,22 @@ class Fixing:
                 if not line.endswith(("\n", "\r")):
                     yield "\n\\ No newline at end of file\n"
 
-    def summary(self) -> str:
-        """How much was fixed, in one line; empty if nothing was."""
+    def remarks(self) -> Iterator[str]:
+        """What was done, and what was not, in one line each."""
+        display = Display(())
         fixes, files = sum(map(len, self.applied.values())), len(self.applied)
-        if not fixes:
-            return ""
-        return f"fixed {_some(fixes, 'finding')} in {_some(files, 'file')}"
+        if fixes:
+            would = "fixed" if self.write else "would fix"
+            yield f"{would} {_some(fixes, 'finding')} in {_some(files, 'file')}"
+        for refused in self.refused:
+            place = f"{display.name(refused.path)}:{refused.line}"
+            yield f"{place}: not fixed ({refused.title}): {refused.reason}"
+
+    def exit_status(self, report: RunReport) -> int:
+        """Of ``--diff``: 2 failure, 1 something would change, 0 nothing would."""
+        if any(error.kind != "syntax" for error in report.errors):
+            return EXIT_FAILURE
+        return EXIT_FINDINGS if self.changed else EXIT_CLEAN
 
     def _open(self, path: str) -> Exact | None:
         from verifier.source.edits import exact

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.report.model import Diagnostic, FileResult, Fix, Judged, Span
+from verifier.report.model import Diagnostic, FileError, FileResult, Fix, Judged, Span
 
 
 def absolute(path: str | Path) -> str:
@@ -75,9 +75,12 @@ class Display:
                 for kernel in result.kernels
             ),
             tuple(self.diagnostic(diagnostic) for diagnostic in result.diagnostics),
-            tuple(replace(error, path=self.name(error.path)) for error in result.errors),
+            tuple(self.error(error) for error in result.errors),
             result.statistics,
         )
+
+    def error(self, error: FileError) -> FileError:
+        return replace(error, path=self.name(error.path))
 
     def diagnostic(self, diagnostic: Diagnostic) -> Diagnostic:
         return replace(

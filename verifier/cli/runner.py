@@ -143,15 +143,17 @@ def run(options: RunOptions) -> RunReport:
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     complete = options.chosen_from is None and any(Path(path).is_dir() for path in options.paths)
     finish = Finish(settings.selected, settings.weighed, complete)
+    texts: dict[str, str] = {}
     if options.fixing is not None:
         from verifier.cli.fix import Again
 
         results = options.fixing.fix(results, Again(requests), finish)
+        texts = {path: after for path, (_, after) in options.fixing.changed.items()}
     if options.replay:
         from verifier.cli.replay import mark
 
         results = mark(results, options.jobs)
-    results = [display.result(result) for result in finish(results, {})]
+    results = [display.result(result) for result in finish(results, texts)]
 
     total = candidates.total if options.chosen_from is None else options.chosen_from
     counters: Statistics = {"files": total, "kernel_files": len(candidates.files)}
@@ -160,7 +162,8 @@ def run(options: RunOptions) -> RunReport:
         counters["times_ms"] = {"whole run": elapsed}
     # The path sorts before every file, so that these counters come first.
     results.append(FileResult("", statistics=counters))
-    report = RunReport.merge(results, candidates.errors)
+    trouble = () if options.fixing is None else map(display.error, options.fixing.errors)
+    report = RunReport.merge(results, (*candidates.errors, *trouble))
     if options.chosen_from is None:
         unknown = unknown_contracts(options.configurations, options.paths, report)
         report = replace(report, errors=(*report.errors, *unknown))
@@ -197,9 +200,12 @@ class _Settings:
         """Ids of the rules that are checked in a file."""
         from verifier.rulebase import all_rules
 
-        settings = self.of[absolute(path)].settings
-        chosen = settings.select or [rule.id for rule in all_rules()]
-        return frozenset(chosen).difference(settings.ignore)
+        known = self.of.get(absolute(path))
+        everything = [rule.id for rule in all_rules()]
+        if known is None:  # a helper that is not among the files that were named
+            return frozenset(everything)
+        chosen = known.settings.select or everything
+        return frozenset(chosen).difference(known.settings.ignore)
 
     def weighed(self, result: FileResult) -> FileResult:
         """The result with the severities that are set for its file; errors of contracts are moved

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from verifier.report.model import FileResult
 
 
 class Texts:
-    """The texts of files, each read once; ``given`` stands in place of what is on disk."""
+    """The texts of files on disk, each read once."""
 
-    def __init__(self, given: dict[str, str] | None = None) -> None:
-        self._texts: dict[str, str | None] = dict(given or {})
+    def __init__(self) -> None:
+        self._texts: dict[str, str | None] = {}
 
     def __call__(self, path: str) -> str | None:
         """The text of a file, or None if it cannot be read."""
@@ -24,6 +25,28 @@ class Texts:
             except SourceError:
                 self._texts[path] = None
         return self._texts[path]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """From what the analysis found to what is reported: suppressions, then severities.
+
+    ``complete``: the results are of all kernels that may come to these files.
+    """
+
+    selected: Callable[[str], Collection[str]]
+    weighed: Callable[[FileResult], FileResult]
+    complete: bool
+    _disk: Texts = field(default_factory=lambda: Texts())
+
+    def __call__(self, results: Sequence[FileResult], texts: Mapping[str, str]) -> list[FileResult]:
+        """``texts`` stand in place of what is on disk."""
+
+        def read(path: str) -> str | None:
+            return texts[path] if path in texts else self._disk(path)
+
+        marked = mark(results, read, selected=self.selected, whole=self.complete)
+        return [self.weighed(result) for result in marked]
 
 
 def mark(
