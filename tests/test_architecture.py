@@ -116,9 +116,9 @@ COMPUTED = {
 COMPILERS = {"verifier.solver.search": "terms of the solver"}
 
 #: The folder that runs kernels because it was told to, and what may ask it: the command `run`,
-#: and `check --replay`.
+#: `check --replay`, and the editor's command.
 EXECUTOR = "verifier.executor"
-RUNNERS = {"verifier.cli.run", "verifier.cli.replay"}
+RUNNERS = {"verifier.cli.run", "verifier.cli.replay", "verifier.lsp.replaying"}
 
 #: What rules, whatever they import, take from reading source: places, nothing else.
 RULES_SOURCE = "verifier.source.ir"

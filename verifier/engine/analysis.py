@@ -25,6 +25,7 @@ from verifier.engine import diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
+from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import catalogue, targets
 from verifier.hardware.catalogue import Hardware
@@ -405,6 +406,7 @@ def _analyze(
         reasons=tuple(dict.fromkeys(reasons)),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
         judged=judged.places(verdict for _, verdict in verdicts),
+        tiles=tiles(runs, target) if request.tiles else (),
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
 
