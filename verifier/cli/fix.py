@@ -195,9 +195,10 @@ def _demand_writable(path: Path) -> int:
 
 def _without(mended: Mended, failed: Sequence[str], check: Check) -> list[FileResult]:
     """The results when some files could not be written."""
-    texts: Mapping[str, str] = {p: text for p, text in mended.texts.items() if p not in failed}
-    fresh = {r.path: r for r in check(texts, [result.path for result in mended.results])}
-    return [fresh.get(result.path, result) for result in mended.results]
+    from verifier.engine.mending import renewed
+
+    texts = {path: text for path, text in mended.texts.items() if path not in failed}
+    return renewed(mended.results, check(texts, [result.path for result in mended.results]))
 
 
 def _some(number: int, what: str) -> str:

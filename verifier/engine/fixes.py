@@ -24,6 +24,9 @@ from verifier.source.text import SourceError
 #: the fact that memory is named by a region, not by a string
 _REGIONS = "M062"
 
+#: dialects whose compilers drop assertions: writing one down would help nobody (PPL-C02)
+_DROPPED = ("ppl",)
+
 _LANGUAGE = ("nki.language", "neuronxcc.nki.language")
 
 
@@ -49,6 +52,8 @@ class Fixer:
             return None
         if verdict.obligation.rule.id in ("api-signature", "api-removed"):
             return self._renamed(verdict)
+        if self.api in _DROPPED:
+            return None
         for line in help_lines:
             if line.startswith("assert "):
                 return self._precondition(line)

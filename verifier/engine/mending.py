@@ -139,8 +139,7 @@ class _Mender:
             return f"line {wrong.line} would no longer parse"
         texts = {**self.state.texts, path: after}
         affected = [r.path for r in self.state.results if _depends(r, path)]
-        fresh = {result.path: result for result in self.check(texts, affected)}
-        results = [fresh.get(result.path, result) for result in self.state.results]
+        results = renewed(self.state.results, self.check(texts, affected))
         shown = self.finish(results, texts)
         reason = _wrong(self.shown, shown, batch)
         if reason is None:
@@ -148,6 +147,14 @@ class _Mender:
             titles = [d.fix.title for d in batch if d.fix is not None]
             self.state.applied.setdefault(path, []).extend(titles)
         return reason
+
+
+def renewed(
+    results: Sequence[report.FileResult], fresh: Sequence[report.FileResult]
+) -> list[report.FileResult]:
+    """The results with those of some files replaced, which may have come in several parts."""
+    paths = {result.path for result in fresh}
+    return [*(result for result in results if result.path not in paths), *fresh]
 
 
 def _path(diagnostic: report.Diagnostic) -> str:
