@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verifier.cli import options
-from verifier.cli.output import Refusal, complain, remark, version
-from verifier.report.formats import FORMATS
+from verifier.cli import options, reporting
+from verifier.cli.output import Refusal, complain, remark
+from verifier.cli.shards import Part, PartType
 
 if TYPE_CHECKING:
     from verifier.cli.affected import Scope
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     help="Report only what was not there at a revision of git ('main...': where the branch left "
     "main), in the kernel files that changes since then concern.",
 )
+@reporting.options
 @click.option(
-    "--format",
-    "format_",
-    type=click.Choice(list(FORMATS)),
-    default="full",
-    show_default=True,
-    help="How to print the findings.",
+    "--shard",
+    type=PartType(),
+    metavar="I/N",
+    help="Check the I-th of N parts of the files; `tilelint merge` makes one report of all parts.",
 )
 @click.option(
     "--fix",
@@ -65,6 +64,10 @@ def command(
     affected: bool,
     diff_base: str | None,
     format_: str,
+    output: str | None,
+    baseline: str | None,
+    write_baseline: str | None,
+    shard: Part | None,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -82,11 +85,16 @@ def command(
     """
     from verifier.cache import place
     from verifier.cli.git import GitError
-    from verifier.cli.runner import RunOptions, complaint, default_jobs, run
+    from verifier.cli.paths import project_root
+    from verifier.cli.runner import Expected, RunOptions, complaint, default_jobs, run
     from verifier.configuration.model import ConfigurationError
-    from verifier.report.formats import renderer
-    from verifier.report.text import Options
 
+    reported = reporting.Reporting.asked(format_, output, baseline, write_baseline)
+    if write_baseline is not None and (affected or diff_base is not None or shard is not None):
+        raise Refusal(
+            "--write-baseline needs the findings of a whole run: --affected, --diff-base and "
+            "--shard leave some out (merge has --write-baseline, too)"
+        )
     fixing = _fixing(fix, unsafe_fixes, diff)
     configurations = options.configurations(said)
     try:
@@ -103,6 +111,7 @@ def command(
             roots=None if scope is None else (*scope.roots, "."),
             chosen_from=None if scope is None else scope.total,
             fixing=fixing,
+            shard=shard,
         )
         report = run(asked)
         if scope is not None and diff_base is not None:
@@ -117,10 +126,14 @@ def command(
                     replay=False,
                     cache=None,
                     fixing=None,
+                    shard=None,
                 )
                 return run(then)
 
             report = introduced(report, scope, diff_base, before)
+        root = project_root()
+        expected = Expected(configurations, given if scope is None else (), root)
+        report = reported.weighed(report, root, expected)
     except GitError as failed:
         raise Refusal(str(failed)) from failed
     except ConfigurationError as unusable:
@@ -128,8 +141,7 @@ def command(
     if diff and fixing is not None:
         sys.stdout.writelines(fixing.diff())
     else:
-        style = Options.for_stream(sys.stdout, version=version(), statistics=statistics)
-        renderer(format_)(report, sys.stdout, style)
+        reported.print(report, root, strict=whole.strict, statistics=statistics)
     sys.stdout.flush()
     if fixing is not None:
         for line in fixing.remarks():

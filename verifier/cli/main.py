@@ -20,6 +20,7 @@ INTERRUPTED = 130
 #: Subcommand -> (module with a ``command``, its line in the help).
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("verifier.cli.check", "Prove or refute the constraints of every kernel."),
+    "merge": ("verifier.cli.merge", "Make one report of several, such as the parts of a run."),
     "run": ("verifier.cli.run", "Run a kernel on numbers, and check every operation it does."),
     "layout": ("verifier.cli.layout", "Draw a tensor in a TPU's memory."),
     "kernels": ("verifier.cli.kernels", "List the kernels in files and directories."),

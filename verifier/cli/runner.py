@@ -13,16 +13,21 @@ from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
 from verifier.cli.suppressing import Finish
 from verifier.report.fingerprints import fingerprinted
+from verifier.report.merging import unmatched_errors
 from verifier.report.model import (
+    Entry,
     FileError,
     FileResult,
     KernelReport,
     RunReport,
+    Shard,
     Statistics,
+    Unmatched,
 )
 
 if TYPE_CHECKING:
     from verifier.cli.fix import Fixing
+    from verifier.cli.shards import Part
     from verifier.configuration.model import Resolved
     from verifier.configuration.settings import Configurations
     from verifier.source.sources import Sources
@@ -48,6 +53,8 @@ class RunOptions:
     chosen_from: int | None = None
     #: what is to be fixed; None: nothing
     fixing: Fixing | None = None
+    #: the part of the files that is checked; None: all
+    shard: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +140,22 @@ def run(options: RunOptions) -> RunReport:
     sources = Sources()
     candidates = gather(options.paths, settings.wanted, sources)
     settings.complain()
+    if options.chosen_from is not None:
+        candidates = replace(candidates, total=options.chosen_from)
     roots = roots_of(options.paths) if options.roots is None else options.roots
     folders = tuple(absolute(root) for root in roots)
+    display = Display(candidates.files, roots)
+    if options.shard is not None:
+        from verifier.cli.shards import part_of
+
+        candidates = part_of(candidates, options.shard)
     requests = [
         settings.of[absolute(path)].request(absolute(path), folders, statistics=options.statistics)
         for path in candidates.files
     ]
-    display = Display(candidates.files, roots)
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
-    complete = options.chosen_from is None and any(Path(path).is_dir() for path in options.paths)
+    parted = options.chosen_from is not None or options.shard is not None
+    complete = not parted and any(Path(path).is_dir() for path in options.paths)
     finish = Finish(settings.selected, settings.weighed, complete)
     texts: dict[str, str] = {}
     if options.fixing is not None:
@@ -155,8 +169,7 @@ def run(options: RunOptions) -> RunReport:
         results = mark(results, options.jobs)
     results = [display.result(result) for result in finish(results, texts)]
 
-    total = candidates.total if options.chosen_from is None else options.chosen_from
-    counters: Statistics = {"files": total, "kernel_files": len(candidates.files)}
+    counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
     if options.statistics:
         elapsed = (time.perf_counter() - started) * 1000
         counters["times_ms"] = {"whole run": elapsed}
@@ -166,7 +179,14 @@ def run(options: RunOptions) -> RunReport:
     report = RunReport.merge(results, (*candidates.errors, *trouble))
     if options.chosen_from is None:
         unknown = unknown_contracts(options.configurations, options.paths, report)
-        report = replace(report, errors=(*report.errors, *unknown))
+        if options.shard is None:
+            errors = (*report.errors, *unmatched_errors(unknown, did_you_mean))
+            report = replace(report, errors=errors)
+        else:
+            part = options.shard
+            report = replace(report, shard=Shard(part.index, part.count, tuple(unknown)))
+    elif options.shard is not None:
+        report = replace(report, shard=Shard(options.shard.index, options.shard.count))
     return fingerprinted(report, root=project_root())
 
 
@@ -223,8 +243,8 @@ class _Settings:
 
 def unknown_contracts(
     configurations: Configurations, paths: Sequence[str], report: RunReport
-) -> list[FileError]:
-    """An error for every contract whose kernel is in none of the files that it is meant for.
+) -> list[Unmatched]:
+    """The contracts whose kernels are in none of the files that they are meant for.
 
     A contract of a configuration file is only judged if everything below the file's folder was
     checked and could be read.
@@ -238,7 +258,7 @@ def unknown_contracts(
     folders = [os.path.join(absolute(path), "") for path in paths if Path(path).is_dir()]  # noqa: PTH118
     everywhere = _known(report.kernels)
     below: dict[str, set[str]] = {}
-    errors = []
+    unmatched = []
     for contract in contracts:
         origin = contract.origin
         known, where = everywhere, "the files checked"
@@ -253,15 +273,34 @@ def unknown_contracts(
             known, where = below[origin.path], "the files that this configuration is for"
         if contract.kernel not in known:
             message = f"contract for '{contract.kernel}': no such kernel in {where}"
-            message += did_you_mean(contract.kernel, sorted(known))
-            errors.append(FileError(shown(origin.path), origin.line, message, "usage"))
-    return errors
+            place = shown(origin.path)
+            names = tuple(sorted(known))
+            unmatched.append(Unmatched(place, origin.line, contract.kernel, message, names))
+    return unmatched
 
 
 def _known(kernels: Iterable[KernelReport]) -> set[str]:
     """The names by which a contract may call the kernels."""
     names = {kernel.name for kernel in kernels}
     return names | {name.rpartition(".")[2] for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Whether a run over ``paths`` would have found an entry of a baseline again."""
+
+    configurations: Configurations
+    paths: tuple[str, ...]
+    root: str
+
+    def __call__(self, entry: Entry) -> bool:
+        full = absolute(Path(self.root, entry.path))
+        if not any(Path(full).is_relative_to(absolute(path)) for path in self.paths):
+            return False
+        settings = self.configurations.for_file(full).settings
+        if entry.rule in settings.ignore:
+            return False
+        return entry.rule in (*settings.select, "undecided") or not settings.select
 
 
 def complaint(error: FileError) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verifier.cli.runner import Candidates
+if TYPE_CHECKING:
+    from verifier.cli.runner import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ def part_of(candidates: Candidates, part: Part) -> Candidates:
             mine.append((size, path))
     others = candidates.total - len(candidates.files)
     share = others // part.count + (part.index <= others % part.count)
-    return Candidates(
+    return replace(
+        candidates,
         total=len(mine) + share,
         files=tuple(path for _, path in mine),
         sizes=tuple(size for size, _ in mine),
-        errors=candidates.errors,
     )

@@ -167,8 +167,8 @@ def _left_out(report: RunReport) -> list[str]:
 
 
 def _gone(report: RunReport, options: Options) -> list[Line]:
-    """The entries of the baseline that can be taken out of it."""
-    if not report.gone:
+    """The entries of the baseline that can be taken out of it; a shard cannot tell."""
+    if not report.gone or report.shard is not None:
         return []
     lines: list[Line] = [
         [(f"{number(len(report.gone), 'finding')} of the baseline no longer there:", "dim")]
