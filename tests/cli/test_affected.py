@@ -180,6 +180,17 @@ def test_pre_commit_says_what_to_compare_with(
     assert chosen(["README.md"]) == []
 
 
+def test_untracked_files_are_no_part_of_a_commit(
+    team: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.write("draft.py", HELPED)
+    assert chosen(["helper.py"]) == ["draft.py", "uses.py"]
+    monkeypatch.setenv("PRE_COMMIT", "1")
+    assert chosen([]) == []
+    assert chosen(["helper.py"]) == ["uses.py"]
+    assert chosen(["helper.py", "draft.py"]) == ["draft.py", "uses.py"]
+
+
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
     """The exit status, ``path kernel`` of each checked kernel, and stderr."""
     status = main(["check", "--affected", "--format", "json", "--no-cache", *arguments])

@@ -23,6 +23,9 @@ _SETTINGS = ("pyproject.toml", "tilelint.toml")
 #: These say where a project or a package begins: with them, places of imports come and go.
 _MARKERS = ("__init__.py", "pyproject.toml", "setup.py", "setup.cfg")
 
+#: Set by pre-commit, which has put aside what is not to be committed, but not untracked files.
+_HOOK = "PRE_COMMIT"
+
 #: What pre-commit compares with when it is asked about several commits, as before a push.
 _FROM = "PRE_COMMIT_FROM_REF"
 
@@ -35,6 +38,8 @@ class History:
     repository: Repository | None = None
     commit: str = ""
     changes: Sequence[Change] = ()
+    #: absolute paths of files that are no part of the change, nor of what it concerns
+    apart: frozenset[str] = frozenset()
 
     def full(self, path: str | None) -> str:
         return os.path.join(self.root, path or "")
@@ -84,7 +89,7 @@ def affected(paths: Sequence[str], since: str | None = None) -> Scope:
         if changes is not None:
             # Files that are named are looked at, though they are ignored or in a hidden folder.
             present = {path: given.get(path, shown(path)) for path in sorted(changes.files)}
-            _choose([shown(root)], present, changes, scope)
+            _choose([shown(root)], present, changes, scope, history.apart)
     return scope
 
 
@@ -107,7 +112,8 @@ def concerned(paths: Sequence[str], since: str) -> Scope:
         missing = [path for path in inside if not os.path.lexists(path)]
         scope.files += missing  # for a complaint
         if changes is not None:
-            _choose([path for path in inside if path not in missing], {}, changes, scope)
+            there = [path for path in inside if path not in missing]
+            _choose(there, {}, changes, scope, history.apart)
     return scope
 
 
@@ -135,7 +141,13 @@ def _history(root: str, since: str | None, *, needed: bool) -> History:
     try:
         repository = Repository.around(root)
         commit = _start(repository) if since is None else repository.commit(since)
-        return History(root, repository, commit, repository.changes(commit))
+        changes = repository.changes(commit)
+        untracked = repository.untracked()
+        if os.environ.get(_HOOK):
+            apart = frozenset(os.path.join(root, path) for path in untracked)
+            return History(root, repository, commit, changes, apart)
+        changes += [Change(None, path) for path in untracked]
+        return History(root, repository, commit, changes)
     except GitError:
         if needed:
             raise
@@ -171,7 +183,13 @@ def _changes(changed: Sequence[str], history: History) -> Changes | None:
     return Changes(present, gone, folders) if present or gone or folders else None
 
 
-def _choose(paths: Sequence[str], more: Mapping[str, str], changes: Changes, scope: Scope) -> None:
+def _choose(
+    paths: Sequence[str],
+    more: Mapping[str, str],
+    changes: Changes,
+    scope: Scope,
+    apart: frozenset[str],
+) -> None:
     """Add those kernel files below ``paths``, or of ``more``, that the changes concern."""
     from verifier.source.files import PathError, collect
     from verifier.source.imports import dependents
@@ -184,6 +202,8 @@ def _choose(paths: Sequence[str], more: Mapping[str, str], changes: Changes, sco
             files.update((absolute(file), str(file)) for file in collect([Path(path)], []))
         except PathError:
             scope.files.append(path)  # for a complaint
+    for full in apart.intersection(files):
+        del files[full]
     files.update(more)
     candidates: list[str] = []
     for full, name in files.items():

@@ -92,7 +92,7 @@ class Repository:
             return EMPTY_TREE
 
     def changes(self, commit: str) -> list[Change]:
-        """What differs between ``commit`` and the work tree, new files included."""
+        """What differs between ``commit`` and the work tree, in files that git tracks."""
         # fmt: off
         words = _split(_git(
             self.top, "diff", "--no-ext-diff", "--name-status", "-z", "-M", "-l0",
@@ -112,9 +112,11 @@ class Repository:
                 found.append(Change(first, None))
             else:
                 found.append(Change(None if kind == "A" else first, first))
-        others = _git(self.top, "ls-files", "-z", "--others", "--exclude-standard")
-        found += [Change(None, path) for path in _split(others)]
         return found
+
+    def untracked(self) -> list[str]:
+        """Files that git does not track, without those that it is told to ignore."""
+        return _split(_git(self.top, "ls-files", "-z", "--others", "--exclude-standard"))
 
     def content(self, commit: str, path: str) -> bytes | None:
         """A file as it was; None: it was not there."""
