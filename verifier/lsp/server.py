@@ -166,7 +166,7 @@ class TilelintServer(LanguageServer):
             return
         token = str(uuid.uuid4())
         progress = self.work_done_progress
-        await progress.create_async(token)
+        await asyncio.shield(progress.create_async(token))  # its answer comes in any case
         name = os.path.basename(path)  # noqa: PTH119
         progress.begin(token, lsp.WorkDoneProgressBegin(title="tilelint", message=name))
         try:
