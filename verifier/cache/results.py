@@ -17,7 +17,6 @@ import msgspec
 
 from verifier.cache.environment import environment
 from verifier.cache.store import Store
-from verifier.engine.analysis import analyze_file, project_of
 from verifier.engine.memo import Reached, Stored, reached, unchanged
 from verifier.report.model import FileRequest, FileResult, RunReport
 from verifier.source.footprint import recording
@@ -68,6 +67,8 @@ class Kept:
 
 def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
     """Analyse a file, with what the store has of its kernels."""
+    from verifier.engine.analysis import analyze_file, project_of
+
     memo = StoredMemo(store)
     project = project_of(request)
     with recording() as footprint:

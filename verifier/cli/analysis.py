@@ -167,7 +167,8 @@ def _worked(
     """The reports of files that have to be analysed."""
     if not requests:
         return []
-    import verifier.engine  # noqa: F401  (before forking: the workers share what it imports)
+    # before forking: the workers share what this imports
+    from verifier.engine import analyze_file  # noqa: F401
 
     # Terms live as long as their kernel's analysis: to look for garbage often is wasted.
     gc.freeze()

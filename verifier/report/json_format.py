@@ -30,7 +30,7 @@ SCHEMA_VERSION = 1
 
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print ``report`` as one JSON object, indented, in ASCII."""
-    json.dump(document(report, options), stream, indent=2)
+    stream.write(json.dumps(document(report, options), indent=2))
     stream.write("\n")
 
 
