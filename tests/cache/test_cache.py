@@ -1,4 +1,4 @@
-"""The cache from outside: the same report byte for byte, whatever was kept and whatever became of it."""
+"""The cache from outside: the same report byte for byte, whatever became of what was kept."""
 
 from __future__ import annotations
 

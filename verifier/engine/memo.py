@@ -196,9 +196,17 @@ def _moved(outcome: Outcome, moves: _Moves) -> Outcome | None:
         return outcome
     still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
     try:
-        return _walk(outcome, moves, still)
+        moved = _walk(outcome, moves, still)
     except _CannotMoveError:
         return None
+    # definitions may have changed places
+    kernel = replace(
+        moved.kernel,
+        tiles=tuple(sorted(moved.kernel.tiles, key=lambda tile: tile.span)),
+        judged=tuple(sorted(moved.kernel.judged, key=lambda judged: judged.span)),
+    )
+    found = tuple(sorted(moved.diagnostics, key=report.sort_key))
+    return replace(moved, kernel=kernel, diagnostics=found)
 
 
 def _walk(value: T, moves: _Moves, still: bool) -> T:
