@@ -70,6 +70,7 @@ class _Document:
         "exclude",
         "files",
         "layer",
+        "line",
         "overrides",
         "path",
         "problems",
@@ -80,6 +81,8 @@ class _Document:
         """``base`` is where its patterns start from."""
         self.path = path
         self.base = base
+        #: where it starts to speak of this tool
+        self.line = 0
         self.layer = Layer()
         #: patterns of files, and what holds for these
         self.overrides: list[tuple[GitIgnoreSpec, Layer]] = []
@@ -238,9 +241,8 @@ class Configurations:
             if document is None:
                 document = other
             elif other is not None:
-                line = other.problems[0].line if other.problems else _first_line(other)
                 message = f"[tool.tilelint] is not used: {NAME} in the same folder wins"
-                document.shadowed = Problem(shared, line, message)
+                document.shadowed = Problem(shared, other.line, message)
         if document is not None:
             self._read[document.path] = document
         return document
@@ -344,11 +346,6 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _first_line(document: _Document) -> int:
-    lines = [e.origin.line for g in document.layer.given().values() for e in g.entries]
-    return min(lines, default=0)
-
-
 # ------------------------------------------------------------------------------- reading
 
 
@@ -396,6 +393,7 @@ def _read_file(path: str, base: str) -> _Document | None:
             line = positions.lines(text).get(within, 0)
             return broken(f"[tool.tilelint] must be a table, not {kind(content)}", line)
     lines = positions.lines(text)
+    document.line = lines.get(within, 0)
     reader = Reader(_all_rules, path, base, lines)
     _fill(document, reader, within, content)
     document.problems = tuple(sorted(reader.problems, key=lambda p: (p.line, p.message)))
