@@ -1,0 +1,201 @@
+"""``check --fix``, ``--unsafe-fixes`` and ``--diff``, and what happens to the files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from verifier.cli import fix
+from verifier.cli.main import main
+from verifier.engine import fixes, mending
+from verifier.report.model import Edit, FileResult, Fix, Span
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copied(x):
+    rows, cols = x.shape  # tilelint: ignore[unpack-mismatch] -- was needed once
+    assert cols == 300 and x.dtype == nl.float32
+    dst = nl.ndarray((rows, cols), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((rows, cols), dtype=x.dtype, buffer="sbuf")
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
+SAFE = KERNEL.replace("  # tilelint: ignore[unpack-mismatch] -- was needed once", "").replace(
+    '"sbuf"', "nl.sbuf"
+)
+ALL = SAFE.replace("    rows, cols", "    assert x.shape[0] <= 128\n    rows, cols")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "k.py"
+    path.write_text(KERNEL)
+    path.chmod(0o640)
+    return path
+
+
+def check(*arguments: str) -> int:
+    return main(["check", "--no-cache", "--format", "concise", *arguments])
+
+
+def test_safe_fixes(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("--fix") == 0
+    captured = capsys.readouterr()
+    assert kernel.read_text() == SAFE
+    assert kernel.stat().st_mode & 0o777 == 0o640
+    assert "fixed 2 findings in 1 file" in captured.err
+    assert "partition-extent" in captured.out and "unused" not in captured.out
+    assert list(kernel.parent.iterdir()) == [kernel]
+
+
+def test_unsafe_fixes(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("--fix", "--unsafe-fixes") == 0
+    assert kernel.read_text() == ALL
+    assert "fixed 3 findings in 1 file" in capsys.readouterr().err
+    assert check("--fix", "--unsafe-fixes", "--strict") == 0
+    assert kernel.read_text() == ALL
+    assert "fixed" not in capsys.readouterr().err
+
+
+def test_unsafe_fixes_alone_are_a_mistake(kernel: Path) -> None:
+    assert check("--unsafe-fixes") == 2
+    assert kernel.read_text() == KERNEL
+
+
+@pytest.mark.parametrize(("unsafe", "expected"), [(False, SAFE), (True, ALL)])
+def test_a_diff_changes_nothing_and_applies(
+    unsafe: bool, expected: str, kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--unsafe-fixes"] if unsafe else []
+    assert check("--diff", *options) == 1
+    out = capsys.readouterr().out
+    assert kernel.read_text() == KERNEL
+    assert out.startswith("--- k.py\n+++ k.py\n@@")
+    if shutil.which("patch"):
+        subprocess.run(["patch", "-p0"], input=out.encode(), cwd=kernel.parent, check=True)
+        assert kernel.read_text() == expected
+        assert check("--diff", *options) == 0
+
+
+def test_a_diff_of_a_file_without_a_last_line_end(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel.write_text(KERNEL + "# tilelint: ignore-file[no-output] -- never")
+    assert check("--diff") == 1
+    assert capsys.readouterr().out.endswith(
+        "never\n\\ No newline at end of file\n+    return dst\n\\ No newline at end of file\n"
+    )
+
+
+def test_a_read_only_file(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = kernel.with_name("other.py")
+    other.write_text(KERNEL)
+    kernel.chmod(0o440)
+    assert check("--fix") == 2
+    err = capsys.readouterr().err
+    assert "tilelint: error: k.py: cannot write the fixed file: it is read-only" in err
+    assert (kernel.read_text(), other.read_text()) == (KERNEL, SAFE)
+    assert check("--diff") == 1
+
+
+def test_no_room(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(fix.os, "fsync", full)
+    assert check("--fix") == 2
+    captured = capsys.readouterr()
+    assert "No space left" in captured.err and "unused-suppression" in captured.out
+    assert kernel.read_text() == KERNEL
+    assert list(kernel.parent.iterdir()) == [kernel]
+
+
+def test_a_file_that_was_changed_meanwhile(kernel: Path) -> None:
+    with pytest.raises(OSError, match="changed meanwhile"):
+        fix.write(kernel, b"something else", b"new")
+    assert kernel.read_text() == KERNEL
+
+
+def test_links_stay_links(kernel: Path) -> None:
+    link = kernel.with_name("link.py")
+    link.symlink_to(kernel)
+    assert check("--fix", "link.py") == 0
+    assert link.is_symlink() and kernel.read_text() == SAFE
+
+
+def test_suppressed_findings_are_not_fixed(kernel: Path) -> None:
+    text = ALL.replace("    assert x.shape[0] <= 128\n", "").replace(
+        "buffer=nl.sbuf)", "buffer=nl.sbuf)  # tilelint: ignore[partition-extent] -- callers know"
+    )
+    kernel.write_text(text)
+    assert check("--fix", "--unsafe-fixes", "--strict") == 0
+    assert kernel.read_text() == text
+
+
+WRONG = {
+    "the finding is still there": "    assert cols >= 1\n",
+    "would no longer parse": "    assert (\n",
+    "is found": "    assert x.shape[0] <= 128 and x.shape[0] > 200\n",
+}
+
+
+@pytest.mark.parametrize("reason", sorted(WRONG))
+def test_what_does_not_help_is_taken_back(
+    reason: str,
+    kernel: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = fixes.Fixer._precondition
+
+    def wrong(self: fixes.Fixer, proposed: str) -> Fix | None:
+        right = found(self, proposed)
+        assert right is not None
+        (edit,) = right.edits
+        line = edit.span.line + (reason == "the finding is still there")
+        place = replace(edit.span, line=line, end_line=line)
+        return replace(right, edits=(Edit(place, WRONG[reason]),))
+
+    monkeypatch.setattr(fixes.Fixer, "_precondition", wrong)
+    assert check("--fix", "--unsafe-fixes") == 0
+    err = capsys.readouterr().err
+    assert kernel.read_text() == SAFE
+    assert "k.py:" in err and "not fixed" in err and reason in err
+
+
+def test_fixes_without_an_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding whose fix brings the next one is fixed a limited number of times."""
+    from verifier.report.model import Diagnostic
+
+    def result(text: str) -> FileResult:
+        count = int(text.split("=")[1])
+        if count > 900:
+            return FileResult("k.py")
+        fix_ = Fix("count", True, (Edit(Span("k.py", 1, 4, 1, len(text)), str(count + 1)),))
+        found = Diagnostic(f"r{count}", "", "error", "always", "", Span("k.py", 1, 0, 1, 1), "")
+        return FileResult("k.py", diagnostics=(replace(found, fix=fix_),))
+
+    monkeypatch.setattr(mending, "_wrong", lambda *_: None)
+    mended = mending.mend(
+        [result("x = 0")],
+        lambda _: "x = 0",
+        lambda texts, _: [result(texts["k.py"])],
+        lambda results, _: list(results),
+    )
+    assert mended.texts == {"k.py": f"x = {mending.ROUNDS}"}
