@@ -5,6 +5,8 @@ Starting is budgeted at 0.15 s, so nothing heavy may be imported at the top of a
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,9 +15,14 @@ from typing import TextIO
 
 import click
 
+from verifier.cli import signals
 from verifier.cli.output import PIPE_CLOSED, Refusal, complain
 
 INTERRUPTED = 130
+FAILED = 2
+
+#: What a full disk, a used up quota and a limit on the size of files are called.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 #: Subcommand -> (module with a ``command``, its line in the help).
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -91,27 +98,59 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status; every refusal is one line on stderr."""
-    for stream in (sys.stdout, sys.stderr):
+    """Run the command and return its exit status; every refusal is one line on stderr.
+
+    Without ``arguments`` this is the whole process: they are taken from the command line, and
+    signals are listened to.
+    """
+    whole = arguments is None
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+        elif stream is None:  # closed by whoever started this
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w")))
     try:
-        status = _run(list(sys.argv[1:] if arguments is None else arguments))
+        if whole and given[:1] != ["lsp"]:  # the server has its own ways
+            signals.listen()
+        status = _run(given)
         sys.stdout.flush()
-        return status
-    except click.UsageError as error:
+    except BaseException as error:
+        if whole:
+            signals.ignore()
+        return _failed(error)
+    if whole:
+        signals.ignore()
+    return status
+
+
+def _failed(error: BaseException) -> int:
+    """Say in a line what went wrong; the exit status."""
+    if isinstance(error, click.UsageError):
         return _usage(error)
-    except click.ClickException as error:
+    if isinstance(error, click.ClickException):
         complain(error.format_message())
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _silence(sys.stdout)
+    _silence(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
         click.echo("\n" * sys.stderr.isatty() + "tilelint: interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        _silence(sys.stdout)
-        return PIPE_CLOSED
+    if isinstance(error, signals.Ended):
+        click.echo("tilelint: ended by a signal", err=True)
+        return error.status
+    if not isinstance(error, Exception):
+        raise error
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        complain(f"cannot write {error.filename or 'the report'}: {error.strerror}")
+        return FAILED
+    from verifier.report.internal import describe
+
+    complain(describe(error))
+    return FAILED
 
 
 def _run(arguments: list[str]) -> int:

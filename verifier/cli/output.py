@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 import verifier
@@ -18,12 +20,17 @@ class Refusal(click.UsageError):
 
 def complain(message: str) -> None:
     """One line on stderr."""
-    click.echo(f"tilelint: error: {message}", err=True)
+    _say(f"tilelint: error: {message}")
 
 
 def remark(message: str) -> None:
     """One line on stderr that is no mistake."""
-    click.echo(f"tilelint: note: {message}", err=True)
+    _say(f"tilelint: note: {message}")
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it, or the disk is full
+        click.echo(line, err=True)
 
 
 def version() -> str:

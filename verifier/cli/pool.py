@@ -10,7 +10,7 @@ import contextlib
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,6 +19,9 @@ from typing import Generic, TypeVar
 from verifier.report.model import FileRequest
 
 R = TypeVar("R")
+
+_MASKS = hasattr(signal, "pthread_sigmask")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _MASKS else ()
 
 _TICK = 0.1  # seconds between looks at the clock
 _PATIENCE = 20  # a file may take this many times the limit of one kernel,
@@ -105,15 +108,31 @@ def _start(work: Work[R], request: FileRequest, others: Sequence[_Worker]) -> _W
     # A forked child holds copies of our ends; it closes them, so that it notices when we are gone.
     inherited = (ours, *(worker.connection for worker in others)) if fork else ()
     process = make(target=_serve, args=(theirs, work, inherited), daemon=True)
-    process.start()
+    with _blocked():
+        process.start()
     theirs.close()
     worker = _Worker(process, ours, request, time.monotonic())
     _send(worker, request)
     return worker
 
 
+@contextlib.contextmanager
+def _blocked() -> Iterator[None]:
+    """A process that starts inside the block meets no signal before it has said what it does."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS) if _MASKS else set()
+    try:
+        yield
+    finally:
+        if _MASKS:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(connection: Connection, work: Work[R], inherited: Sequence[Connection]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
+    if _MASKS:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     for other in inherited:
         other.close()
     with contextlib.suppress(EOFError, OSError):

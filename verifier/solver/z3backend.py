@@ -60,7 +60,8 @@ class Session:
     def __init__(self, translator: _Translator, rlimit: int) -> None:
         self._translator = translator
         self._solver = z3.SimpleSolver(ctx=translator.ctx)
-        self._solver.set(random_seed=0, timeout=_BACKSTOP_MS, rlimit=rlimit)
+        # An interrupt is Python's: Z3 would take it for the end of one query.
+        self._solver.set(random_seed=0, timeout=_BACKSTOP_MS, rlimit=rlimit, ctrl_c=False)
         self._known: dict[Atom, None] = {}
         self._flags: dict[str, z3.BoolRef] = {}
         self._scopes: list[list[Atom]] = []
