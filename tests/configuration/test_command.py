@@ -289,16 +289,28 @@ move = "(x: bf16[64, 48])"
 copyy = "(x: bf16[64, 48])"
 [presets.decode]
 move = "(z: bf16[64, 48])"
+"*/move.py::move" = "(x: bf16[32, 48])"
+"old/::move" = [
+    "(x: bf16[32, 48])",
+    "(x: bf16[16, 48])",
+]
+[[overrides]]
+paths = ["src/"]
+contracts.move = "(x: bf16[16, 48])"
 """,
     )
     status, found, err = checked(capsys, ".")
     assert status == 2
     assert found["src/copy.py"][0] == "verified"  # nothing else is lost
     assert sorted(err) == [
+        "tilelint: error: tilelint.toml:14: contract for 'move': no such kernel in the files that "
+        "it is for",
         "tilelint: error: tilelint.toml:4: contract for 'copyy': no such kernel in the files that "
-        "this configuration is for; did you mean 'copy'?",
+        "it is for; did you mean 'copy'?",
         "tilelint: error: tilelint.toml:6: contract `move(z: bfloat16[64, 48])`: `move` has no "
         "parameter `z`",
+        "tilelint: error: tilelint.toml:8: contract for 'move': no such kernel in the files that "
+        "match 'old/'",
     ]
     # a part of the files cannot show that a kernel does not exist
     assert checked(capsys, "src")[0] == 0

@@ -344,6 +344,11 @@ def test_paths_of_the_configuration_start_from_its_folder(root: Path) -> None:
             "3: bad contract '(a: bf17[K])': column 5: 'bf17' is not a dtype; did you mean 'bf16'?",
         ),
         (
+            "contracts.gemm = \"\"\"\n  (a: bf16[K],\n  b: bf17[K])\"\"\"",
+            "1: bad contract '(a: bf16[K],   b: bf17[K])': column 21: 'bf17' is not a dtype; did "
+            "you mean 'bf16'?",
+        ),
+        (
             "contracts.gemm = 'gem(a: bf16)'",
             "1: this contract is for 'gem', but stands at 'gemm'",
         ),

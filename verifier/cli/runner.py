@@ -256,27 +256,25 @@ def unknown_contracts(
         return []
     whole = not any(error.kind != "usage" for error in report.errors)
     folders = [os.path.join(absolute(path), "") for path in paths if Path(path).is_dir()]  # noqa: PTH118
-    everywhere = _known(report.kernels)
-    below: dict[str, set[str]] = {}
     unmatched = []
     for contract in contracts:
         origin = contract.origin
-        known, where = everywhere, "the files checked"
+        where = "the files checked"
         if origin.source == "file":
             base = configurations.folder_of(contract)
             if base is None or not whole or not os.path.join(base, "").startswith(tuple(folders)):  # noqa: PTH118
                 continue
-            if origin.path not in below:
-                below[origin.path] = _known(
-                    k for k in report.kernels if configurations.for_file(k.path).file == origin.path
-                )
-            known, where = below[origin.path], "the files that this configuration is for"
+            where = f"the files that match '{contract.files}'"
+            if not contract.files:
+                where = "the files that it is for"
+        known = _known(k for k in report.kernels if configurations.concerns(contract, k.path))
         if contract.kernel not in known:
             message = f"contract for '{contract.kernel}': no such kernel in {where}"
-            place = shown(origin.path)
+            # several contracts of one key are one mistake, where the key stands
+            line = configurations.line_of(contract)
             names = tuple(sorted(known))
-            unmatched.append(Unmatched(place, origin.line, contract.kernel, message, names))
-    return unmatched
+            unmatched.append(Unmatched(shown(origin.path), line, contract.kernel, message, names))
+    return list(dict.fromkeys(unmatched))
 
 
 def _known(kernels: Iterable[KernelReport]) -> set[str]:

@@ -333,7 +333,7 @@ def _full_text(reader: Reader, where: Where, kernel: str, text: str) -> str | No
     try:
         contract = parse(text, comment=not named)
     except ContractError as error:
-        reader.problem(where, str(error))
+        reader.problem(where, str(error).replace("\n", " "))
         return None
     if named and contract.kernel != kernel:
         reader.problem(where, f"this contract is for '{contract.kernel}', but stands at '{kernel}'")
@@ -352,7 +352,7 @@ def contract_texts(reader: Reader, texts: Sequence[str]) -> Given[tuple[KernelCo
         try:
             kernel = parse(text).kernel or ""
         except ContractError as error:
-            reader.problem((), str(error))
+            reader.problem((), str(error).replace("\n", " "))
             continue
         found.append(KernelContract(kernel, text, origin, kernel))
         entries.append(Entry(text, origin, kernel))

@@ -190,6 +190,36 @@ class Configurations:
         document = self._read.get(contract.origin.path)
         return document.base if document else None
 
+    def line_of(self, contract: KernelContract) -> int:
+        """The line of the key that a contract of a configuration file stands at."""
+        document = self._read.get(contract.origin.path)
+        layers = [] if document is None else [document.layer, *(x for _, x in document.overrides)]
+        for layer in layers:
+            for setting in (table.CONTRACTS, table.PRESETS):
+                given = layer.get(setting)
+                if given is not None and contract in given.value:
+                    return next(e.origin.line for e in given.entries if e.key == contract.key)
+        return contract.origin.line
+
+    def concerns(self, contract: KernelContract, path: str) -> bool:
+        """Whether a contract, by where it stands and its pattern, is meant for a file."""
+        if contract.origin.source != "file":
+            return True
+        full = os.path.abspath(path)
+        document = self._document(os.path.dirname(full))
+        inside = None if document is None else _relative(full, document.base)
+        if document is None or document.path != contract.origin.path or inside is None:
+            return False
+        if contract.files and not document.files[contract.files].match_file(inside):
+            return False
+        return any(
+            contract in given.value
+            for spec, layer in ((None, document.layer), *document.overrides)
+            if spec is None or spec.match_file(inside)
+            for setting in (table.CONTRACTS, table.PRESETS)
+            if (given := layer.get(setting)) is not None
+        )
+
     def refresh(self) -> None:
         """Forget what was read if any of it, or what was not there, has changed on disk."""
         if any(_stamp(path) != stamp for path, stamp in self._stamps.items()):
