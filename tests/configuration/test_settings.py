@@ -259,6 +259,8 @@ presets.decode.gemm = "(a: bf16[8192, 1])"
         [*pools, "gemm(a: fp32)"],
         [("decode", "pool(x: fp32[1, 1])")],
     )
+    found = Configurations(Overrides(contracts=("gemm(a: fp32)",))).for_file("new/a.py")
+    assert [entry.key for entry in found.given["presets"].entries] == ["decode.new/::pool"]
     found = Configurations().for_file("new/a.py")
     assert [c.origin.line for c in found.settings.contracts] == [2, 3, 3, 4]
     assert [c.origin.line for c in found.settings.presets] == [6, 7]

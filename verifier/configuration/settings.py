@@ -20,13 +20,14 @@ A higher level replaces a lower one's value. Tables are replaced key by key, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verifier.configuration import table
 from verifier.configuration.model import (
     ConfigurationError,
+    Given,
     KernelContract,
     Origin,
     Overrides,
@@ -92,6 +93,17 @@ class _Document:
         self.problems: tuple[Problem, ...] = ()
         #: a table in the same folder that is not used
         self.shadowed: Problem | None = None
+
+
+def _contract_tables(
+    document: _Document,
+) -> Iterator[tuple[GitIgnoreSpec | None, Given[tuple[KernelContract, ...]]]]:
+    """Its tables of contracts and presets, each with the pattern of the files they are for."""
+    for spec, layer in ((None, document.layer), *document.overrides):
+        for setting in (table.CONTRACTS, table.PRESETS):
+            given = layer.get(setting)
+            if given is not None:
+                yield spec, given
 
 
 class Configurations:
@@ -175,14 +187,11 @@ class Configurations:
 
     def contracts(self) -> tuple[KernelContract, ...]:
         """Every contract of the configurations met so far, and of the command line."""
-        layers = [self._top]
+        asked = self._top.get(table.CONTRACTS)
+        found = list(asked.value) if asked else []
         for document in self._read.values():
-            layers += [document.layer, *(layer for _, layer in document.overrides)]
-        found: list[KernelContract] = []
-        for layer in layers:
-            for setting in (table.CONTRACTS, table.PRESETS):
-                given = layer.get(setting)
-                found.extend(given.value if given else ())
+            for _, given in _contract_tables(document):
+                found += given.value
         return tuple(dict.fromkeys(found))
 
     def folder_of(self, contract: KernelContract) -> str | None:
@@ -193,12 +202,9 @@ class Configurations:
     def line_of(self, contract: KernelContract) -> int:
         """The line of the key that a contract of a configuration file stands at."""
         document = self._read.get(contract.origin.path)
-        layers = [] if document is None else [document.layer, *(x for _, x in document.overrides)]
-        for layer in layers:
-            for setting in (table.CONTRACTS, table.PRESETS):
-                given = layer.get(setting)
-                if given is not None and contract in given.value:
-                    return next(e.origin.line for e in given.entries if e.key == contract.key)
+        for _, given in _contract_tables(document) if document else ():
+            if contract in given.value:
+                return next(e.origin.line for e in given.entries if e.key == contract.key)
         return contract.origin.line
 
     def concerns(self, contract: KernelContract, path: str) -> bool:
@@ -213,11 +219,8 @@ class Configurations:
         if contract.files and not document.files[contract.files].match_file(inside):
             return False
         return any(
-            contract in given.value
-            for spec, layer in ((None, document.layer), *document.overrides)
-            if spec is None or spec.match_file(inside)
-            for setting in (table.CONTRACTS, table.PRESETS)
-            if (given := layer.get(setting)) is not None
+            contract in given.value and (spec is None or spec.match_file(inside))
+            for spec, given in _contract_tables(document)
         )
 
     def refresh(self) -> None:
@@ -308,18 +311,13 @@ def _answer(layers: Sequence[Layer], top: Layer, files: frozenset[str]) -> tuple
     asked = top.get(table.CONTRACTS)
     below = layer.get(table.PRESETS)
     if asked and asked.value and below:  # who asks for a contract wants no other
-        kernels = [contract.kernel for contract in asked.value]
-        layer.put(
-            table.PRESETS,
-            replace(
-                below,
-                value=tuple(
-                    c
-                    for c in below.value
-                    if not any(table.same_kernel(c.kernel, k) for k in kernels)
-                ),
-            ),
-        )
+
+        def stays(kernel: str) -> bool:
+            return not any(table.same_kernel(kernel, c.kernel) for c in asked.value)
+
+        left = tuple(contract for contract in below.value if stays(contract.kernel))
+        entries = tuple(entry for entry in below.entries if stays(table.kernel_of(entry)))
+        layer.put(table.PRESETS, Given(left, entries or table.PRESETS.unset().entries))
 
     def value(setting: Setting[table.T]) -> table.T:
         given = layer.get(setting)
@@ -450,12 +448,10 @@ def _fill(document: _Document, reader: Reader, within: Where, content: dict[str,
         ]
     if reader.problems:
         return
-    for layer in (document.layer, *(layer for _, layer in document.overrides)):
-        for tables in (table.CONTRACTS, table.PRESETS):
-            given = layer.get(tables)
-            for contract in given.value if given else ():
-                if contract.files:
-                    document.files.setdefault(contract.files, _spec([contract.files]))
+    for _, given in _contract_tables(document):
+        for contract in given.value:
+            if contract.files:
+                document.files.setdefault(contract.files, _spec([contract.files]))
 
 
 def _fill_overrides(document: _Document, reader: Reader, where: Where, value: object) -> None:
