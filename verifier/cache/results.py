@@ -1,8 +1,8 @@
 """Reports of files and results of kernels in a store.
 
-A file's report holds while every file that was read for it is what it was: asked first, without
-parsing anything. Where a file has changed, the results of its kernels are asked one by one
-(:mod:`verifier.engine.memo`).
+A file's report holds while the file is what it was, and what it reached in others is: asked first,
+and nothing is parsed but files that have changed. Else the results of its kernels are asked one by
+one (:mod:`verifier.engine.memo`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from verifier.cache.environment import environment
 from verifier.cache.store import Store
-from verifier.engine.memo import Reached, Stored, reached, unchanged
+from verifier.engine.memo import File, Reached, Stored, carried, reached
 from verifier.report.model import FileRequest, FileResult, RunReport
 from verifier.source.footprint import recording
 from verifier.source.project import Project
@@ -73,7 +73,7 @@ def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
     project = project_of(request)
     with recording() as footprint:
         result = analyze_file(request, memo, project)
-    return result, Kept(memo.fresh, reached(footprint, project, names=False))
+    return result, Kept(memo.fresh, reached(footprint, project, whole=request.path))
 
 
 def find(store: Store, request: FileRequest, project: Project) -> FileResult | None:
@@ -85,7 +85,7 @@ def find(store: Store, request: FileRequest, project: Project) -> FileResult | N
         entry = _entry.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return entry.result if unchanged(entry.reached, project) else None
+    return carried(entry.result, entry.reached, project)
 
 
 def keep(
@@ -95,11 +95,16 @@ def keep(
     parts: Sequence[tuple[FileResult, Kept | None]],
 ) -> None:
     """Keep the report that the parts of a file make up, unless something went wrong in one."""
-    files, imports = {}, {}
+    files: dict[str, File] = {}
+    imports = {}
     for result, kept in parts:
         if kept is None or any(error.kind == "internal" for error in result.errors):
             return
-        files.update({file.path: file for file in kept.reached.files})
+        for file in kept.reached.files:
+            names = {name.name: name for name in file.names}
+            if file.path in files:
+                names.update({name.name: name for name in files[file.path].names})
+            files[file.path] = replace(file, names=tuple(names.values()))
         imports.update({(i.folder, i.dotted, i.level): i for i in kept.reached.imports})
     merged = RunReport.merge([result for result, _ in parts])
     whole = FileResult(

@@ -93,7 +93,7 @@ def project_of(
     sources: Sources | None = None,
     kept: MutableMapping[tuple[str, str], Module] | None = None,
 ) -> Project:
-    """The project in which the imports of the request's file are looked up, see :class:`Project`."""
+    """Where the imports of the request's file are looked up, see :class:`Project`."""
     roots = request.roots or (str(Path(request.path).parent),)
     return Project([Path(os.path.abspath(root)) for root in roots], sources, kept)  # noqa: PTH100
 

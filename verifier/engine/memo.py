@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -27,6 +27,15 @@ Places: TypeAlias = tuple[tuple[int, int], ...]
 
 #: results that are kept under one key: those of the states that the files were in last
 ALTERNATIVES: Final = 4
+
+#: what is ordered by its places in whatever holds it
+_ORDERED: Final[tuple[tuple[str, Callable[[Any], Any]], ...]] = (
+    ("tiles", lambda tile: tile.span),
+    ("judged", lambda judged: judged.span),
+    ("diagnostics", report.sort_key),
+)
+
+_NONE: Final[Mapping[str, tuple[int, int, int]]] = {}
 
 #: texts that name a line cannot be moved
 _LINES: Final = re.compile(r"\blines? \d")
@@ -115,11 +124,13 @@ class MemoryMemo:
             self._stored.popitem(last=False)
 
 
-def reached(footprint: Footprint, project: Project, *, names: bool = True) -> Reached:
-    """A footprint with the digests of today; without ``names`` whole files count."""
+def reached(footprint: Footprint, project: Project, *, whole: str = "") -> Reached:
+    """A footprint with the digests of today; of the file ``whole`` all counts, not names only."""
     by_file: dict[str, list[str]] = {file: [] for file in footprint.files}
-    for file, name in footprint.names if names else ():
-        by_file.setdefault(file, []).append(name)
+    for file, name in footprint.names:
+        by_file.setdefault(file, [])
+        if file != whole:
+            by_file[file].append(name)
     files = []
     for file in sorted(by_file):
         found: list[Name] = []
@@ -132,26 +143,38 @@ def reached(footprint: Footprint, project: Project, *, names: bool = True) -> Re
     return Reached(tuple(files), tuple(imports))
 
 
-def unchanged(reached: Reached, project: Project) -> bool:
-    """Whether every file and every import is what it was."""
-    sources = project.sources
-    return all(sources.digest(f.path) == f.digest for f in reached.files) and _imports_hold(
-        reached, project
-    )
-
-
 def find(stored: Sequence[Stored], own: tuple[str, int, int], project: Project) -> Outcome | None:
     """The result that still holds, with its places moved to where the text is now.
 
     ``own``: file, first and last line of the kernel's own text, whose content is in the key.
     """
     for candidate in stored:
-        moves = _moves(candidate, own, project)
-        if moves is not None and _imports_hold(candidate.reached, project):
-            outcome = _moved(candidate.outcome, moves)
-            if outcome is not None:
-                return outcome
+        before, (file, line, _) = candidate.own, own
+        extra = {file: (*before, line - before[0])}
+        outcome = carried(candidate.outcome, candidate.reached, project, extra)
+        if outcome is not None:
+            return outcome
     return None
+
+
+def carried(
+    value: T, reached: Reached, project: Project, known: Mapping[str, tuple[int, int, int]] = _NONE
+) -> T | None:
+    """A result with its places moved to where the text is now; None if it holds no longer.
+
+    ``known`` has pieces of text that are known to be the same, by file: the first and the last line
+    that they had, and by how much they moved.
+    """
+    moves = _moves(reached, project, known)
+    if moves is None or not _imports_hold(reached, project):
+        return None
+    if not moves:
+        return value
+    still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
+    try:
+        return _walk(value, moves, still)
+    except _CannotMoveError:
+        return None
 
 
 def _imports_hold(reached: Reached, project: Project) -> bool:
@@ -165,11 +188,15 @@ def _imports_hold(reached: Reached, project: Project) -> bool:
 _Moves: TypeAlias = dict[str, list[tuple[int, int, int]]]
 
 
-def _moves(stored: Stored, own: tuple[str, int, int], project: Project) -> _Moves | None:
+def _moves(
+    reached: Reached, project: Project, known: Mapping[str, tuple[int, int, int]]
+) -> _Moves | None:
     moves: _Moves = {}
-    for file in stored.reached.files:
+    for file in reached.files:
         if project.sources.digest(file.path) == file.digest:
             continue
+        if not file.names and file.path not in known:
+            return None
         try:
             module = project.module(Path(file.path))
         except SourceError:
@@ -181,32 +208,14 @@ def _moves(stored: Stored, own: tuple[str, int, int], project: Project) -> _Move
                 return None
             for (line, end), (now, _) in zip(name.places, places, strict=True):
                 ranges.append((line, end, now - line))
-        if file.path == own[0]:
-            ranges.append((*stored.own, own[1] - stored.own[0]))
+        if file.path in known:
+            ranges.append(known[file.path])
         moves[file.path] = ranges
     return moves
 
 
 class _CannotMoveError(Exception):
     """A place is outside the definitions that were reached, or a text names a line."""
-
-
-def _moved(outcome: Outcome, moves: _Moves) -> Outcome | None:
-    if not moves:
-        return outcome
-    still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
-    try:
-        moved = _walk(outcome, moves, still)
-    except _CannotMoveError:
-        return None
-    # definitions may have changed places
-    kernel = replace(
-        moved.kernel,
-        tiles=tuple(sorted(moved.kernel.tiles, key=lambda tile: tile.span)),
-        judged=tuple(sorted(moved.kernel.judged, key=lambda judged: judged.span)),
-    )
-    found = tuple(sorted(moved.diagnostics, key=report.sort_key))
-    return replace(moved, kernel=kernel, diagnostics=found)
 
 
 def _walk(value: T, moves: _Moves, still: bool) -> T:
@@ -234,6 +243,10 @@ def _walk(value: T, moves: _Moves, still: bool) -> T:
             changed["line"] = line + by
             if hasattr(value, "end_line"):
                 changed["end_line"] = value.end_line + by
+    # definitions may have changed places
+    for name, key in _ORDERED:
+        if name in changed:
+            changed[name] = tuple(sorted(changed[name], key=key))
     moved = replace(value, **changed) if changed else value
     return moved  # type: ignore[no-any-return]
 
