@@ -30,7 +30,7 @@ GRACE = 5.0  # and this many seconds more
 
 @dataclass(frozen=True, slots=True)
 class Work(Generic[R]):
-    """``do`` answers a request and does not raise; ``failed`` answers where it could not, and why."""
+    """``do`` answers a request and does not raise; ``failed`` answers for it, and says why."""
 
     do: Callable[[FileRequest], R]
     failed: Callable[[FileRequest, str], R]
