@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if whole:
             signals.ignore()
-        return _failed(error)
+        return _failed(signals.arrived() or error)
     if whole:
         signals.ignore()
     return status

@@ -29,21 +29,31 @@ class Ended(BaseException):
         return 128 + self.number
 
 
+_arrived: list[BaseException] = []
+
+
+def arrived() -> BaseException | None:
+    """The exception of a signal that has arrived; Python may have made another one of it."""
+    return _arrived[0] if _arrived else None
+
+
 def listen() -> None:
     """From now on, SIGTERM and SIGHUP raise :class:`Ended`, and SIGINT raises KeyboardInterrupt.
 
     What whoever started this process has told it to ignore stays ignored.
     """
-
-    def end(number: int, _: FrameType | None) -> None:
-        raise Ended(number)
-
     for number in _ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, end)
+            signal.signal(number, _end)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _end)
     sys.unraisablehook = _again
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    error = KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
+    _arrived.append(error)
+    raise error
 
 
 def ignore() -> None:
@@ -57,12 +67,22 @@ def _again(lost: UnraisableHookArgs) -> None:
     """A signal that met a destructor or a callback, where Python drops exceptions, comes again."""
     error = lost.exc_value
     if isinstance(error, (KeyboardInterrupt, Ended)):
-        import _thread
         import threading
 
         number = error.number if isinstance(error, Ended) else int(signal.SIGINT)
-        timer = threading.Timer(_PAUSE, _thread.interrupt_main, (number,))
+        timer = threading.Timer(_PAUSE, _send, (number,))
         timer.daemon = True
         timer.start()
     else:
         sys.__unraisablehook__(lost)
+
+
+def _send(number: int) -> None:
+    import _thread
+    import threading
+
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, number)  # wakes it, if it sleeps
+    else:
+        _thread.interrupt_main(number)

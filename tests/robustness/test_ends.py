@@ -1,0 +1,366 @@
+"""However a run ends: no traceback, a right exit status, nothing left behind, nothing lost.
+
+``TILELINT_EXAMPLES=1000`` interrupts that many runs at random times.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .support import FIXTURES, ROOT, bad, good
+
+EXAMPLES = int(os.environ.get("TILELINT_EXAMPLES", "3"))
+COMMAND = [sys.executable, "-m", "verifier"]
+CHECK = [*COMMAND, "check", "--format", "json"]
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Path:
+    """Files enough for two workers, with findings; the run takes about a second."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    for name in ("softmax_rows.py", "rope_halves.py"):
+        text = (FIXTURES / "nki" / "good" / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "good.py").write_text(good(), encoding="utf-8")
+    (folder / "bad.py").write_text(bad(), encoding="utf-8")
+    return folder
+
+
+def environment(cache: Path | None = None) -> dict[str, str]:
+    place = "" if cache is None else str(cache)
+    return {**os.environ, "PYTHONPATH": str(ROOT), "TILELINT_CACHE_DIR": place}
+
+
+def start(folder: Path, *arguments: str, cache: Path | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*CHECK, *arguments],
+        cwd=folder,
+        env=environment(cache),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder: Path, *arguments: str, cache: Path | None = None) -> tuple[int, str, str]:
+    process = start(folder, *arguments, cache=cache)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def findings(out: str) -> object:
+    """What a report says, without times."""
+    document = json.loads(out)
+    for kernel in document["kernels"]:
+        kernel["time_ms"] = 0
+    return document
+
+
+def clean(err: str) -> bool:
+    """Whether stderr is fit for users."""
+    if "KeyboardInterrupt" in err and not any(name in err for name in ("verifier", "rules")):
+        return True  # Python itself was starting: nobody could have listened yet
+    words = ("Traceback", "Exception ignored", "internal error", "Fatal Python error", "Error:")
+    return not any(word in err for word in words)
+
+
+def alone(group: int) -> bool:
+    """Whether no process of a group is left, after a moment."""
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def moments(count: int) -> Iterator[tuple[float, str, bool, bool]]:
+    """When to interrupt a run, with how many workers, all processes or one, with a cache or not."""
+    rng = random.Random(5)
+    for index in range(count):
+        yield rng.uniform(0.0, 1.2), "12"[index % 2], index % 4 < 2, index % 3 == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended"), (signal.SIGHUP, "ended")],
+)
+def test_signals_at_any_time(kernels: Path, tmp_path: Path, number: int, said: str) -> None:
+    status, whole, _ = run(kernels)
+    assert status == 1
+    for seconds, jobs, everyone, cached in moments(EXAMPLES):
+        process = start(kernels, "--jobs", jobs, cache=tmp_path / "cache" if cached else None)
+        time.sleep(seconds)
+        if everyone:  # as a terminal does
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        where = (seconds, jobs, everyone, cached, process.returncode, err)
+        assert clean(err), where
+        if process.returncode == 1 and out:  # it came too late
+            assert findings(out) == findings(whole), where
+        elif (
+            process.returncode == 1 or process.returncode == -number
+        ):  # it came before anything had begun, or after the end
+            assert out == "" or findings(out) == findings(whole), where
+        else:
+            assert process.returncode == 128 + number and said in err, where
+        assert alone(process.pid), where
+
+
+def test_a_second_interrupt(kernels: Path) -> None:
+    for pause in (0.0, 0.001, 0.01, 0.05):
+        process = start(kernels, "--jobs", "2")
+        time.sleep(0.7)
+        for _ in range(5):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
+            time.sleep(pause)
+        _, err = process.communicate(timeout=30)
+        assert clean(err), err
+        assert process.returncode in (1, 130)
+        assert alone(process.pid)
+
+
+def test_a_signal_that_python_would_drop() -> None:
+    """An exception in a destructor is printed and forgotten; a signal's comes again."""
+    script = (
+        "import os, signal, time\n"
+        "from verifier.cli import signals\n"
+        "signals.listen()\n"
+        "class Thing:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.{name})\n"
+        "        time.sleep(1)\n"
+        "try:\n"
+        "    Thing()\n"
+        "    time.sleep(5)\n"
+        "    print('lost')\n"
+        "except BaseException as error:\n"
+        "    print(type(error).__name__)\n"
+    )
+    for name, expected in (("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "Ended")):
+        done = subprocess.run(
+            [sys.executable, "-c", script.format(name=name)],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == (expected + "\n", "")
+
+
+def test_signals_that_are_ignored_stay_ignored(kernels: Path) -> None:
+    process = subprocess.Popen(
+        ["sh", "-c", 'trap \'\' INT HUP; exec "$0" "$@"', *CHECK],
+        cwd=kernels,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGHUP)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "")
+    json.loads(out)
+
+
+@pytest.mark.parametrize("format_", ["full", "json"])
+def test_a_reader_that_goes_away(kernels: Path, format_: str) -> None:
+    command = " ".join([*COMMAND, "check --format", format_])
+    script = f"{command} | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=kernels,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # A short report may have been taken by the pipe as a whole before its reader went.
+    assert done.stdout[1:].strip() in ("141", "1")
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_under_the_output(kernels: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            CHECK, cwd=kernels, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+        assert done.returncode == 2
+        said = b"tilelint: error: cannot write the report: No space left on device\n"
+        assert done.stderr == said
+        done = subprocess.run(
+            CHECK, cwd=kernels, env=environment(), stdout=full, stderr=full, check=False
+        )
+        assert done.returncode == 2
+        done = subprocess.run(
+            CHECK, cwd=kernels, env=environment(), stdout=subprocess.PIPE, stderr=full, check=False
+        )
+        assert done.returncode == 1
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(kernels: Path, closed: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", " ".join([*CHECK, closed])],
+        cwd=kernels,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    if ">&-" not in closed.replace("2>&-", ""):
+        json.loads(done.stdout)
+
+
+def test_a_full_disk_under_the_cache(kernels: Path, tmp_path: Path) -> None:
+    """Files may grow to 64 KiB only: the cache has to say so, and nothing else may change."""
+    status, whole, _ = run(kernels)
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+    for _ in range(2):
+        done = subprocess.run(
+            CHECK,
+            cwd=kernels,
+            env=environment(tmp_path / "cache"),
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+        assert done.returncode == status and clean(done.stderr), done.stderr
+        assert findings(done.stdout) == findings(whole)
+
+
+def test_a_cache_that_cannot_be_used(kernels: Path, tmp_path: Path) -> None:
+    status, whole, _ = run(kernels)
+    cache = tmp_path / "cache"
+    cache.write_text("a file")
+    got, out, err = run(kernels, cache=cache)
+    assert (got, findings(out)) == (status, findings(whole))
+    assert err.startswith("tilelint: note: the cache in ") and err.count("\n") == 1, err
+    cache.unlink()
+
+    run(kernels, cache=cache)
+    rng = random.Random(1)
+    for turn in range(4):
+        for path in cache.rglob("*"):
+            if path.is_file():
+                path.write_bytes(damaged(path.read_bytes(), turn, rng))
+        got, out, err = run(kernels, cache=cache)
+        assert clean(err), err
+        assert (got, findings(out)) == (status, findings(whole))
+
+
+def damaged(data: bytes, how: int, rng: random.Random) -> bytes:
+    if how == 0 or not data:
+        return b""
+    if how == 1:
+        return data[: len(data) // 2]
+    changed = bytearray(data)
+    for _ in range(40):
+        changed[rng.randrange(len(changed))] = rng.randrange(256)
+    return bytes(changed)
+
+
+def test_a_cache_that_is_read_only(kernels: Path) -> None:
+    """As a file system that is mounted so. Root may write anywhere, and becomes someone else."""
+    status, _, _ = run(kernels)
+    cache = kernels.parent / "cache"
+    run(kernels, cache=cache)
+    (kernels / "good.py").write_text(good("another"), encoding="utf-8")
+    _, changed, _ = run(kernels)
+    everything = [cache, *cache.rglob("*")]
+    try:
+        for path in everything:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        done = subprocess.run(
+            CHECK,
+            cwd=kernels,
+            env=environment(cache),
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=nobody,
+        )
+    finally:
+        for path in everything:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert done.returncode == status and clean(done.stderr), done.stderr
+    assert findings(done.stdout) == findings(changed)
+
+
+def nobody() -> None:
+    """Root without the right to write where nobody may (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE)."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
+
+
+def test_two_runs_at_once_on_one_cache(kernels: Path, tmp_path: Path) -> None:
+    status, whole, _ = run(kernels)
+    for _ in range(2):  # cold, then warm
+        processes = [start(kernels, cache=tmp_path / "cache") for _ in range(4)]
+        for process in processes:
+            out, err = process.communicate(timeout=60)
+            assert (process.returncode, err) == (status, "")
+            assert findings(out) == findings(whole)
+
+
+def test_a_run_that_is_killed_leaves_a_cache_that_works(kernels: Path, tmp_path: Path) -> None:
+    status, whole, _ = run(kernels)
+    for seconds in (0.5, 0.7, 0.9):
+        process = start(kernels, "--jobs", "2", cache=tmp_path / "cache")
+        time.sleep(seconds)
+        process.kill()
+        process.communicate(timeout=30)
+        assert alone(process.pid)
+    got, out, err = run(kernels, cache=tmp_path / "cache")
+    assert (got, err) == (status, "")
+    assert findings(out) == findings(whole)
+
+
+def test_a_worker_that_is_killed_costs_its_file_only(kernels: Path) -> None:
+    process = start(kernels, "--jobs", "2")
+    victim = 0
+    for _ in range(200):
+        below = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if not below.exists():
+            pytest.skip("no /proc with children")
+        found = below.read_text().split()
+        if found:
+            victim = int(found[0])
+            break
+        time.sleep(0.01)
+    assert victim
+    os.kill(victim, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    document = json.loads(out)
+    assert process.returncode == 2 and "the worker process died (signal 9)" in err
+    assert len(document["errors"]) == 1
+    assert len({kernel["path"] for kernel in document["kernels"]}) >= 3
