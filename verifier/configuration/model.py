@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from verifier.report.model import FileError, FileRequest, Severity
+
+if TYPE_CHECKING:
+    from verifier.configuration.table import Layer
+
+#: the configuration files: one of this tool's own, and one that is shared
+NAME, PROJECT = "tilelint.toml", "pyproject.toml"
 
 T = TypeVar("T")
 
@@ -127,15 +133,22 @@ class Settings:
 class Resolved:
     """The settings of ``path`` and where they come from.
 
-    ``file`` is its configuration file (None: there is none). ``given`` is keyed by the settings'
-    keys. ``excluded`` says which line of the configuration leaves the file out, if one does.
+    ``file`` is its configuration file (None: there is none). ``layer`` is what is said, None if
+    nothing is. ``excluded`` says which line of the configuration leaves the file out, if one does.
     """
 
     path: str
     file: str | None
     settings: Settings
-    given: Mapping[str, Given[object]]
+    layer: Layer | None = None
     excluded: Origin | None = None
+
+    @property
+    def given(self) -> Mapping[str, Given[Any]]:
+        """What is said about each setting, by its key."""
+        from verifier.configuration.table import combined
+
+        return (self.layer or combined()).given()
 
     def request(
         self,

@@ -295,6 +295,14 @@ class Layer:
         if given is not None:
             self._given[setting.key] = given
 
+    def contracts(self) -> list[KernelContract]:
+        """Those of presets, too."""
+        found: list[KernelContract] = []
+        for setting in (CONTRACTS, PRESETS):
+            given = self.get(setting)
+            found.extend(given.value if given is not None else ())
+        return found
+
     def given(self) -> Mapping[str, Given[Any]]:
         """By key, in the order of the table as far as :func:`combined` made this."""
         return self._given
