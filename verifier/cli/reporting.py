@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verifier.cli.output import Refusal, complain, version
+from verifier.cli.output import Refusal, version
 from verifier.cli.writing import check_writable, write_whole
 from verifier.report.formats import FORMATS, NEEDS
 
@@ -110,10 +110,14 @@ class Reporting:
         known = self.known
         if self.write_baseline is not None:
             if report.exit_status() == EXIT_FAILURE:
-                complain(f"{self.write_baseline}: not written, as the run failed")
-            else:
-                known = baseline.of(report, root)
-                self.write(self.write_baseline, baseline.text(known))
+                return _failed(report, self.write_baseline, "not written: the run failed")
+            known = baseline.of(report, root)
+            try:
+                write_whole(self.write_baseline, baseline.text(known))
+            except OSError as error:
+                # The findings are reported, so that they are not lost.
+                message = f"cannot be written: {error.strerror or error}"
+                return _failed(report, self.write_baseline, message)
         if known is None:
             return report
         return baseline.applied(report, known, root, expected)
@@ -145,15 +149,22 @@ class Reporting:
             printed = io.StringIO()
             plain = replace(style, width=100, color=False, glyphs=UNICODE)
             renderer(self.format)(report, printed, plain)
-            self.write(self.output, printed.getvalue())
+            try:
+                write_whole(self.output, printed.getvalue())
+            except OSError as error:
+                sys.stdout.write(printed.getvalue())  # rather there than lost
+                sys.stdout.flush()
+                reason = error.strerror or str(error)
+                raise Refusal(f"{self.output}: cannot be written: {reason}") from error
             write(totals_lines(report, style), sys.stdout, style)
         sys.stdout.flush()
 
-    def write(self, path: str, text: str) -> None:
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            raise Refusal(f"{path}: cannot be written: {error.strerror or error}") from error
+
+def _failed(report: RunReport, path: str, message: str) -> RunReport:
+    """``report`` with a failure that makes the exit status 2."""
+    from verifier.report.model import FileError
+
+    return replace(report, errors=(*report.errors, FileError(path, 0, message, "usage")))
 
 
 def rule_texts() -> Mapping[str, RuleText]:

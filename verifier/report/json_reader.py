@@ -6,6 +6,7 @@ value of another type, is an error that names its place in the document.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,14 +153,16 @@ def read(data: bytes) -> Reading:
         ReportError: the data is no report of version 1.
     """
     try:
-        head = msgspec.json.decode(data, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # The standard decoder: a file's name may hold bytes that are no text (lone surrogates).
+        parsed = json.loads(data, parse_constant=_no_constant)
+        head = msgspec.convert(parsed, _Head)
+    except (ValueError, RecursionError) as error:
         raise ReportError(f"not a JSON report of tilelint: {_said(error)}") from error
     if head.schema_version != SCHEMA_VERSION:
         raise ReportError(f"schema_version is {head.schema_version}, not {SCHEMA_VERSION}")
     try:
-        document = msgspec.json.decode(data, type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        document = msgspec.convert(parsed, _Document)
+    except msgspec.ValidationError as error:
         raise ReportError(f"not a whole report: {_said(error)}") from error
     if document.tool.name != "tilelint":
         raise ReportError(f"a report of {document.tool.name}, not of tilelint")
@@ -178,7 +181,13 @@ def read(data: bytes) -> Reading:
     return Reading(report, document.tool.version, document.statistics is not None)
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
+
+
 def _said(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "not text"
     text = str(error).replace("`", "'") or type(error).__name__
     return text[:1].lower() + text[1:]
 

@@ -10,7 +10,7 @@ Needs the library junitparser, the optional dependency ``tilelint[junit]``.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TextIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -24,15 +24,22 @@ from verifier.report.text import Options
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print ``report`` as one XML document."""
     cases: dict[str, list[TestCase]] = {}
-    kernels = {kernel.name for kernel in report.kernels}
+    homes = {(kernel.name, kernel.path) for kernel in report.kernels}
+    findings: dict[str, list[Diagnostic]] = {}
+    shown = report.shown
+    for diagnostic in shown:
+        findings.setdefault(diagnostic.kernel, []).append(diagnostic)
+    told: set[int] = set()
     for kernel in report.kernels:
-        found = [d for d in report.shown if _concerns(d, kernel)]
+        found = [d for d in findings.get(kernel.name, ()) if _concerns(d, kernel, homes)]
+        told.update(map(id, found))
         cases.setdefault(kernel.path, []).append(_kernel(kernel, found, report.errors, options))
-    for diagnostic in report.shown:
-        if diagnostic.kernel not in kernels:
-            case = _case(diagnostic.span.path, diagnostic.rule, 0.0, options)
+    for diagnostic in shown:
+        if id(diagnostic) not in told:
+            path = diagnostic.span.path
+            case = _case(path, f"{diagnostic.rule}:{diagnostic.span.line}", 0.0, options)
             _judge(case, [diagnostic], options)
-            cases.setdefault(diagnostic.span.path, []).append(case)
+            cases.setdefault(path, []).append(case)
     for error in report.errors:
         case = _case(error.path, f"{error.kind} error", 0.0, options)
         case.result = [_error(error)]
@@ -49,9 +56,21 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     stream.write(printed.getvalue().decode("utf-8"))
 
 
-def _concerns(diagnostic: Diagnostic, kernel: KernelReport) -> bool:
-    on = not diagnostic.targets or kernel.target in diagnostic.targets
-    return diagnostic.kernel == kernel.name and on
+def _concerns(
+    diagnostic: Diagnostic, kernel: KernelReport, homes: Collection[tuple[str, str]]
+) -> bool:
+    """Whether a finding in a kernel of this name is about this one.
+
+    It is if it lies in the kernel's own file, or in a file that has no kernel of this name.
+    """
+    if kernel.status in ("verified", "error"):
+        return False
+    if diagnostic.targets and kernel.target not in diagnostic.targets:
+        return False
+    if diagnostic.presets and kernel.preset not in diagnostic.presets:
+        return False
+    path = diagnostic.span.path
+    return path == kernel.path or (kernel.name, path) not in homes
 
 
 def _case(path: str, name: str, milliseconds: float, options: Options) -> TestCase:
@@ -66,6 +85,8 @@ def _kernel(
     options: Options,
 ) -> TestCase:
     name = f"{kernel.name}[{kernel.target}]"
+    if kernel.preset:
+        name += f" {kernel.preset}:"
     if kernel.contract:
         name += f" {kernel.contract}"
     case = _case(kernel.path, name, kernel.time_ms, options)
@@ -75,7 +96,7 @@ def _kernel(
         case.result = [failure]
         return case
     # A violation that is suppressed, or known, leaves its kernel without anything to report.
-    _judge(case, found if kernel.status != "verified" else (), options)
+    _judge(case, found, options)
     if kernel.status == "unknown" and not kernel.known and not case.result:
         reasons = [f"{r.path}:{r.line}: {r.message}" for r in kernel.reasons]
         text = "; ".join(dict.fromkeys(reasons)) or "this kernel could not be decided"

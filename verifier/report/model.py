@@ -410,7 +410,7 @@ def _preference(diagnostic: Diagnostic) -> tuple[object, ...]:
         magnitude(diagnostic.counterexample),
         diagnostic.message,
         # All that is left: merging in steps chooses the same one as merging at once.
-        repr(replace(diagnostic, targets=(), fingerprint="")),
+        repr(replace(diagnostic, targets=(), presets=(), fingerprint="")),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import quote
 
 
 def below(path: str, root: str) -> str | None:
@@ -13,10 +14,9 @@ def below(path: str, root: str) -> str | None:
     if not path:
         return ""
     for resolve in (os.path.abspath, os.path.realpath):
-        full, top = resolve(path), resolve(root)
         try:
-            inside = os.path.relpath(full, top)
-        except ValueError:  # another drive
+            inside = os.path.relpath(resolve(path), resolve(root))
+        except ValueError:  # another drive, or no path that the system could open
             continue
         if inside != os.pardir and not inside.startswith(os.pardir + os.sep):
             return inside.replace(os.sep, "/")
@@ -27,3 +27,12 @@ def portable(path: str, root: str) -> str:
     """``path`` relative to ``root`` if it is below it, else absolute; with forward slashes."""
     inside = below(path, root)
     return os.path.abspath(path).replace(os.sep, "/") if inside is None else inside  # noqa: PTH100
+
+
+def uri(path: str, *, absolute: bool = False) -> str:
+    """A path with forward slashes as a relative reference, or as a ``file`` URI."""
+    try:
+        data = path.encode("utf-8", "surrogateescape")  # the bytes of the name
+    except UnicodeEncodeError:
+        data = path.encode("utf-8", "surrogatepass")
+    return f"file:///{quote(data.lstrip(b'/'), safe='/:')}" if absolute else quote(data)

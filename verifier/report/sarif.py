@@ -15,11 +15,8 @@ notification says how many), 1,000 related places of a result, 1,024 characters 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import quote
 
 from verifier.report.details import details
 from verifier.report.fingerprints import SCHEME, undecided, unparsed
@@ -34,7 +31,7 @@ from verifier.report.model import (
     Severity,
     Span,
 )
-from verifier.report.places import below
+from verifier.report.places import below, portable, uri
 from verifier.report.rules import RuleText
 from verifier.report.text import Options
 
@@ -161,7 +158,7 @@ class _Run:
             if diagnostic.suppressed:
                 suppression["justification"] = diagnostic.suppressed
             result["suppressions"] = [suppression]
-        if diagnostic.fix is not None:
+        if diagnostic.fix is not None and diagnostic.fix.edits:
             result["fixes"] = [self.fix(diagnostic.fix)]
         counterexample = diagnostic.counterexample
         properties = {
@@ -274,8 +271,8 @@ class _Run:
     def artifact(self, path: str) -> dict[str, Any]:
         inside = below(path, self.options.root)
         if inside is None:
-            return {"uri": Path(os.path.abspath(path)).as_uri()}  # noqa: PTH100
-        return {"uri": quote(inside.encode("utf-8", "surrogateescape")), "uriBaseId": _ROOT}
+            return {"uri": uri(portable(path, self.options.root), absolute=True)}
+        return {"uri": uri(inside), "uriBaseId": _ROOT}
 
 
 def _severity(item: Diagnostic | FileError | KernelReport) -> Severity:
@@ -307,9 +304,9 @@ def _descriptor(rule: RuleText) -> dict[str, Any]:
         "name": "".join(part[:1].upper() + part[1:] for part in rule.id.split("-")),
         "defaultConfiguration": {"level": rule.severity},
     }
-    if rule.summary:
+    if rule.summary.strip():
         descriptor["shortDescription"] = {"text": _short(_sentence(rule.summary))}
-    if rule.reason:
+    if rule.reason.strip():
         descriptor["fullDescription"] = {"text": _short(rule.reason.strip())}
     text = "\n\n".join(filter(None, (_sentence(rule.summary), rule.reason.strip())))
     if text:
@@ -337,6 +334,9 @@ def _tags(names: Iterable[str]) -> Sequence[str]:
 
 def _sentence(text: str) -> str:
     text = text.strip()
+    first = text.partition(" ")[0]
+    if first.isalpha():
+        text = text[:1].upper() + text[1:]
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 

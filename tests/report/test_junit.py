@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from verifier.report.model import RunReport
+from verifier.report.text import Options
+
+from .samples import DIAGNOSTICS, EMPTY, GEMM, KERNELS, REPORT
+from .strategies import reports
+
+Snapshot = Callable[[str, str], None]
+
+junitparser = pytest.importorskip("junitparser")
+
+
+def render(report: RunReport, *, strict: bool = False) -> str:
+    from verifier.report import junit
+
+    stream = io.StringIO()
+    junit.render(report, stream, Options(strict=strict))
+    return stream.getvalue()
+
+
+def cases(text: str) -> dict[str, Any]:
+    return {
+        case.name: [type(result).__name__ for result in case.result]
+        for suite in junitparser.JUnitXml.fromstring(text.encode())
+        for case in suite
+    }
+
+
+def test_snapshot(snapshot: Snapshot) -> None:
+    snapshot("junit.xml", render(REPORT))
+
+
+def test_a_case_for_each_kernel() -> None:
+    small = "gemm_small[trn2] gemm_small(lhsT: bfloat16[K, M]) where K % 96 == 0, M == 72"
+    expected = {
+        "gemm[trn2]": ["Failure", "Failure"],
+        small: [],
+        "pool[trn2]": ["Failure"],
+        "pool_crash[trn2]": ["Error"],
+        "syntax error": ["Error"],
+        "internal error": ["Error"],
+    }
+    assert cases(render(REPORT)) == expected
+    strict = {"gemm[trn2]": ["Failure"] * 3, "pool[trn2]": ["Failure"] * 2}
+    assert cases(render(REPORT, strict=True)) == expected | strict
+
+
+def test_undecided_kernels_are_skipped_unless_they_count() -> None:
+    report = RunReport(kernels=KERNELS[2:3])
+    assert cases(render(report)) == {"pool[trn2]": ["Skipped"]}
+    assert cases(render(report, strict=True)) == {"pool[trn2]": ["Failure"]}
+    known = RunReport(kernels=(replace(KERNELS[2], known=True),))
+    assert cases(render(known, strict=True)) == {"pool[trn2]": []}
+
+
+def test_a_kernel_whose_findings_are_suppressed_passes() -> None:
+    found = tuple(replace(diagnostic, suppressed="why") for diagnostic in DIAGNOSTICS[:2])
+    assert cases(render(RunReport(KERNELS[:1], found))) == {"gemm[trn2]": []}
+
+
+def test_kernels_of_one_name_are_told_apart_by_their_files() -> None:
+    twin = replace(KERNELS[0], path="other/gemm.py")
+    text = render(RunReport((KERNELS[0], twin), DIAGNOSTICS[:1]))
+    suites = {suite.name: suite for suite in junitparser.JUnitXml.fromstring(text.encode())}
+    assert (suites[GEMM].failures, suites["other/gemm.py"].failures) == (1, 0)
+
+
+def test_no_kernels() -> None:
+    assert cases(render(EMPTY)) == {}
+
+
+@settings(max_examples=100, deadline=None)
+@given(reports())
+def test_any_report_is_a_document_that_agrees_with_the_exit_status(report: RunReport) -> None:
+    for strict in (False, True):
+        text = render(report, strict=strict)
+        assert re.search(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text) is None
+        suites = list(junitparser.JUnitXml.fromstring(text.encode()))
+        failed = any(suite.failures + suite.errors for suite in suites)
+        assert failed == (report.exit_status(strict=strict) != 0)
