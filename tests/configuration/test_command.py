@@ -335,8 +335,8 @@ def test_without_configuration_no_toml_is_read(root: Path) -> None:
     (root / "pyproject.toml").write_text("[project]\nname = 'broken\n")
     program = (
         "import sys; from verifier.cli.main import main; status = main(['check', '.']);"
-        "print(status, sorted({'tomllib', 'tomli', 'pathspec', 'verifier.rulebase', 'verifier.configuration.table'}"
-        " & set(sys.modules)))"
+        "print(status, sorted({'tomllib', 'tomli', 'pathspec', 'verifier.rulebase',"
+        " 'verifier.configuration.table'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
