@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 
 from verifier.dialects.nki import renames
@@ -39,7 +39,6 @@ class Fixer:
     definition: ir.FunctionDef
     enclosing: Sequence[Enclosing]
     api: str
-    _layouts: dict[str, suppressions.Layout] = field(default_factory=dict)
 
     def attached(self, diagnostic: report.Diagnostic, verdict: Verdict) -> report.Diagnostic:
         """The finding of a verdict, with its fix if there is one."""
@@ -106,7 +105,10 @@ class Fixer:
         lead = self.module.lines[first.line - 1][: first.column]
         if lead.strip() or not lead:
             return None  # the body is on the line of the def
-        layout = self._layout(self.module)
+        line = first.line
+        if not self.module.lines[line - 2].startswith(f"{lead}#"):
+            return line, lead
+        layout = suppressions.scan(self.module.text)
         owner = layout.line_at(first.line)
         above = {
             comment.line
@@ -116,16 +118,9 @@ class Fixer:
             and comment.owner < len(layout.lines)
             and layout.lines[comment.owner] == owner
         }
-        line = first.line
         while line - 1 in above and self.module.lines[line - 2].startswith(f"{lead}#"):
             line -= 1
         return line, lead
-
-    def _layout(self, module: Module) -> suppressions.Layout:
-        key = str(module.path)
-        if key not in self._layouts:
-            self._layouts[key] = suppressions.scan(module.text)
-        return self._layouts[key]
 
     # -- names that changed ----------------------------------------------------------
 
@@ -137,7 +132,7 @@ class Fixer:
         except SourceError:
             return None
         text = _Text(module)
-        for call, around in _calls(statements):
+        for call, around in _calls(statements, place):
             if call.span == place and _last(call.func) == "par_dim":
                 return text.first_dimension(call, around)
             for keyword in call.keywords:
@@ -273,11 +268,15 @@ def _children_of(value: object) -> Iterator[ir.Node]:
             yield from _children_of(item)
 
 
-def _calls(statements: Iterable[ir.Stmt]) -> Iterator[tuple[ir.Call, tuple[ir.Node, ...]]]:
-    """Every call with the nodes around it, outermost first."""
+def _calls(
+    statements: Iterable[ir.Stmt], place: ir.Span
+) -> Iterator[tuple[ir.Call, tuple[ir.Node, ...]]]:
+    """Every call around a place, with the nodes around the call, outermost first."""
     stack: list[tuple[ir.Node, tuple[ir.Node, ...]]] = [(s, ()) for s in statements]
     while stack:
         node, around = stack.pop()
+        if _start(node.span) > _start(place) or _end(node.span) < _end(place):
+            continue
         if isinstance(node, ir.Call):
             yield node, around
         stack.extend((child, (*around, node)) for child in _children(node))

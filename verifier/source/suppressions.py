@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from verifier.source.ir import Span
@@ -478,6 +479,7 @@ class _Scanner:
         return Layout(tuple(lines), tuple(comments))
 
 
+@lru_cache(maxsize=8)
 def scan(text: str) -> Layout:
     """The logical lines and the comments of a Python text, whether it parses or not."""
     return _Scanner(text).scan()
