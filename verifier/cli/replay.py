@@ -74,7 +74,8 @@ def _absolute(span: Span) -> Span:
 def _kernel_of(result: FileResult, diagnostic: Diagnostic) -> KernelReport | None:
     for kernel in result.kernels:
         on = not diagnostic.targets or kernel.target in diagnostic.targets
-        if kernel.name == diagnostic.kernel and on:
+        under = not diagnostic.presets or kernel.preset in diagnostic.presets
+        if kernel.name == diagnostic.kernel and on and under:
             return kernel
     return None
 
