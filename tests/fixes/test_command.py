@@ -199,3 +199,44 @@ def test_fixes_without_an_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         lambda results, _: list(results),
     )
     assert mended.texts == {"k.py": f"x = {mending.ROUNDS}"}
+
+
+HELPED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from lib.tiles import tile_for
+
+
+@nki.jit
+def copied(x):
+    assert x.shape == (64, 300) and x.dtype == nl.float32
+    dst = nl.ndarray((64, 300), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = tile_for(x)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
+TILES = """\
+import nki.language as nl
+
+
+def tile_for(x):
+    return nl.ndarray((64, 300), dtype=x.dtype, buffer="sbuf")
+"""
+
+
+def test_files_that_were_not_asked_for_are_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib").mkdir()
+    helper = tmp_path / "lib" / "tiles.py"
+    helper.write_text(TILES)
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "k.py").write_text(HELPED)
+    assert check("kernels", "--fix") == 1
+    assert helper.read_text() == TILES
+    assert check(".", "--fix") == 0
+    assert helper.read_text() == TILES.replace('"sbuf"', "nl.sbuf")

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,15 +66,24 @@ class Fixing:
     refused: list[Refused] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
 
-    def fix(self, results: Sequence[FileResult], check: Check, finish: Finish) -> list[FileResult]:
-        """Fix what can be fixed; the results of the analysis of what the files hold then."""
+    def fix(
+        self,
+        results: Sequence[FileResult],
+        check: Check,
+        finish: Finish,
+        ours: Callable[[str], bool] = lambda _: True,
+    ) -> list[FileResult]:
+        """Fix what can be fixed; the results of the analysis of what the files hold then.
+
+        ``ours`` says which files may be changed.
+        """
         from verifier.engine.mending import mend
 
         files: dict[str, Exact | None] = {}
 
         def read(path: str) -> str | None:
             if path not in files:
-                files[path] = self._open(path)
+                files[path] = self._open(path) if ours(path) else None
             found = files[path]
             return None if found is None else found.text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,6 +117,17 @@ def gather(
     return Candidates(len(found), files, sizes, tuple(errors))
 
 
+def below(paths: Sequence[str]) -> frozenset[str]:
+    """The absolute paths of all Python files below ``paths``, with kernels or without."""
+    from verifier.source.files import PathError, collect
+
+    found: set[str] = set()
+    for path in paths:
+        with suppress(PathError):
+            found.update(absolute(file) for file in collect([Path(path)], []))
+    return frozenset(found)
+
+
 def roots_of(paths: Sequence[str]) -> tuple[str, ...]:
     """Where imports are looked up: the directories given, those of files given, and here."""
     roots = [path if Path(path).is_dir() else str(Path(path).parent) for path in paths]
@@ -161,7 +173,13 @@ def run(options: RunOptions) -> RunReport:
     if options.fixing is not None:
         from verifier.cli.fix import Again
 
-        results = options.fixing.fix(results, Again(requests), finish)
+        found = below(options.paths)
+
+        def ours(path: str) -> bool:
+            """Whether a file was asked for; helpers elsewhere are not changed."""
+            return path in found and settings.wanted(path)
+
+        results = options.fixing.fix(results, Again(requests), finish, ours)
         texts = {path: after for path, (_, after) in options.fixing.changed.items()}
     if options.replay:
         from verifier.cli.replay import mark
