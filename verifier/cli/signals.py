@@ -85,4 +85,4 @@ def _send(number: int) -> None:
     if hasattr(signal, "pthread_kill") and main is not None:
         signal.pthread_kill(main, number)  # wakes it, if it sleeps
     else:
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(signal.Signals(number))
