@@ -127,6 +127,13 @@ def test_show_tells_mistakes(root: Path, capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+def test_without_a_subcommand_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = tilelint(capsys, "config")
+    assert (status, err) == (0, [])
+    assert {"show", "settings"} <= set(out.split())
+    assert tilelint(capsys, "config", "shwo")[0] == 2
+
+
 def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert tilelint(capsys, "config", "settings", "--format", "markdown") == (
         0, documentation.markdown(), []

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from verifier.report.text import Line
 
 
-@click.group("config")
-def command() -> None:
+@click.group("config", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Say what is configured for a file, and which settings there are."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @command.command("show")
