@@ -31,9 +31,9 @@ def mend(path: Path, *, write: bool = False) -> tuple[Fixing, FileResult, FileRe
     """What fixing a file does, and what is reported before and after."""
     again = Again([request(path)])
     before = again({}, [str(path)])
+    (first,) = finish()(before, {})
     fixing = Fixing(unsafe=True, write=write)
     after = fixing.fix(before, again, finish())
     texts = {name: new for name, (_, new) in fixing.changed.items()}
-    (first,) = finish()(before, {})
     (last,) = finish()(after, texts)
     return fixing, first, last
