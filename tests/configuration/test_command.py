@@ -227,6 +227,9 @@ copy = ["(x: bf16[130, 48])", "(x: bf16[96, 48])"]
     assert "(preset huge, large)" in tilelint(capsys, "check", "--format", "concise")[1]
     text = tilelint(capsys, "check")[1]
     assert "with preset huge, large" in text
+    assert "in copy with preset huge, large::" in tilelint(capsys, "check", "--format", "github")[
+        1
+    ].replace("%2C", ",")
     assert "preset small: copy(x: bfloat16[128, 48])" in text
     # a contract that is asked for stands alone
     status, found, _ = checked(capsys, "--contract", "copy(x: bf16[100, 48])")

@@ -177,7 +177,10 @@ class Resolved:
         )
 
     def placed(self, error: FileError) -> FileError:
-        """An error that the engine found at a kernel, at the line that has its contract."""
+        """An error that the engine found at a kernel, at the line that has its contract.
+
+        Its path is then absolute.
+        """
         if error.kind != "usage" or not error.message.startswith("contract `"):
             return error
         from verifier.configuration.contracts import parse
@@ -186,7 +189,7 @@ class Resolved:
             origin = contract.origin
             start = f"contract `{parse(contract.text)}`: "
             if origin.source == "file" and error.message.startswith(start):
-                return replace(error, path=shown(origin.path), line=origin.line)
+                return replace(error, path=origin.path, line=origin.line)
         return error
 
 

@@ -51,6 +51,8 @@ def shown_at(found: Found, findings: Findings, shows: Callable[[str], bool]) -> 
 def message(diagnostic: Diagnostic) -> str:
     """The finding in a few lines of plain text."""
     lines = [diagnostic.message]
+    if diagnostic.presets:
+        lines.append(f"with preset {', '.join(diagnostic.presets)}")
     if diagnostic.counterexample:
         values = ", ".join(f"{name} = {value}" for name, value in diagnostic.counterexample.items())
         always = diagnostic.verdict == "always"

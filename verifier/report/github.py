@@ -41,6 +41,8 @@ def _finding(diagnostic: Diagnostic, options: Options) -> str:
     title = diagnostic.rule
     if diagnostic.kernel:
         title += f" in {diagnostic.kernel}"
+    if diagnostic.presets:
+        title += f" with preset {', '.join(diagnostic.presets)}"
     text = "\n".join([diagnostic.message, *details(diagnostic)])
     return command(diagnostic.severity, diagnostic.span, title, text, options)
 
