@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
@@ -11,7 +12,15 @@ from verifier.cli.output import Refusal, did_you_mean
 
 @click.command("explain")
 @click.argument("rule")
-def command(rule: str) -> None:
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it; text is Markdown, rendered on a terminal.",
+)
+def command(rule: str, format_: str) -> None:
     """Say what RULE (an id or a code) demands and why, with a failing and a passing kernel."""
     from verifier.rulebase import all_rules, markdown
 
@@ -21,7 +30,14 @@ def command(rule: str) -> None:
     if found is None:
         names = [name for r in known for name in (r.id, r.code)]
         raise Refusal(f"unknown rule '{rule}'{did_you_mean(rule, names)}")
-    _print(markdown(found))
+    if format_ == "json":
+        from verifier.cli.rules import rule_document
+
+        click.echo(json.dumps({"schema_version": 1, "rule": rule_document(found)}, indent=2))
+    elif format_ == "markdown":
+        click.echo(markdown(found), nl=False)
+    else:
+        _print(markdown(found))
 
 
 def _print(text: str) -> None:

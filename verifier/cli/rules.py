@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from verifier.cli.output import Refusal
 
 if TYPE_CHECKING:
     from verifier.report.text import Line, Options
@@ -23,6 +26,11 @@ _FORMATS = ("text", "json", "markdown")
     help="List every documented fact with the rule that enforces it, or why none does.",
 )
 @click.option(
+    "--families",
+    is_flag=True,
+    help="List the families with the number of their rules and what they are about.",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice(_FORMATS),
@@ -30,9 +38,16 @@ _FORMATS = ("text", "json", "markdown")
     show_default=True,
     help="How to print the list.",
 )
-def command(coverage: bool, format_: str) -> None:
+def command(coverage: bool, families: bool, format_: str) -> None:
     """List the rules with their codes, severities and what they demand."""
-    if coverage:
+    if coverage and families:
+        raise Refusal("--coverage and --families exclude each other")
+    if families:
+        from rules import FAMILIES
+        from verifier.rulebase import all_rules
+
+        _families(FAMILIES, all_rules(), format_)
+    elif coverage:
         from rules.coverage import coverage as rows
 
         _coverage(list(rows()), format_)
@@ -69,6 +84,27 @@ def rule_document(rule: Rule) -> dict[str, Any]:
         "failing": rule.failing,
         "passing": rule.passing,
     }
+
+
+def _families(families: Mapping[str, str], rules: Sequence[Rule], format_: str) -> None:
+    counts = Counter(rule.family for rule in rules)
+    rows = [(name, counts[name], about) for name, about in families.items() if counts[name]]
+    if format_ == "json":
+        listed = [{"family": name, "rules": count, "about": about} for name, count, about in rows]
+        _json({"schema_version": 1, "families": listed})
+    elif format_ == "markdown":
+        cells = [(f"`{name}`", str(count), about) for name, count, about in rows]
+        _markdown(("Family", "Rules", "What it is about"), cells)
+    else:
+        from verifier.report.text import words
+
+        widest = max(len(name) for name, _, _ in rows)
+        _text(
+            [
+                ([(f"{name:<{widest}}  ", "message"), (f"{count:>3}  ", "dim")], words(about))
+                for name, count, about in rows
+            ]
+        )
 
 
 def _rule_lines(rules: Sequence[Rule]) -> list[tuple[Line, list[tuple[str, str]]]]:

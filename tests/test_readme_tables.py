@@ -1,0 +1,100 @@
+"""The README's tables come from the code.
+
+``TILELINT_UPDATE_README=1 python -m pytest tests/test_readme_tables.py`` writes them anew. A table
+stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from rules import FAMILIES
+from verifier.cli.main import COMMANDS, cli
+from verifier.cli.output import STATUSES
+from verifier.rulebase import all_rules
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+BLOCK = re.compile(r"(<!-- table: (\S+) -->\n)(.*?)(<!-- end of table -->)", re.S)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def commands() -> str:
+    rows = []
+    for name, (module, text) in COMMANDS.items():
+        command: click.Command = import_module(module).command
+        context = click.Context(command, info_name=name)
+        pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+        if isinstance(command, click.Group):
+            pieces = ["|".join(command.list_commands(context))]
+        pieces += [
+            f"{p.opts[0]} {p.make_metavar(context)}"
+            for p in command.params
+            if isinstance(p, click.Option) and p.required
+        ]
+        rows.append((f"`{' '.join(['tilelint', name, *pieces])}`", text))
+    return table(("Command", "What it does"), rows)
+
+
+def options() -> str:
+    command: click.Command = import_module("verifier.cli.check").command
+    context = click.Context(command, info_name="check")
+    rows = []
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record is not None:
+            # without the bounds of numbers
+            rows.append(
+                (
+                    f"`{record[0]}`",
+                    re.sub(r" +\[(x.*|(default.*))\]", r" (\2)", record[1]).removesuffix(" ()"),
+                )
+            )
+    return table(("Option", "Meaning"), rows)
+
+
+def statuses() -> str:
+    return table(("Exit status", "Meaning"), STATUSES.items())
+
+
+def printed(*arguments: str) -> Callable[[], str]:
+    def run() -> str:
+        result = CliRunner().invoke(cli, arguments)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "commands": commands,
+    "options": options,
+    "statuses": statuses,
+    "settings": printed("config", "settings", "--format", "markdown"),
+    "families": printed("rules", "--families", "--format", "markdown"),
+}
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert sorted(TABLES) == sorted(name for _, name, _, _ in BLOCK.findall(text))
+    fresh = BLOCK.sub(lambda m: f"{m[1]}{TABLES[m[2]]()}{m[4]}", text)
+    if os.environ.get("TILELINT_UPDATE_README") == "1":
+        README.write_text(fresh, encoding="utf-8")
+    stale = README.read_text(encoding="utf-8") != fresh
+    assert not stale, "the README's tables are stale: see the top of this file"
+
+
+def test_every_family_says_what_it_is_about() -> None:
+    assert {rule.family for rule in all_rules()} == set(FAMILIES)
