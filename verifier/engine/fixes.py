@@ -55,19 +55,20 @@ class Fixer:
             return None
         for line in help_lines:
             if line.startswith("assert "):
-                return self._precondition(line)
+                return self._precondition(line, verdict.obligation.check.span)
         return None
 
     # -- preconditions ---------------------------------------------------------------
 
-    def _precondition(self, proposed: str) -> report.Fix | None:
+    def _precondition(self, proposed: str, place: ir.Span) -> report.Fix | None:
+        """The assertion that was proposed for a violation at ``place``."""
         text = _Rewriter(self._inputs(), self._language(), set(self.module.bindings)).statement(
             proposed
         )
-        place = self._top()
-        if text is None or place is None:
+        top = self._top(place)
+        if text is None or top is None:
             return None
-        line, lead = place
+        line, lead = top
         span = report.Span(str(self.module.path), line, 0, line, 0)
         edit = report.Edit(span, f"{lead}{text}\n")
         return report.Fix(f"insert `{text}`", False, (edit,))
@@ -97,19 +98,31 @@ class Fixer:
                     return name
         return None
 
-    def _top(self) -> tuple[int, str] | None:
-        """The line before which a statement at the top of the kernel stands, and its margin."""
-        if not self.definition.body:
+    def _top(self, place: ir.Span) -> tuple[int, str] | None:
+        """The line before which an assertion at the top of the kernel stands, and its margin.
+
+        What is asserted there already stays above, one assertion may be what the next one needs;
+        but not what is violated at ``place`` itself.
+        """
+        body = self.definition.body
+        at = place.line if place.path == str(self.module.path) else 0
+        rest = [
+            s for s in body if not isinstance(s, ir.Assert) or s.span.line <= at <= s.span.end_line
+        ]
+        if not rest:
             return None
-        first = self.definition.body[0].span
+        first = body[0].span
         lead = self.module.lines[first.line - 1][: first.column]
         if lead.strip() or not lead:
             return None  # the body is on the line of the def
-        line = first.line
+        after = rest[0].span
+        line = after.line
+        if self.module.lines[line - 1][: after.column] != lead:
+            return None
         if not self.module.lines[line - 2].startswith(f"{lead}#"):
             return line, lead
         layout = suppressions.scan(self.module.text)
-        owner = layout.line_at(first.line)
+        owner = layout.line_at(line)
         above = {
             comment.line
             for comment in layout.comments

@@ -110,8 +110,11 @@ class MemoryMemo:
     def __init__(self, size: int = 512) -> None:
         self._size = size
         self._stored: OrderedDict[str, Sequence[Stored]] = OrderedDict()
+        #: what was asked for; whoever wants to know empties it before
+        self.asked: set[str] = set()
 
     def load(self, key: str) -> Sequence[Stored]:
+        self.asked.add(key)
         found = self._stored.get(key, ())
         if found:
             self._stored.move_to_end(key)
@@ -120,6 +123,11 @@ class MemoryMemo:
     def save(self, key: str, stored: Sequence[Stored]) -> None:
         self._stored[key] = stored
         self._stored.move_to_end(key)
+        self.keep(self._size)
+
+    def keep(self, size: int) -> None:
+        """Forget all but the most recent ``size`` results, now and from now on."""
+        self._size = size
         while len(self._stored) > self._size:
             self._stored.popitem(last=False)
 

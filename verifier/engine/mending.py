@@ -203,12 +203,14 @@ def _wrong(
     new_errors = _errors(after) - _errors(before)
     if new_errors:
         return f"then {min(new_errors)[2]}"
-    had, has = _findings(before), _findings(after)
+    had, has = _count(_found(before)), _count(_found(after))
     for finding in sorted(has, key=repr):
         if has[finding] > had[finding]:
-            return f"then {finding[1]} is found"
-    for finding, count in _count(batch).items():
-        if has[finding] > had[finding] - count:
+            return f"then `{finding[1]}` is found"
+    # a place may break a rule in several ways, of which one is shown
+    said, says = _count(_found(before), said=True), _count(_found(after), said=True)
+    for finding, count in _count(batch, said=True).items():
+        if says[finding] > said[finding] - count:
             return "the finding is still there"
     verified = _verified(after)
     if not _verified(before) <= verified:
@@ -216,21 +218,23 @@ def _wrong(
     return None
 
 
-#: path, rule, kernel, targets
-_Finding = tuple[str, str, str, tuple[str, ...]]
+#: path, rule, kernel, targets, and the message where it matters
+_Finding = tuple[str, str, str, tuple[str, ...], str]
 
 
-def _findings(results: Iterable[report.FileResult]) -> Counter[_Finding]:
-    return _count(
+def _found(results: Iterable[report.FileResult]) -> list[report.Diagnostic]:
+    return [
         diagnostic
         for result in results
         for diagnostic in result.diagnostics
         if diagnostic.suppressed is None and diagnostic.verdict != "unknown"
+    ]
+
+
+def _count(diagnostics: Iterable[report.Diagnostic], *, said: bool = False) -> Counter[_Finding]:
+    return Counter(
+        (d.span.path, d.rule, d.kernel, d.targets, d.message if said else "") for d in diagnostics
     )
-
-
-def _count(diagnostics: Iterable[report.Diagnostic]) -> Counter[_Finding]:
-    return Counter((d.span.path, d.rule, d.kernel, d.targets) for d in diagnostics)
 
 
 def _errors(results: Iterable[report.FileResult]) -> set[tuple[str, str, str]]:

@@ -69,11 +69,19 @@ class _Run:
         self._table: Index = index(run.trace)
         self._ranges: dict[Sym, _Range] = {}
         self._bounded: E.Substitution | None = None
+        self._pinned = E.Substitution({})
         self._lives: dict[Buffer, list[Lifetime]] = {}
         self._texts: dict[Expr, str] = {}
         for item in run.trace.assumptions:
             for fact in conjuncts(item.condition):
                 self._learn(fact, item.text)
+        self._pinned = E.Substitution(
+            {
+                symbol: E.const(known.low)
+                for symbol, known in self._ranges.items()
+                if known.low is not None and known.low == known.high and symbol.domain is None
+            }
+        )
 
     def tiles(self) -> Iterable[Tile]:
         trace = self._run.trace
@@ -188,7 +196,7 @@ class _Run:
     def _text(self, size: Expr, longest: int = _LONGEST) -> str:
         found = self._texts.get(size)
         if found is None:
-            found = self._texts[size] = pretty(size)
+            found = self._texts[size] = pretty(self._pinned.expr(size))
         return found if len(found) <= longest else "..."
 
     def _dtype(self, dtype: DType) -> str:
@@ -196,6 +204,7 @@ class _Run:
 
     def _quantity(self, size: Expr) -> str:
         """A size, and the most that it can be."""
+        size = self._pinned.expr(size)
         if size.is_const:
             return str(size.const)
         _, high = E.bounds(self._within.expr(size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
@@ -13,8 +13,12 @@ from verifier.report.model import FileRequest, FileResult
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
 
-#: modules that are kept: those of the states that files were in last
+#: modules that are kept: those of the states that files were in last, so many of each file
 _MODULES = 512
+_STATES = 3
+#: results that are kept: so many times what the files need that are checked, and some
+_RESULTS_TIMES = 2
+_RESULTS_MORE = 32
 
 
 class Workspace:
@@ -28,12 +32,15 @@ class Workspace:
         self._buffers: dict[str, str] = {}
         self._modules = _Recent(_MODULES)
         self._memo = MemoryMemo()
+        #: how many results a file needs
+        self._needed: dict[str, int] = {}
 
     def open(self, path: str, text: str | None) -> None:
         """Take ``text`` in place of what a file holds; None: the file itself again."""
         file = os.path.abspath(path)  # noqa: PTH100  (links are not followed)
         if text is None:
             self._buffers.pop(file, None)
+            self._needed.pop(file, None)
         else:
             self._buffers[file] = text
 
@@ -43,7 +50,13 @@ class Workspace:
 
     def check(self, request: FileRequest) -> FileResult:
         """The report of one file, as :func:`verifier.engine.analyze_file` gives it."""
-        return analyze_file(request, self._memo, self.project(request))
+        self._memo.asked.clear()
+        result = analyze_file(request, self._memo, self.project(request))
+        file = os.path.abspath(request.path)  # noqa: PTH100
+        if file in self._buffers:
+            self._needed[file] = len(self._memo.asked)
+        self._memo.keep(_RESULTS_TIMES * sum(self._needed.values()) + _RESULTS_MORE)
+        return result
 
     def text(self, path: str) -> str:
         """The text of a file, with ``\\n`` line ends.
@@ -60,6 +73,7 @@ class _Recent(MutableMapping[tuple[str, str], Module]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._modules: OrderedDict[tuple[str, str], Module] = OrderedDict()
+        self._states: dict[str, deque[tuple[str, str]]] = {}
 
     def __getitem__(self, key: tuple[str, str]) -> Module:
         found = self._modules[key]
@@ -69,6 +83,11 @@ class _Recent(MutableMapping[tuple[str, str], Module]):
     def __setitem__(self, key: tuple[str, str], module: Module) -> None:
         self._modules[key] = module
         self._modules.move_to_end(key)
+        states = self._states.setdefault(key[0], deque())
+        if key not in states:
+            states.append(key)
+            if len(states) > _STATES:
+                self._modules.pop(states.popleft(), None)
         while len(self._modules) > self._size:
             self._modules.popitem(last=False)
 

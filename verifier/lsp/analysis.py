@@ -14,17 +14,21 @@ from verifier.engine.workspace import Workspace
 from verifier.lsp.messages import Answer, Check
 from verifier.report.model import FileError, FileResult
 from verifier.rulebase import all_rules
+from verifier.source.lowering import keep
 from verifier.source.outline import outline
 from verifier.source.text import SourceError, SourceText
 
 #: of its limit, what a kernel has to use to count as cut short
 NEARLY = 0.8
+#: definitions that are kept in the form that is interpreted: each edit makes a new one
+_LOWERED = 256
 
 
 class Analysis:
     """The engine, with the editor's buffers in the place of their files."""
 
     def __init__(self) -> None:
+        keep(_LOWERED)
         self._workspace = Workspace()
         self._rules = all_rules()
 

@@ -27,7 +27,6 @@ MAX_DEPTH = 400
 _RECURSION_LIMIT = MAX_DEPTH * 12 + 2000
 
 
-@lru_cache(maxsize=2048)  # some 50 kB each
 def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     """The statements of ``text``, whole lines that start at line ``first_line`` of ``path``.
 
@@ -38,6 +37,16 @@ def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     Raises:
         SourceError: the text does not parse, or is nested deeper than ``MAX_DEPTH``.
     """
+    return _kept(path, text, first_line)
+
+
+def keep(count: int) -> None:
+    """How many results of :func:`lower` are kept from now on; those until now are forgotten."""
+    global _kept
+    _kept = lru_cache(maxsize=count)(_lower)
+
+
+def _lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     if not text.endswith("\n"):
         text += "\n"
     statements = parse_text(path, text, first_line)
@@ -53,6 +62,9 @@ def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
             raise SourceError(path, first_line, 0, f"cannot locate source: {error}") from error
         except RecursionError:  # thousands of adjacent string literals
             raise SourceError(path, first_line, 0, "source is nested too deeply") from None
+
+
+_kept = lru_cache(maxsize=2048)(_lower)  # some 50 kB each
 
 
 def _parse(path: str, text: str, first_line: int) -> cst.Module:
