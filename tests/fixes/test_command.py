@@ -15,6 +15,7 @@ from verifier.cli import fix
 from verifier.cli.main import main
 from verifier.engine import fixes, mending
 from verifier.report.model import Edit, FileResult, Fix, Span
+from verifier.source import ir
 
 KERNEL = """\
 import nki
@@ -164,8 +165,8 @@ def test_what_does_not_help_is_taken_back(
 ) -> None:
     found = fixes.Fixer._precondition
 
-    def wrong(self: fixes.Fixer, proposed: str) -> Fix | None:
-        right = found(self, proposed)
+    def wrong(self: fixes.Fixer, proposed: str, place: ir.Span) -> Fix | None:
+        right = found(self, proposed, place)
         assert right is not None
         (edit,) = right.edits
         line = edit.span.line + (reason == "the finding is still there")

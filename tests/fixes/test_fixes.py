@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.fixes.support import mend
 from tests.fixtures.support import FIXTURES, bad
 from verifier.report.model import Diagnostic, FileResult
+from verifier.rulebase import find
 
 HEAD = """\
 import nki
@@ -202,7 +203,7 @@ def rows(header: str, *, top: str = "", margin: str = "    ") -> str:
         ('    """What\n    # it does.\n    """\n', 3),
         ("    # the sizes\n    # of the input\n", 0),
         ('    """Doc."""\n\n    # the sizes\n', 2),
-        ("    assert x.dtype == nl.bfloat16\n", 0),
+        ("    assert x.dtype == nl.bfloat16\n", 1),
     ],
 )
 def test_where_an_assertion_goes(top: str, line: int, tmp_path: Path) -> None:
@@ -244,6 +245,16 @@ def test_where_no_assertion_can_be_written(header: str, tmp_path: Path) -> None:
     assert first.diagnostics and not fixing.changed
 
 
+def test_an_assertion_that_needs_another_one(tmp_path: Path) -> None:
+    rule = find("division-by-zero")
+    assert rule is not None
+    path = tmp_path / "k.py"
+    path.write_text(rule.failing)  # the strip's width is divided by in an assertion
+    fixing, _, last = mend(path)
+    assert not fixing.refused and last.kernels[0].status == "verified"
+    assert path_text(fixing, path).index("strip != 0") < rule.failing.index("cols % strip")
+
+
 def test_a_precondition_of_a_helper_goes_into_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(
         "import nki.isa as nisa\nimport nki.language as nl\n\n\n"
@@ -265,7 +276,9 @@ def test_a_precondition_of_a_helper_goes_into_the_kernel(tmp_path: Path) -> None
     fixing, first, last = mend(path)
     assert [d.span.path for d in fixable(first)] == [str(tmp_path / "helper.py")]
     assert list(fixing.changed) == [str(path)]
-    assert "def copied(source):\n    assert source.shape[0] <= 128\n" in path_text(fixing, path)
+    assert "    assert source.shape[1] == 500\n    assert source.shape[0] <= 128\n" in path_text(
+        fixing, path
+    )
     assert last.kernels[0].status == "verified"
 
 

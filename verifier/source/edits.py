@@ -74,7 +74,8 @@ def replaced(text: str, replacements: Iterable[Replacement]) -> str:
     """The text with regions replaced; new lines end as the lines around them do.
 
     Raises:
-        ValueError: regions overlap, or lie outside of the text.
+        ValueError: regions overlap, lie outside of the text, or a line between a carriage return
+            and a line feed vanishes.
     """
     starts, ends = [0], []
     for end in _LINE_END.finditer(text):
@@ -105,7 +106,11 @@ def replaced(text: str, replacements: Iterable[Replacement]) -> str:
             raise ValueError("regions overlap")
         parts += (text[position:first], new)
         position = last
-    return "".join([*parts, text[position:]])
+    parts.append(text[position:])
+    whole = "".join(parts)
+    if len(_LINE_END.findall(whole)) != sum(len(_LINE_END.findall(part)) for part in parts):
+        raise ValueError("line ends run together")
+    return whole
 
 
 def problem(path: Path, text: str) -> SourceError | None:
