@@ -148,22 +148,24 @@ def run(
         yield from rule.check(subject, target)
 
 
-def markdown(rule: Rule) -> str:
-    """Everything about a rule, in Markdown."""
+def markdown(rule: Rule, level: int = 1) -> str:
+    """Everything about a rule, in Markdown; ``level`` is that of its heading."""
+    title, section = "#" * level, "#" * (level + 1)
     parts = [
-        f"# {rule.id} ({rule.code})",
+        f"{title} {rule.id} ({rule.code})",
         f"{rule.summary.strip().rstrip('.')}.",
         f"**Severity:** {rule.severity}  \n"
         f"**Family:** {rule.family}  \n"
         f"**Dialect:** {', '.join(rule.dialects)}",
-        f"## Why\n\n{rule.reason.strip()}",
+        f"{section} Why\n\n{rule.reason.strip()}",
     ]
     if rule.failing.strip():
-        parts.append(f"## Reported\n\n```python\n{rule.failing.strip()}\n```")
+        parts.append(f"{section} Reported\n\n```python\n{rule.failing.strip()}\n```")
     if rule.passing.strip():
-        parts.append(f"## Accepted\n\n```python\n{rule.passing.strip()}\n```")
+        parts.append(f"{section} Accepted\n\n```python\n{rule.passing.strip()}\n```")
     if rule.facts:
-        parts.append(f"## Facts\n\n{', '.join(rule.facts)}")
+        parts.append(f"{section} Facts\n\n{', '.join(rule.facts)}")
     if rule.sources:
-        parts.append("## Sources\n\n" + "\n".join(f"- {source}" for source in rule.sources))
+        sources = "\n".join(f"- {source}" for source in rule.sources)
+        parts.append(f"{section} Sources\n\n{sources}")
     return "\n\n".join(parts) + "\n"

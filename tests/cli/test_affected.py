@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -119,11 +118,11 @@ def test_files_that_are_ignored_hidden_linked_or_unreadable(team: Repository) ->
     team.write("build/made.py", kernel("made"))
     team.write(".hidden/inner.py", kernel("inner"))
     assert chosen(["build/made.py", ".hidden/inner.py"]) == [".hidden/inner.py", "build/made.py"]
-    os.symlink("alone.py", "link.py")
+    Path("link.py").symlink_to("alone.py")
     assert chosen(["alone.py"]) == ["alone.py", "link.py"]
     team.write("latin.py", b"# caf\xe9\n" + kernel("latin").encode())
     assert chosen(["latin.py"]) == ["latin.py"]
-    os.symlink("nowhere.py", "broken.py")
+    Path("broken.py").symlink_to("nowhere.py")
     assert chosen(["broken.py"]) == []
     team.write("name with\nnewline.py", kernel("odd"))
     team.write("n\u00e4me.py", kernel("name"))

@@ -149,3 +149,24 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.err == (
         "tilelint: error: unknown rule 'psum-bank-sice'; did you mean 'psum-bank-size'?\n"
     )
+
+
+def test_the_rules_document_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--format", "markdown"]) == 0
+    text = capsys.readouterr().out
+    assert "\n## psum\n\n### psum-bank-size (NKI201)\n" in text
+    for rule in RULES:
+        assert f"\n### {rule.id} ({rule.code})\n\n{rule.summary}.\n" in text
+        assert f"\n#### Why\n\n{rule.reason.strip()}\n" in text
+    assert main(["explain", "nki201", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["rule"]["id"] == "psum-bank-size"
+    assert main(["explain", "nki201", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("# psum-bank-size (NKI201)\n")
+
+
+def test_families(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--families", "--coverage"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+    assert main(["rules", "--families", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["families"] == []  # of the real rules, none is here

@@ -65,8 +65,22 @@ def _rules(rules: Sequence[Rule], format_: str) -> None:
             (rule.code, f"`{rule.id}`", rule.family, rule.severity, rule.summary) for rule in rules
         ]
         _markdown(("Code", "Rule", "Family", "Severity", "Demands"), rows)
+        _reference(rules)
     else:
         _text(_rule_lines(rules))
+
+
+def _reference(rules: Sequence[Rule]) -> None:
+    """What each rule says about itself, family by family."""
+    from rules import FAMILIES
+    from verifier.rulebase import markdown
+
+    for family in dict.fromkeys(rule.family for rule in rules):
+        click.echo(f"\n## {family}\n")
+        if family in FAMILIES:
+            click.echo(f"{FAMILIES[family]}.\n")
+        listed = [markdown(rule, 3) for rule in rules if rule.family == family]
+        click.echo("\n".join(listed), nl=False)
 
 
 def rule_document(rule: Rule) -> dict[str, Any]:
