@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     help="Report only what was not there at a revision of git ('main...': where the branch left "
     "main), in the kernel files that changes since then concern.",
 )
+@click.option(  # no setting: what is checked must not be able to ask for its own execution
+    "--replay",
+    is_flag=True,
+    help="Run every counterexample on the reference executor. This executes the files.",
+)
 @reporting.options
 @click.option(
     "--shard",
@@ -63,6 +68,7 @@ def command(
     paths: tuple[str, ...],
     affected: bool,
     diff_base: str | None,
+    replay: bool,
     format_: str,
     output: str | None,
     baseline: str | None,
@@ -106,7 +112,7 @@ def command(
             configurations=configurations,
             jobs=whole.jobs or default_jobs(),
             statistics=statistics,
-            replay=whole.replay,
+            replay=replay,
             cache=None if no_cache else place.folder(whole.cache_dir),
             roots=None if scope is None else (*scope.roots, "."),
             chosen_from=None if scope is None else scope.total,

@@ -55,11 +55,6 @@ _SETTINGS = (
         help="Exit with 1 on warnings and unknowns, too.",
     ),
     click.option(
-        "--replay/--no-replay",
-        default=None,
-        help="Run every counterexample on the reference executor. This executes the files.",
-    ),
-    click.option(
         "--cache-dir",
         type=click.Path(),
         metavar="DIRECTORY",

@@ -243,7 +243,6 @@ def command_line(overrides: Overrides) -> Layer:
         (table.TIMEOUT, overrides.timeout),
         (table.JOBS, overrides.jobs),
         (table.STRICT, overrides.strict),
-        (table.REPLAY, overrides.replay),
         (table.CACHE_DIR, overrides.cache_dir),
     ):
         if value is not None:
@@ -293,7 +292,6 @@ def answer(
         timeout=value(table.TIMEOUT),
         jobs=value(table.JOBS),
         strict=value(table.STRICT),
-        replay=value(table.REPLAY),
         cache_dir=value(table.CACHE_DIR),
     )
     return settings, layer

@@ -125,7 +125,6 @@ class Settings:
     timeout: float = 60.0
     jobs: int | None = None
     strict: bool = False
-    replay: bool = False
     cache_dir: str | None = None
 
 
@@ -210,7 +209,6 @@ class Overrides:
     timeout: float | None = None
     jobs: int | None = None
     strict: bool | None = None
-    replay: bool | None = None
     cache_dir: str | None = None
     config: str | None = None
     isolated: bool = False

@@ -224,18 +224,6 @@ STRICT = Setting(
     replaced,
     "--strict",
 )
-REPLAY = Setting(
-    "replay",
-    False,
-    "boolean",
-    False,
-    "false",
-    "Run every counterexample on the reference executor. This executes the files.",
-    "true",
-    read.boolean,
-    replaced,
-    "--replay",
-)
 CACHE_DIR = Setting(
     "cache-dir",
     False,
@@ -272,7 +260,6 @@ SETTINGS: tuple[Setting[Any], ...] = (
     TIMEOUT,
     JOBS,
     STRICT,
-    REPLAY,
     CACHE_DIR,
     EXCLUDE,
 )
