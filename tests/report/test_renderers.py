@@ -10,7 +10,7 @@ import pytest
 
 from verifier.report import concise, full, json_format
 from verifier.report.formats import FORMATS, renderer
-from verifier.report.model import Diagnostic, FileError, Label, RunReport, Span
+from verifier.report.model import Diagnostic, Entry, FileError, Known, Label, RunReport, Shard, Span
 from verifier.report.sources import Sources
 from verifier.report.text import ASCII, Options, cells
 
@@ -218,3 +218,37 @@ def test_kernels_of_several_targets_share_a_block() -> None:
     text = show(replace(CLEAN, kernels=(kernel, replace(kernel, target="trn3"))), Options(width=90))
     assert text.count("kernels/gemm.py") == 1
     assert "trn1 0.6" in text and "trn3 0.6" in text
+
+
+LEFT_OUT = replace(
+    REPORT,
+    diagnostics=(replace(REPORT.diagnostics[0], suppressed="why"), *REPORT.diagnostics[1:]),
+    known=(Known("the baseline", ("a:1", "b:1")), Known("main", ("c:1",)), Known("v1", ())),
+    gone=tuple(Entry("k.py", "slice-bounds", "f", f"message {n}", f"{n}:1") for n in range(12)),
+)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    text = show(LEFT_OUT, Options(width=100))
+    assert "psum-bank-size" not in text
+    assert (
+        "3 errors, 1 note, 1 failure, 1 suppressed, 2 known from the baseline, 1 known from main\n"
+        "12 findings of the baseline no longer there:\n"
+        "  k.py: slice-bounds: message 0 [f]\n"
+    ) in text
+    assert text.endswith("  k.py: slice-bounds: message 9 [f]\n  … and 2 more\n")
+    assert "no longer there" not in show(replace(LEFT_OUT, shard=Shard(1, 2)), Options(width=100))
+
+
+def test_concise_has_what_is_not_suppressed_or_known() -> None:
+    def lines(report: RunReport) -> list[str]:
+        stream = io.StringIO()
+        concise.render(report, stream, Options(width=100))
+        return stream.getvalue().splitlines()
+
+    before, after = lines(REPORT), lines(LEFT_OUT)
+    assert [line for line in before if line not in after] == [
+        line for line in before if "psum-bank-size" in line
+    ]
+    known = tuple(replace(kernel, known=True) for kernel in REPORT.kernels)
+    assert not any("undecided" in line for line in lines(replace(REPORT, kernels=known)))
