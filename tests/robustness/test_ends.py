@@ -221,6 +221,39 @@ def test_a_full_disk_under_the_output(kernels: Path) -> None:
         json.loads(done.stdout)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_under_a_file_loses_nothing(kernels: Path) -> None:
+    status, whole, _ = run(kernels)
+    got, out, err = run(kernels, "--output", "/dev/full")
+    assert (status, got) == (1, 2)
+    assert err == "tilelint: error: /dev/full: cannot be written: No space left on device\n"
+    assert json.loads(out)["diagnostics"] == json.loads(whole)["diagnostics"]
+    got, out, err = run(kernels, "--write-baseline", "/dev/full")
+    assert got == 2 and "/dev/full" in err and clean(err)
+    assert json.loads(out)["diagnostics"] == json.loads(whole)["diagnostics"]
+
+
+def test_an_interrupt_while_the_reader_sleeps() -> None:
+    """More than a pipe holds is printed, and nobody reads."""
+    process = subprocess.Popen(
+        [*COMMAND, "rules", "--format", "markdown"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(1) == "|"
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=30)
+    assert process.stderr is not None
+    assert (process.returncode, process.stderr.read()) == (130, "tilelint: interrupted\n")
+    process.stdout.close()
+    process.stderr.close()
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(kernels: Path, closed: str) -> None:
     done = subprocess.run(
