@@ -165,7 +165,9 @@ def test_a_baseline(kernels: Path, capsys: Capture) -> None:
     write(kernels, "src/k4.py", "fine")
     status, out, _ = run(capsys, "check", "--baseline", "base.json")
     assert status == 1
-    assert "1 error, 3 known from the baseline\n1 finding of the baseline no longer there:\n" in out
+    assert (
+        "1 error, 3 known from the baseline\n1 finding of the baseline is no longer there:\n" in out
+    )
     assert "  src/k4.py: partition-extent: found [k4]\n" in out
     out = run(capsys, "check", "--baseline", "base.json", "--ignore", "partition-extent")[1]
     assert "no longer" not in out
@@ -291,4 +293,4 @@ def test_merge_has_baselines_and_strictness(kernels: Path, capsys: Capture) -> N
         run(capsys, "check", "--baseline", "base", *arguments)
     status, out, _ = run(capsys, "merge", "1", "2", "--strict")
     assert status == 0
-    assert "3 known from the baseline\n1 finding of the baseline no longer there:\n" in out
+    assert "3 known from the baseline\n1 finding of the baseline is no longer there:\n" in out

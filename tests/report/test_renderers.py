@@ -232,8 +232,8 @@ def test_what_is_left_out_is_counted() -> None:
     text = show(LEFT_OUT, Options(width=100))
     assert "psum-bank-size" not in text
     assert (
-        "3 errors, 1 note, 1 failure, 1 suppressed, 2 known from the baseline, 1 known from main\n"
-        "12 findings of the baseline no longer there:\n"
+        "4 errors, 1 note, 1 failure, 1 suppressed, 2 known from the baseline, 1 known from main\n"
+        "12 findings of the baseline are no longer there:\n"
         "  k.py: slice-bounds: message 0 [f]\n"
     ) in text
     assert text.endswith("  k.py: slice-bounds: message 9 [f]\n  … and 2 more\n")

@@ -170,9 +170,9 @@ def _gone(report: RunReport, options: Options) -> list[Line]:
     """The entries of the baseline that can be taken out of it; a shard cannot tell."""
     if not report.gone or report.shard is not None:
         return []
-    lines: list[Line] = [
-        [(f"{number(len(report.gone), 'finding')} of the baseline no longer there:", "dim")]
-    ]
+    are = "is" if len(report.gone) == 1 else "are"
+    head = f"{number(len(report.gone), 'finding')} of the baseline {are} no longer there:"
+    lines: list[Line] = [[(head, "dim")]]
     for entry in report.gone[:_MOST_GONE]:
         within = f" [{entry.kernel}]" if entry.kernel else ""
         text = f"{entry.path}: {entry.rule}: {entry.message}{within}"
