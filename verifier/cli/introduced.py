@@ -15,8 +15,8 @@ from verifier.cli.git import GitError, Repository
 from verifier.cli.paths import absolute, project_root
 from verifier.configuration.model import ConfigurationError
 from verifier.report.baseline import without_known
-from verifier.report.fingerprints import fingerprints
-from verifier.report.model import Diagnostic, FileError, KernelReport, RunReport, Span
+from verifier.report.fingerprints import fingerprints, undecided, unparsed
+from verifier.report.model import Diagnostic, RunReport, Span
 
 #: What an analysis may read of an earlier state.
 _NEEDED = (".py", "pyproject.toml", "tilelint.toml", "setup.cfg", ".gitignore")
@@ -40,8 +40,8 @@ def introduced(
         GitError: the earlier state cannot be read.
     """
     known: set[str] = set()
-    undecided: set[tuple[str, ...]] = set()
-    broken: set[tuple[str, str]] = set()
+    broken: set[str] = set()
+    root = project_root()
     suspects = {absolute(path) for path in _suspects(report)}
     for history in scope.histories:
         inside = os.path.join(history.root, "")
@@ -64,23 +64,24 @@ def introduced(
                 said = str(error).replace(os.path.join(then.folder, ""), "")
                 raise GitError(f"the settings at {revision} cannot be used: {said}") from error
             now = [then.moved(d) for d in earlier.diagnostics]
-            names = fingerprints(now, then.read, root=project_root())
+            names = fingerprints(now, then.read, root=root)
             known |= {n for n, d in zip(names, now, strict=True) if d.suppressed is None}
-            undecided |= {
-                _kernel(k, then.place_now(k.path)) for k in earlier.kernels if k.status == "unknown"
+            known |= {
+                undecided(replace(kernel, path=then.place_now(kernel.path)), root)
+                for kernel in earlier.kernels
+                if kernel.status == "unknown"
             }
-            broken |= {_error(e, then.place_now(e.path)) for e in earlier.errors}
-    kernels = tuple(
-        k
-        for k in report.kernels
-        if k.status != "unknown" or _kernel(k, absolute(k.path)) not in undecided
-    )
+            broken |= {
+                unparsed(replace(error, path=then.place_now(error.path)), root)
+                for error in earlier.errors
+                if error.kind == "syntax"
+            }
     errors = tuple(
-        e
-        for e in report.errors
-        if e.kind != "syntax" or not e.path or _error(e, absolute(e.path)) not in broken
+        error
+        for error in report.errors
+        if error.kind != "syntax" or unparsed(error, root) not in broken
     )
-    return without_known(replace(report, kernels=kernels, errors=errors), known, revision)
+    return without_known(replace(report, errors=errors), known, revision, root)
 
 
 class _Then:
@@ -140,11 +141,3 @@ def _suspects(report: RunReport) -> Iterable[str]:
         if kernel.status == "unknown" or kernel.name in blamed:
             yield kernel.path
     yield from (diagnostic.span.path for diagnostic in report.shown)
-
-
-def _kernel(kernel: KernelReport, path: str) -> tuple[str, ...]:
-    return (path, kernel.name, kernel.target, kernel.contract, kernel.preset)
-
-
-def _error(error: FileError, path: str) -> tuple[str, str]:
-    return (path, error.message)
