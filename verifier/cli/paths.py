@@ -39,7 +39,7 @@ class Display:
     def __init__(self, given: Iterable[str], roots: Iterable[str] = ()) -> None:
         """``given``: files as the user wrote them; ``roots``: folders as the user wrote them."""
         self._names = {absolute(path): path for path in given}
-        self._roots = [(os.path.join(absolute(root), ""), root) for root in roots]
+        self._roots = [(absolute(root).rstrip(os.sep) + os.sep, root) for root in roots]
         self._here = absolute(".").rstrip(os.sep) + os.sep
 
     def name(self, path: str) -> str:
