@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from verifier.cli import reporting
 from verifier.cli.output import Refusal, complain, did_you_mean
 from verifier.cli.paths import project_root
+
+if TYPE_CHECKING:
+    from verifier.report.json_reader import Reading
 
 
 @click.command("merge")
@@ -32,7 +36,7 @@ def command(
     Exit status: as that of `check`.
     """
     from verifier.cli.runner import complaint
-    from verifier.report.json_reader import Reading, ReportError, read
+    from verifier.report.json_reader import ReportError, read
     from verifier.report.merging import MergeError, merged
 
     wanted = reporting.Reporting.asked(format_, output, baseline, write_baseline)
@@ -49,7 +53,7 @@ def command(
         raise Refusal("\n".join(problems))
     made_by = _version(readings)
     try:
-        report = merged([(path, reading.report) for path, reading in readings], _hint)
+        report = merged([(path, reading.report) for path, reading in readings], did_you_mean)
     except MergeError as error:
         raise Refusal(str(error)) from error
     root = project_root()
@@ -62,19 +66,12 @@ def command(
     click.get_current_context().exit(report.exit_status(strict=strict))
 
 
-def _version(readings: Sequence[tuple[str, object]]) -> str:
+def _version(readings: Sequence[tuple[str, Reading]]) -> str:
     """The version that all reports are from."""
-    from verifier.report.json_reader import Reading
-
     versions: dict[str, str] = {}
     for path, reading in readings:
-        assert isinstance(reading, Reading)
         versions.setdefault(reading.version, path)
     if len(versions) > 1:
         listed = ", ".join(f"{path} of {version}" for version, path in versions.items())
         raise Refusal(f"reports of different versions of tilelint: {listed}")
     return next(iter(versions))
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known)

@@ -67,7 +67,6 @@ class Reporting:
 
     format: str
     output: str | None
-    baseline: str | None
     write_baseline: str | None
     known: Baseline | None
 
@@ -94,7 +93,7 @@ class Reporting:
                 known = read(baseline)
             except BaselineError as error:
                 raise Refusal(f"--baseline {error}") from error
-        return Reporting(format_, output, baseline, write_baseline, known)
+        return Reporting(format_, output, write_baseline, known)
 
     def weighed(
         self, report: RunReport, root: str, expected: Callable[[Entry], bool] = lambda _: True
