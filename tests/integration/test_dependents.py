@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.repository import make
+from tests.cli.repository import Repository, kernel
 from verifier.engine.analysis import analyze_file
 from verifier.report.model import FileRequest
 from verifier.source.files import collect
@@ -41,10 +41,37 @@ def missed(root: Path) -> tuple[int, list[tuple[str, str]]]:
     return number, wrong
 
 
+IMPORTS = (
+    ("from pkg import limit", "limit()"),
+    ("import pkg", "pkg.limit()"),
+    ("import pkg.sizes", "pkg.sizes.ROWS"),
+    ("import pkg.deep.sizes as sizes", "sizes.ROWS"),
+    ("from pkg.deep import sizes", "sizes.ROWS"),
+    ("from pkg.deep import *", "HALF + HALF"),
+    ("from pkg import other", "other(48)"),
+    ("try:\n    from pkg.missing import ROWS\nexcept ImportError:\n    from pkg.sizes import ROWS",
+     "ROWS"),
+    ("from pkg import deep", "deep.sizes.ROWS"),
+    ("from pkg.deep.again import limit as most", "most()"),
+)  # fmt: skip
+
+
 def test_no_dependence_is_missed(tmp_path: Path) -> None:
-    make(tmp_path / "repository", 40)
-    number, wrong = missed(tmp_path / "repository")
-    assert number >= 16 and wrong == []
+    repository = Repository(tmp_path)
+    repository.write(
+        "pkg/__init__.py", "from .limits import limit\nfrom .deep import double as other"
+    )
+    repository.write("pkg/limits.py", "from . import sizes\ndef limit():\n    return sizes.ROWS\n")
+    repository.write("pkg/sizes.py", "from .deep.sizes import ROWS\n")
+    repository.write("pkg/deep/__init__.py", "from . import sizes\nfrom .sizes import *\n")
+    repository.write(
+        "pkg/deep/sizes.py", "ROWS = 96\nHALF = 48\ndef double(n):\n    return 2 * n\n"
+    )
+    repository.write("pkg/deep/again.py", "from .. import limit\n")
+    for index, (extra, rows) in enumerate(IMPORTS):
+        repository.write(f"kernel{index}.py", kernel(f"kernel{index}", rows, extra))
+    number, wrong = missed(tmp_path)
+    assert number >= 3 * len(IMPORTS) and wrong == []
 
 
 @pytest.mark.skipif(not CLONES, reason="needs clones: TILELINT_CORPUS=<directory of clones>")
