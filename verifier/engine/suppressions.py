@@ -343,7 +343,6 @@ def _finding(
         verdict="always",
         message=message,
         span=_place(span),
-        predicate=rule.summary,
         help=help,
         fix=fix,
     )
