@@ -16,7 +16,7 @@ from verifier.report.model import FileError, FileResult
 from verifier.rulebase import all_rules
 from verifier.source.lowering import keep
 from verifier.source.outline import outline
-from verifier.source.text import SourceError, SourceText
+from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
 #: of its limit, what a kernel has to use to count as cut short
 NEARLY = 0.8
@@ -52,6 +52,9 @@ class Analysis:
             return Answer(job.number, FileResult(job.path, errors=errors))
         if resolved.excluded is not None:
             return Answer(job.number, FileResult(job.path))
+        text = self._read(job.path)
+        if text is not None and not may_hold_kernels(text.encode("utf-8", "surrogatepass")):
+            return Answer(job.number, FileResult(job.path))  # not our business, parse or not
         request = resolved.request(job.path, job.folders, tiles=True)
         limit = job.limit
         if limit is not None and request.timeout is not None and limit >= request.timeout:

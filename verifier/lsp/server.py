@@ -40,6 +40,13 @@ _WATCHED: Final = ("**/*.py", "**/pyproject.toml", "**/tilelint.toml")
 class _Protocol(LanguageServerProtocol):
     """The documents are kept by the session: its lines end where LSP says they do."""
 
+    def _execute_handler(self, msg_id: Any, *args: Any, **named: Any) -> None:
+        """As in the library, which remembers every notification for ever."""
+        super()._execute_handler(msg_id, *args, **named)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(
         self, params: lsp.DidOpenTextDocumentParams

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: seconds between two attempts to stop an analysis
 _AGAIN: Final = 0.05
+#: seconds after which nobody seems to be typing, and analyses between two looks for garbage if not
+_QUIET: Final = 2.0
+_OFTEN: Final = 100
 _SIGNAL: Final = getattr(signal, "SIGUSR1", signal.SIGINT)
 
 
@@ -45,6 +48,7 @@ class _Inbox:
         self._lock = threading.Lock()
         self._cancelled = 0
         self._running: int | None = None
+        self._served = 0
 
     def listen(self) -> None:
         """Read until the server is gone; then there is nothing left to do."""
@@ -65,9 +69,16 @@ class _Inbox:
             time.sleep(_AGAIN)
 
     def next(self) -> Check:
-        """The next thing to do; waits for it."""
+        """The next thing to do; waits for it. What was used before is given back meanwhile."""
         self._running = None
-        return self._waiting.get()
+        self._served += 1
+        if self._served % _OFTEN == 0:
+            gc.collect()
+        try:
+            return self._waiting.get(timeout=_QUIET)
+        except queue.Empty:
+            gc.collect()
+            return self._waiting.get()
 
     def ring(self, _number: int, _frame: FrameType | None) -> None:
         """The signal's handler, in the main thread."""
