@@ -11,9 +11,12 @@ import click
 def command(stdio: bool, log: str | None) -> None:
     """Serve an editor over standard input and output, by the Language Server Protocol."""
     import logging
+    import os
 
     from verifier.lsp.server import server
 
     if log is not None:
         logging.basicConfig(filename=log, level=logging.INFO)
-    server().start_io()
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that is printed may end up between two messages
+    server().start_io(incoming, outgoing)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Generator, Iterable
 from typing import Any, Final
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
@@ -164,7 +165,11 @@ class TilelintServer(LanguageServer):
                 )
             )
         if session.options.inlay_hints and self.can("workspace", "inlay_hint", "refresh_support"):
-            self.start(self.workspace_inlay_hint_refresh_async(None))
+            self.start(self._refresh())
+
+    async def _refresh(self) -> None:
+        with contextlib.suppress(JsonRpcException):  # clients promise more than they do
+            await self.workspace_inlay_hint_refresh_async(None)
 
     @contextlib.asynccontextmanager
     async def working(self, path: str) -> AsyncIterator[None]:
@@ -226,9 +231,12 @@ class TilelintServer(LanguageServer):
         """Ask the client for its settings, if it can be asked."""
         if not self.can("workspace", "configuration"):
             return
-        said = await self.workspace_configuration_async(
-            lsp.ConfigurationParams([lsp.ConfigurationItem(section=SOURCE)])
-        )
+        try:
+            said = await self.workspace_configuration_async(
+                lsp.ConfigurationParams([lsp.ConfigurationItem(section=SOURCE)])
+            )
+        except JsonRpcException:
+            return
         self.set_options(said[0] if said else None)
 
     def set_options(self, said: object) -> None:
@@ -306,7 +314,8 @@ def _life(ls: TilelintServer) -> None:
                 )
             )
         if wanted:
-            await ls.client_register_capability_async(lsp.RegistrationParams(wanted))
+            with contextlib.suppress(JsonRpcException):
+                await ls.client_register_capability_async(lsp.RegistrationParams(wanted))
         await ls.configure()
 
     @ls.feature(lsp.SHUTDOWN)
