@@ -123,6 +123,7 @@ class Driver:
 
     def open(self, path: Path, text: str, version: int = 1) -> str:
         uri = str(from_fs_path(str(path)))
+        self.versions.pop(uri, None)
         item = lsp.TextDocumentItem(uri, "python", version, text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
         return uri

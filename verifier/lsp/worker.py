@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import ctypes
 import gc
 import os
 import queue
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _AGAIN: Final = 0.05
 #: seconds after which nobody seems to be typing, and analyses between two looks for garbage if not
 _QUIET: Final = 2.0
-_OFTEN: Final = 100
+_OFTEN: Final = 50
 _SIGNAL: Final = getattr(signal, "SIGUSR1", signal.SIGINT)
 
 
@@ -73,11 +74,11 @@ class _Inbox:
         self._running = None
         self._served += 1
         if self._served % _OFTEN == 0:
-            gc.collect()
+            _tidy()
         try:
             return self._waiting.get(timeout=_QUIET)
         except queue.Empty:
-            gc.collect()
+            _tidy()
             return self._waiting.get()
 
     def ring(self, _number: int, _frame: FrameType | None) -> None:
@@ -121,6 +122,13 @@ def main() -> None:
         # one that arrives at the very end of an analysis costs that analysis, not the process
         with contextlib.suppress(CancelledError):
             _serve(inbox, outgoing, analysis)
+
+
+def _tidy() -> None:
+    """Give back what is not used any more, to the system too where that can be asked for."""
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # glibc only
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _serve(inbox: _Inbox, outgoing: BinaryIO, analysis: Analysis) -> None:
