@@ -13,7 +13,7 @@ os.environ["TILELINT_CACHE_DIR"] = ""
 
 @pytest.fixture
 def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare with a file in the ``snapshots`` folder; ``TILELINT_UPDATE_SNAPSHOTS=1`` stores it."""
+    """Compare with a file in the ``snapshots`` folder; TILELINT_UPDATE_SNAPSHOTS=1 stores it."""
 
     folder = request.path.parent / "snapshots"
 

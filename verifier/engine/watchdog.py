@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+#: seconds between two attempts to end the block
+_AGAIN: Final = 0.2
 
 
 class OutOfTimeError(BaseException):
@@ -28,10 +36,19 @@ def limit(seconds: float) -> Iterator[None]:
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise OutOfTimeError
 
+    said = sys.unraisablehook
+
+    def lost(what: UnraisableHookArgs) -> None:
+        if not isinstance(what.exc_value, OutOfTimeError):
+            said(what)
+
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    sys.unraisablehook = lost
+    # Again and again: Python drops an exception that meets a destructor.
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = said
