@@ -83,9 +83,9 @@ class Editor:
             self._replace(row, column, column + 1, "")
 
 
-def memory(pid: int) -> int:
-    """Resident bytes of a process and those below it."""
-    total = 0
+def memory(pid: int) -> dict[str, int]:
+    """Resident bytes of the server and of its worker."""
+    found = {"server": 0, "worker": 0}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -96,8 +96,8 @@ def memory(pid: int) -> int:
         except OSError:
             continue
         if int(entry.name) == pid or parent == pid:
-            total += pages * 4096
-    return total
+            found["server" if int(entry.name) == pid else "worker"] += pages * 4096
+    return found
 
 
 async def measure(path: Path, text: str, root: Path, edits: int, many: int) -> None:
@@ -126,9 +126,14 @@ async def measure(path: Path, text: str, root: Path, edits: int, many: int) -> N
                 editor.edit(number)
                 await driver.checked(uri, editor.version)
             after = memory(driver.pid)
+            one, other = sum(before.values()), sum(after.values())
+            parts = ", ".join(
+                f"{name} {before[name] / 2**20:.0f} to {after[name] / 2**20:.0f} MiB"
+                for name in before
+            )
             print(
-                f"  memory: {before / 2**20:.0f} MiB, after {many} more edits "
-                f"{after / 2**20:.0f} MiB ({100 * (after / before - 1):+.1f} %)"
+                f"  memory: {one / 2**20:.0f} MiB, after {many} more edits "
+                f"{other / 2**20:.0f} MiB ({100 * (other / one - 1):+.1f} %): {parts}"
             )
 
 

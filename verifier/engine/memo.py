@@ -12,6 +12,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -226,6 +227,16 @@ class _CannotMoveError(Exception):
     """A place is outside the definitions that were reached, or a text names a line."""
 
 
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass in which places may be, or texts that name lines."""
+    if kind in (report.Tile, report.Judged):
+        return ("span",)
+    if kind is report.Span:
+        return ("path",)  # a text; its numbers are moved by whoever comes by
+    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+
+
 def _walk(value: T, moves: _Moves, still: bool) -> T:
     """``value`` with every place in it moved: whatever has a ``path`` and a ``line``."""
     moved: Any
@@ -234,16 +245,21 @@ def _walk(value: T, moves: _Moves, still: bool) -> T:
             raise _CannotMoveError
         return value
     if isinstance(value, (tuple, list)):
-        moved = type(value)(_walk(item, moves, still) for item in value)
+        items = [_walk(item, moves, still) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        moved = type(value)(items)
         return moved  # type: ignore[no-any-return]
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
     changed: dict[str, Any] = {}
-    for item in fields(value):
-        before = getattr(value, item.name)
+    kind: Any = type(value)
+    names = _names(kind)
+    if not names:
+        return value
+    for name in names:
+        before = getattr(value, name)
         after = _walk(before, moves, still)
         if after is not before:
-            changed[item.name] = after
+            changed[name] = after
     path, line = getattr(value, "path", None), getattr(value, "line", None)
     if isinstance(path, str) and isinstance(line, int) and path in moves:
         by = _shift(moves[path], line)
@@ -255,7 +271,8 @@ def _walk(value: T, moves: _Moves, still: bool) -> T:
     for name, key in _ORDERED:
         if name in changed:
             changed[name] = tuple(sorted(changed[name], key=key))
-    moved = replace(value, **changed) if changed else value
+    instance: Any = value
+    moved = replace(instance, **changed) if changed else value
     return moved  # type: ignore[no-any-return]
 
 

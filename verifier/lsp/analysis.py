@@ -21,7 +21,7 @@ from verifier.source.text import SourceError, SourceText, may_hold_kernels
 #: of its limit, what a kernel has to use to count as cut short
 NEARLY = 0.8
 #: definitions that are kept in the form that is interpreted: each edit makes a new one
-_LOWERED = 192
+_LOWERED = 128
 
 
 class Analysis:

@@ -36,6 +36,7 @@ class Analyst:
         self._answer: asyncio.Future[Answer] | None = None
         self._asked = 0
         self._reaper: asyncio.TimerHandle | None = None
+        self._listeners: set[asyncio.Task[None]] = set()
         #: how many processes there have been
         self.started = 0
 
@@ -89,10 +90,12 @@ class Analyst:
 
     def kill(self) -> None:
         """End the process, whatever it does; the next question starts another."""
-        if self._process is not None and self._process.returncode is None:
-            log.warning("the analysis does not stop: its process is replaced")
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            log.warning("the process of the analysis is ended")
             with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+                process.kill()
+        self._deliver(Answer(self._asked, dropped=True))
 
     async def close(self) -> None:
         """End the process for good."""
@@ -110,7 +113,9 @@ class Analyst:
         )
         self.started += 1
         self._stale = set(self._texts)
-        self._listener = asyncio.create_task(self._listen(self._process))
+        listener = asyncio.create_task(self._listen(self._process))
+        self._listeners.add(listener)
+        listener.add_done_callback(self._listeners.discard)
 
     def _write(self, message: messages.Message) -> None:
         process = self._process
@@ -134,9 +139,8 @@ class Analyst:
         code = await process.wait()
         if self._process is process:
             self._process = None
-            cancelled = self._reaper is not None
-            error = "" if cancelled else f"the process that analyses it ended with status {code}"
-            self._deliver(Answer(self._asked, dropped=cancelled, error=error))
+            error = f"the process that analyses it ended with status {code}"
+            self._deliver(Answer(self._asked, error=error))
 
     def _deliver(self, answer: Answer) -> None:
         if self._answer is not None and not self._answer.done():

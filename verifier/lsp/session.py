@@ -65,6 +65,7 @@ class Session:
     def opened(self, buffer: Buffer) -> None:
         self.buffers[buffer.path] = buffer
         self.findings.drop(buffer.path)
+        self._crashed.pop(buffer.path, None)
         self._edited(buffer)
 
     def edited(self, path: str) -> None:
