@@ -117,7 +117,7 @@ def main() -> None:
 
     analysis = Analysis()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(20_000, 10, 5)  # later, and memory is scattered for good
     while True:
         # one that arrives at the very end of an analysis costs that analysis, not the process
         with contextlib.suppress(CancelledError):
