@@ -20,6 +20,8 @@ from pathlib import Path
 from tests.lsp.driver import ROOT, Driver, seeded, session
 
 LINES = 300
+#: seconds after which the server has given back what it does not need
+QUIET = 4.0
 
 
 def assembled() -> str:
@@ -121,10 +123,12 @@ async def measure(path: Path, text: str, root: Path, edits: int, many: int) -> N
             f"longest {times[-1]:.0f} ms"
         )
         if many:
+            await asyncio.sleep(QUIET)
             before = memory(driver.pid)
             for number in range(many):
                 editor.edit(number)
                 await driver.checked(uri, editor.version)
+            await asyncio.sleep(QUIET)
             after = memory(driver.pid)
             one, other = sum(before.values()), sum(after.values())
             parts = ", ".join(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: seconds between two attempts to stop an analysis
 _AGAIN: Final = 0.05
 #: seconds after which nobody seems to be typing, and analyses between two looks for garbage if not
-_QUIET: Final = 2.0
+_QUIET: Final = 1.0
 _OFTEN: Final = 50
 _SIGNAL: Final = getattr(signal, "SIGUSR1", signal.SIGINT)
 
