@@ -156,6 +156,7 @@ def test_hover(tmp_path: Path) -> None:
     async def work() -> None:
         async with session(tmp_path) as driver:
             uri = driver.open(tmp_path / "k.py", comment)
+            await driver.checked(uri, 1)
             tile = await driver.hover(uri, made, 5)
             assert "half: x.dtype[x.shape[0], 512]" in tile
             assert "bytes per partition" in tile
@@ -165,7 +166,6 @@ def test_hover(tmp_path: Path) -> None:
             rule = await driver.hover(uri, said, rows[said].index("extent"))
             assert "# partition-extent" in rule
             assert await driver.hover(uri, 3, 0) == ""
-            await driver.checked(uri, 1)
             finding = await driver.hover(uri, made, rows[made].index("rows"))
             assert "required" in finding or "half:" in finding
 
