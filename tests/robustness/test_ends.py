@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -89,6 +90,22 @@ def alone(group: int) -> bool:
     return False
 
 
+def listening(process: subprocess.Popen[str]) -> None:
+    """Wait until the command has taken its signals: before, Python alone answers them."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        time.sleep(1.0)
+        return
+    for _ in range(3000):
+        try:
+            caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), re.M)
+        except OSError:  # it has ended
+            return
+        if caught is None or int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.01)
+
+
 def moments(count: int) -> Iterator[tuple[float, str, bool, bool]]:
     """When to interrupt a run, with how many workers, all processes or one, with a cache or not."""
     rng = random.Random(5)
@@ -105,6 +122,7 @@ def test_signals_at_any_time(kernels: Path, tmp_path: Path, number: int, said: s
     assert status == 1
     for seconds, jobs, everyone, cached in moments(EXAMPLES):
         process = start(kernels, "--jobs", jobs, cache=tmp_path / "cache" if cached else None)
+        listening(process)
         time.sleep(seconds)
         if everyone:  # as a terminal does
             os.killpg(process.pid, number)
@@ -127,7 +145,8 @@ def test_signals_at_any_time(kernels: Path, tmp_path: Path, number: int, said: s
 def test_a_second_interrupt(kernels: Path) -> None:
     for pause in (0.0, 0.001, 0.01, 0.05):
         process = start(kernels, "--jobs", "2")
-        time.sleep(0.7)
+        listening(process)
+        time.sleep(0.6)
         for _ in range(5):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
