@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.source import ir
+from verifier.source import footprint, ir
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
 
@@ -106,6 +106,23 @@ def test_import_cycles_end(plant: Plant, tmp_path: Path) -> None:
     package = project.module(tmp_path / "p/__init__.py")
     assert project.resolve_name(package, "ghost") is None
     assert found(project.resolve_name(package, "b"), tmp_path) == ("p/b.py", None)
+
+
+def test_star_imports_bring_the_submodules_that_all_lists(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "main.py": "from ops import *\n",
+            "ops/__init__.py": "__all__ = ['tiles', 'lost']\n",
+            "ops/tiles.py": "ROWS = 96\n",
+            "ops/other.py": "",
+        }
+    )
+    main = project.module(tmp_path / "main.py")
+    with footprint.recording() as seen:
+        assert found(project.resolve_name(main, "tiles"), tmp_path) == ("ops/tiles.py", None)
+    assert (str(tmp_path / "ops"), "tiles", -1) in seen.lookups
+    assert project.resolve_name(main, "other") is None  # on disk, but not listed
+    assert project.resolve_name(main, "lost") is None
 
 
 def test_unreadable_imports_are_opaque_and_listed(plant: Plant, tmp_path: Path) -> None:

@@ -407,11 +407,7 @@ class Project:
             found = self._lookup(source, name, seen)
             if found is not None:
                 return found
-        if location.folder is not None:
-            submodule = self._load(self.located((location.folder, name, -1))[0])
-            if submodule is not None:
-                return submodule, None
-        return None
+        return self._submodule(location, name)
 
     def _lookup(self, module: Module, name: str, seen: set[tuple[str, str]]) -> Resolved | None:
         key = (str(module.path), name)
@@ -445,16 +441,24 @@ class Project:
     def _through_star(
         self, module: Module, star: StarImport, name: str, seen: set[tuple[str, str]]
     ) -> Resolved | None:
-        source = self.resolve_import(module, star.module, star.level)
-        if source is None:
+        location = self._locate(module, star.module, star.level)
+        source = None if location is None else self._load(location.file)
+        if location is None or source is None:
             return None
         footprint.note_name(source.file, name)
         if source.exports is None:
-            if name.startswith("_"):
-                return None
-        elif name not in source.exports:
+            return None if name.startswith("_") else self._lookup(source, name, seen)
+        if name not in source.exports:
             return None
-        return self._lookup(source, name, seen)
+        found = self._lookup(source, name, seen)
+        return found or self._submodule(location, name)  # Python imports what `__all__` lists
+
+    def _submodule(self, package: _Location, name: str) -> Resolved | None:
+        """The submodule ``name`` of a package."""
+        if package.folder is None:
+            return None
+        found = self._load(self.located((package.folder, name, -1))[0])
+        return None if found is None else (found, None)
 
     # ----------------------------------------------------------------- files
 
