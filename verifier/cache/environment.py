@@ -13,7 +13,7 @@ from pathlib import Path
 import verifier
 
 #: bump when what is stored changes its shape
-_FORMAT = 1
+_FORMAT = 2
 
 
 @cache

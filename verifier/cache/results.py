@@ -17,7 +17,7 @@ import msgspec
 
 from verifier.cache.environment import environment
 from verifier.cache.store import Store
-from verifier.engine.memo import File, Reached, Stored, carried, reached
+from verifier.engine.memo import Reached, Stored, carried, joined, reached
 from verifier.report.model import FileRequest, FileResult, RunReport
 from verifier.source.footprint import recording
 from verifier.source.project import Project
@@ -62,7 +62,8 @@ class Kept:
     """What is to be kept of the analysis of a file: results of kernels, and what it depends on."""
 
     fresh: dict[str, bytes]
-    reached: Reached
+    #: None: the next analysis may come to something else
+    reached: Reached | None
 
 
 def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
@@ -71,9 +72,9 @@ def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
 
     memo = StoredMemo(store)
     project = project_of(request)
-    with recording() as footprint:
+    with recording() as seen:
         result = analyze_file(request, memo, project)
-    return result, Kept(memo.fresh, reached(footprint, project, whole=request.path))
+    return result, Kept(memo.fresh, None if seen.hurried else reached(seen, project))
 
 
 def find(store: Store, request: FileRequest, project: Project) -> FileResult | None:
@@ -94,23 +95,25 @@ def keep(
     project: Project,
     parts: Sequence[tuple[FileResult, Kept | None]],
 ) -> None:
-    """Keep the report that the parts of a file make up, unless something went wrong in one."""
-    files: dict[str, File] = {}
-    imports = {}
+    """Keep the report that the parts of a file make up.
+
+    Nothing is kept if something went wrong in one of them, or they did not see the same files.
+    """
+    everything: list[Reached] = []
     for result, kept in parts:
-        if kept is None or any(error.kind == "internal" for error in result.errors):
+        if kept is None or kept.reached is None:
             return
-        for file in kept.reached.files:
-            names = {name.name: name for name in file.names}
-            if file.path in files:
-                names.update({name.name: name for name in files[file.path].names})
-            files[file.path] = replace(file, names=tuple(names.values()))
-        imports.update({(i.folder, i.dotted, i.level): i for i in kept.reached.imports})
+        if any(error.kind == "internal" for error in result.errors):
+            return
+        everything.append(kept.reached)
+    together = joined(everything)
+    if together is None:
+        return
     merged = RunReport.merge([result for result, _ in parts])
     whole = FileResult(
         request.path, merged.kernels, merged.diagnostics, merged.errors, merged.statistics
     )
-    entry = Entry(Reached(tuple(files.values()), tuple(imports.values())), whole)
+    entry = Entry(together, whole)
     with contextlib.suppress(UnicodeEncodeError, TypeError, OverflowError):
         store.put(_key(request, project), _encoder.encode(entry))
 

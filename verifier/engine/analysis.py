@@ -33,7 +33,7 @@ from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.source import ir
+from verifier.source import footprint, ir
 from verifier.source.discovery import (
     KernelEntry,
     contract_comments,
@@ -52,6 +52,9 @@ from verifier.symbolic.trace import Assumption
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
+#: part of a time limit that must have been this process's own for a result cut short to be kept:
+#: on a machine that was busy with other things, the next run may get further
+_OWN_SHARE = 0.8
 #: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
 _HARD, _GRACE = 1.25, 1.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
@@ -101,6 +104,7 @@ def project_of(
 def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> report.FileResult:
     path = Path(os.path.abspath(request.path))  # noqa: PTH100  (links are not followed)
     errors: list[report.FileError] = []
+    footprint.note_whole(str(path))
     try:
         module = project.module(path)
     except SourceError as error:
@@ -175,6 +179,8 @@ def _kernel(
     wanted = entry.keywords.get("platform_target")
     if nki and not names and isinstance(wanted, str) and targets.find(wanted) is not None:
         names = (wanted,)
+    # the generation, contracts and lines are those of the whole file
+    footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     for target in catalogue.chosen(names, entry.dialect):
         for preset, contract in (*contracts,) or (("", None),):
@@ -206,12 +212,24 @@ def _remembered(
     if known is not None:
         return known
     before = len(errors)
-    with recording() as footprint:
-        outcome = _unit(project, unit, request, errors)
-    if outcome is not None and len(errors) == before:
+    with recording() as seen:
+        outcome = _timed(project, unit, request, errors)
+    if outcome is not None and len(errors) == before and not seen.hurried:
         # its own text is in the key; its file counts in any case
-        footprint.files.add(unit.module.file)
-        keep(memo, key, Stored(reached(footprint, project), own, outcome))
+        seen.files.add(unit.module.file)
+        keep(memo, key, Stored(reached(seen, project), own, outcome))
+    return outcome
+
+
+def _timed(
+    project: Project, unit: _Unit, request: report.FileRequest, errors: list[report.FileError]
+) -> Outcome | None:
+    """The result of a kernel; it is noted if a busy machine has cut it short."""
+    limit = request.timeout or DEFAULT_TIMEOUT
+    wall, own = time.monotonic(), time.process_time()
+    outcome = _unit(project, unit, request, errors)
+    if time.monotonic() - wall >= limit and time.process_time() - own < _OWN_SHARE * limit:
+        footprint.note_hurry()
     return outcome
 
 

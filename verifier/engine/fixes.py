@@ -8,7 +8,7 @@ cannot work as it stands.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 
@@ -62,9 +62,8 @@ class Fixer:
 
     def _precondition(self, proposed: str, place: ir.Span) -> report.Fix | None:
         """The assertion that was proposed for a violation at ``place``."""
-        text = _Rewriter(self._inputs(), self._language(), set(self.module.bindings)).statement(
-            proposed
-        )
+        rewriter = _Rewriter(self._inputs(), self._language(), self._is_taken)
+        text = rewriter.statement(proposed)
         top = self._top(place)
         if text is None or top is None:
             return None
@@ -72,6 +71,10 @@ class Fixer:
         span = report.Span(str(self.module.path), line, 0, line, 0)
         edit = report.Edit(span, f"{lead}{text}\n")
         return report.Fix(f"insert `{text}`", False, (edit,))
+
+    def _is_taken(self, name: str) -> bool:
+        """Whether the module binds a name, which may be that of a builtin."""
+        return self.module.binding(name) is not None
 
     def _inputs(self) -> dict[str, bool]:
         """The names of inputs at the top of the kernel; True: it may be None."""
@@ -339,8 +342,10 @@ class _NotWritableError(Exception):
 class _Rewriter(ast.NodeTransformer):
     """Turns a proposed assertion into Python that runs at the top of the kernel."""
 
-    def __init__(self, inputs: dict[str, bool], language: str | None, taken: set[str]) -> None:
-        """``taken``: names that the module binds, which may be those of builtins."""
+    def __init__(
+        self, inputs: dict[str, bool], language: str | None, taken: Callable[[str], bool]
+    ) -> None:
+        """``taken``: whether the module binds a name, which may be that of a builtin."""
         self._inputs = inputs
         self._language = language
         self._taken = taken
@@ -385,7 +390,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if node.keywords or name in self._inputs or (name in self._taken and name != "ceil"):
+        if node.keywords or name in self._inputs or (self._taken(name) and name != "ceil"):
             raise _NotWritableError
         if name == "ceil" and len(node.args) == 1:
             return self._ceiling(node.args[0])

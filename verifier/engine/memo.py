@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from verifier.report import model as report
+from verifier.source import footprint
 from verifier.source.footprint import Footprint
 from verifier.source.project import Project
 from verifier.source.text import SourceError
@@ -133,12 +134,12 @@ class MemoryMemo:
             self._stored.popitem(last=False)
 
 
-def reached(footprint: Footprint, project: Project, *, whole: str = "") -> Reached:
-    """A footprint with the digests of today; of the file ``whole`` all counts, not names only."""
-    by_file: dict[str, list[str]] = {file: [] for file in footprint.files}
-    for file, name in footprint.names:
+def reached(seen: Footprint, project: Project) -> Reached:
+    """A footprint with the digests of today."""
+    by_file: dict[str, list[str]] = {file: [] for file in seen.files | seen.whole}
+    for file, name in seen.names:
         by_file.setdefault(file, [])
-        if file != whole:
+        if file not in seen.whole:
             by_file[file].append(name)
     files = []
     for file in sorted(by_file):
@@ -148,8 +149,34 @@ def reached(footprint: Footprint, project: Project, *, whole: str = "") -> Reach
             for name in sorted(by_file[file]):
                 found.append(Name(name, *module.digest(name)))
         files.append(File(file, project.sources.digest(file), tuple(found)))
-    imports = [Import(*lookup, *where) for lookup, where in sorted(footprint.lookups.items())]
+    imports = [Import(*lookup, *where) for lookup, where in sorted(seen.lookups.items())]
     return Reached(tuple(files), tuple(imports))
+
+
+def joined(several: Iterable[Reached]) -> Reached | None:
+    """What several results depend on together; None if they do not agree about it."""
+    digests: dict[str, str] = {}
+    names: dict[tuple[str, str], Name] = {}
+    imports: dict[tuple[str, str, int], Import] = {}
+    whole: set[str] = set()
+    for one in several:
+        for file in one.files:
+            if digests.setdefault(file.path, file.digest) != file.digest:
+                return None
+            if not file.names:
+                whole.add(file.path)
+            for name in file.names:
+                if names.setdefault((file.path, name.name), name) != name:
+                    return None
+        for item in one.imports:
+            if imports.setdefault((item.folder, item.dotted, item.level), item) != item:
+                return None
+    by_file: dict[str, list[Name]] = {path: [] for path in digests}
+    for (path, _), name in names.items():
+        if path not in whole:
+            by_file[path].append(name)
+    files = [File(path, digests[path], tuple(found)) for path, found in by_file.items()]
+    return Reached(tuple(files), tuple(imports.values()))
 
 
 def find(stored: Sequence[Stored], own: tuple[str, int, int], project: Project) -> Outcome | None:
@@ -177,13 +204,22 @@ def carried(
     moves = _moves(reached, project, known)
     if moves is None or not _imports_hold(reached, project):
         return None
-    if not moves:
-        return value
-    still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
-    try:
-        return _walk(value, moves, still)
-    except _CannotMoveError:
-        return None
+    if moves:
+        still = all(by == 0 for ranges in moves.values() for _, _, by in ranges)
+        try:
+            value = _walk(value, moves, still)
+        except _CannotMoveError:
+            return None
+    _note(reached)
+    return value
+
+
+def _note(reached: Reached) -> None:
+    """Whoever takes this result depends on what it depends on."""
+    for file in reached.files:
+        footprint.note_file(file.path)
+        for name in file.names:
+            footprint.note_name(file.path, name.name)
 
 
 def _imports_hold(reached: Reached, project: Project) -> bool:

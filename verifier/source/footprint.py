@@ -20,11 +20,15 @@ Lookup: TypeAlias = tuple[str, str, int]
 class Footprint:
     """``names``: (absolute file, global name); ``files``: whatever was read or tried, absolute.
 
-    ``lookups`` maps each import to the file and the folder that it led to.
+    ``whole`` are files of which more than names counts. ``lookups`` maps each import to the file
+    and the folder that it led to. ``hurried``: a limit of time has decided something, and most of
+    that time was not ours.
     """
 
     names: set[tuple[str, str]] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
+    hurried: bool = False
     lookups: dict[Lookup, tuple[str | None, str | None]] = field(default_factory=dict)
 
 
@@ -51,6 +55,16 @@ def note_name(file: str, name: str) -> None:
 def note_file(file: str) -> None:
     for footprint in _active:
         footprint.files.add(file)
+
+
+def note_whole(file: str) -> None:
+    for footprint in _active:
+        footprint.whole.add(file)
+
+
+def note_hurry() -> None:
+    for footprint in _active:
+        footprint.hurried = True
 
 
 def note_lookup(lookup: Lookup, file: str | None, folder: str | None) -> None:
