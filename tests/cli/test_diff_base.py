@@ -86,6 +86,20 @@ def test_a_helper_brings_a_finding(team: Repository, check: Check) -> None:
     assert check() == (0, [])
 
 
+def test_an_error_where_there_was_a_note(team: Repository, check: Check) -> None:
+    """Without the helper nothing is decided; the helper that is added makes it an error."""
+    text = kernel("vague", "limit()", "from limits import limit\n")
+    team.write("vague.py", text)
+    team.commit()
+    main(["check", "--no-cache", "--write-baseline", "../known.json", "vague.py"])
+    check.capsys.readouterr()
+    team.write("limits.py", "def limit():\n    return 256\n")
+    status, found = check()
+    assert status == 1 and "vague.py vague" in found
+    check.capsys.readouterr()
+    assert main(["check", "--no-cache", "--baseline", "../known.json", "vague.py"]) == 1
+
+
 def test_renamed_files_are_the_same_files(team: Repository, check: Check) -> None:
     (team.folder / "part").mkdir()
     team.git("mv", "old.py", "part/moved.py")

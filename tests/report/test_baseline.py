@@ -12,6 +12,7 @@ from verifier.report.baseline import (
     SOURCE,
     Baseline,
     BaselineError,
+    Weight,
     applied,
     of,
     read,
@@ -58,7 +59,8 @@ def test_a_baseline_is_readable_and_stable() -> None:
     printed = text(baseline)
     assert printed == text(Baseline(tuple(reversed(baseline.entries))))
     first = json.loads(printed)["findings"][0]
-    assert list(first) == ["path", "rule", "kernel", "message", "fingerprint"]
+    keys = ["path", "rule", "kernel", "message", "fingerprint", "severity", "verdict"]
+    assert list(first) == keys
     assert "größe.py" in printed
     assert "counterexample" not in printed
 
@@ -73,11 +75,40 @@ def test_new_findings_are_reported_and_gone_ones_said() -> None:
     assert [entry.rule for entry in some.gone] == ["undecided"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        (("note", "unknown"), ("note", "unknown"), True),
+        (("note", "unknown"), ("error", "always"), False),
+        (("note", "unknown"), ("note", "sometimes"), False),
+        (("warning", "unknown"), ("warning", "sometimes"), False),
+        (("note", "sometimes"), ("error", "sometimes"), False),
+        (("warning", "sometimes"), ("error", "always"), False),
+        (("warning", "sometimes"), ("note", "unknown"), True),
+        (("error", "always"), ("warning", "sometimes"), True),
+        (("error", "sometimes"), ("error", "always"), True),
+        (("", ""), ("error", "always"), True),
+    ],
+)
+def test_what_has_become_graver_is_not_known(
+    before: tuple[Any, Any], after: tuple[Any, Any], known: bool, tmp_path: Path
+) -> None:
+    finding = REPORT_.diagnostics[0]
+    (entry,) = of(RunReport(diagnostics=(finding,))).entries
+    entry = replace(entry, severity=before[0], verdict=before[1])
+    file = tmp_path / "baseline.json"
+    file.write_text(text(Baseline((entry,))), encoding="utf-8")
+    now = replace(finding, severity=after[0], verdict=after[1])
+    report = applied(RunReport(diagnostics=(now,)), read(str(file)))
+    assert report.diagnostics == (() if known else (now,))
+    assert report.gone == ()
+
+
 def test_suppressed_findings_are_neither_written_nor_dropped() -> None:
     first, *others = REPORT_.diagnostics
     report = replace(REPORT_, diagnostics=(replace(first, suppressed="why"), *others))
     assert first.fingerprint not in {entry.fingerprint for entry in of(report).entries}
-    after = without_known(report, of_report(REPORT_), "main")
+    after = without_known(report, dict.fromkeys(of_report(REPORT_), Weight()), "main")
     assert [diagnostic.suppressed for diagnostic in after.diagnostics] == ["why"]
 
 
@@ -96,6 +127,14 @@ ENTRY = {"path": "a", "rule": "r", "kernel": "k", "message": "m", "fingerprint":
         (
             {"schema_version": 1, "findings": [{**ENTRY, "rule": 3}]},
             'finding 1 has no text for "rule"',
+        ),
+        (
+            {"schema_version": 1, "findings": [{**ENTRY, "severity": ["error"]}]},
+            'finding 1: "severity" is none of error, warning, note',
+        ),
+        (
+            {"schema_version": 1, "findings": [{**ENTRY, "verdict": "perhaps"}]},
+            'finding 1: "verdict" is none of always, sometimes, unknown',
         ),
     ],
 )

@@ -14,7 +14,7 @@ from verifier.cli.affected import History, Scope
 from verifier.cli.git import GitError, Repository
 from verifier.cli.paths import absolute, project_root
 from verifier.configuration.model import ConfigurationError
-from verifier.report.baseline import without_known
+from verifier.report.baseline import UNDECIDED, Weight, without_known
 from verifier.report.fingerprints import fingerprints, undecided, unparsed
 from verifier.report.model import Diagnostic, RunReport, Span
 
@@ -30,6 +30,8 @@ def introduced(
 ) -> RunReport:
     """``report`` without what was there at ``revision``: findings, undecided kernels, bad syntax.
 
+    Findings that have become graver since are kept.
+
     Args:
         report: of the files of ``scope``, with fingerprints.
         revision: as the user gave it; the report names it.
@@ -39,7 +41,7 @@ def introduced(
     Raises:
         GitError: the earlier state cannot be read.
     """
-    known: set[str] = set()
+    known: dict[str, Weight] = {}
     broken: set[str] = set()
     root = project_root()
     suspects = {absolute(path) for path in _suspects(report)}
@@ -65,9 +67,13 @@ def introduced(
                 raise GitError(f"the settings at {revision} cannot be used: {said}") from error
             now = [then.moved(d) for d in earlier.diagnostics]
             names = fingerprints(now, then.read, root=root)
-            known |= {n for n, d in zip(names, now, strict=True) if d.suppressed is None}
             known |= {
-                undecided(replace(kernel, path=then.place_now(kernel.path)), root)
+                name: Weight(d.severity, d.verdict)
+                for name, d in zip(names, now, strict=True)
+                if d.suppressed is None
+            }
+            known |= {
+                undecided(replace(kernel, path=then.place_now(kernel.path)), root): UNDECIDED
                 for kernel in earlier.kernels
                 if kernel.status == "unknown"
             }

@@ -1,23 +1,26 @@
 """Baselines: the findings that are known already, in a file that people review.
 
     {"schema_version": 1,
-     "findings": [{"path", "rule", "kernel", "message", "fingerprint"}]}
+     "findings": [{"path", "rule", "kernel", "message", "fingerprint", "severity", "verdict"}]}
 
-Sorted, one finding after the other, so that a change of the baseline is a small diff. Only the
-fingerprints decide; they count equal findings (:mod:`verifier.report.fingerprints`), so that one
-finding more than the baseline has is reported, wherever it stands.
+Sorted, one finding after the other, so that a change of the baseline is a small diff. Fingerprints
+say which finding is which; they count equal findings (:mod:`verifier.report.fingerprints`), so that
+one finding more than the baseline has is reported, wherever it stands. A finding that has become
+graver than the one known at its place is reported, too. Entries without severity and verdict know
+every finding of their fingerprint.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from verifier.report.fingerprints import of_report, undecided
-from verifier.report.model import Entry, Known, RunReport
+from verifier.report.model import SEVERITIES, VERDICTS, Diagnostic, Entry, Known, RunReport
 from verifier.report.places import portable
 
 SCHEMA_VERSION = 1
@@ -26,10 +29,36 @@ SCHEMA_VERSION = 1
 SOURCE = "the baseline"
 
 _KEYS = ("path", "rule", "kernel", "message", "fingerprint")
+#: What entries may lack, with the values that they may have.
+_WEIGHTS: dict[str, tuple[str, ...]] = {"severity": SEVERITIES, "verdict": VERDICTS}
 
 
 class BaselineError(ValueError):
     """A baseline that cannot be used; the message names the file and says why."""
+
+
+class Weight(NamedTuple):
+    """How grave a known finding was; empty: it is not said."""
+
+    severity: str = ""
+    verdict: str = ""
+
+    def covers(self, found: Diagnostic) -> bool:
+        """Whether a finding of the same fingerprint is no graver and no more certain.
+
+        What was undecided is known as undecided alone: a violation there is something else.
+        """
+        if self.severity and SEVERITIES.index(found.severity) < _rank(self.severity):
+            return False
+        return self.verdict != "unknown" or found.verdict == "unknown"
+
+
+#: Of undecided kernels, which have no severity of their own.
+UNDECIDED = Weight("note", "unknown")
+
+
+def _rank(severity: str) -> int:
+    return [str(name) for name in SEVERITIES].index(severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +78,8 @@ def of(report: RunReport, root: str = os.curdir) -> Baseline:
             d.kernel,
             " ".join(d.message.split()),
             d.fingerprint,
+            d.severity,
+            d.verdict,
         )
         for d in report.shown
     }
@@ -56,15 +87,21 @@ def of(report: RunReport, root: str = os.curdir) -> Baseline:
         first = kernel.reasons[0].message if kernel.reasons else "this kernel could not be decided"
         message = f"{kernel.target}: {' '.join(first.split())}"
         path = portable(kernel.path, root)
-        entries.add(Entry(path, "undecided", kernel.name, message, undecided(kernel, root)))
+        name = undecided(kernel, root)
+        entries.add(Entry(path, "undecided", kernel.name, message, name, *UNDECIDED))
     return Baseline(tuple(sorted(entries)))
 
 
 def text(baseline: Baseline) -> str:
     """What the file holds."""
-    findings = [{key: getattr(entry, key) for key in _KEYS} for entry in sorted(baseline.entries)]
+    findings = [_said(entry) for entry in sorted(baseline.entries)]
     document = {"schema_version": SCHEMA_VERSION, "findings": findings}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _said(entry: Entry) -> dict[str, str]:
+    said: dict[str, str] = {key: getattr(entry, key) for key in (*_KEYS, *_WEIGHTS)}
+    return {key: value for key, value in said.items() if value or key in _KEYS}
 
 
 def read(path: str) -> Baseline:
@@ -109,14 +146,21 @@ def _parse(path: str, document: object) -> Baseline:
             if not isinstance(value, str):
                 raise BaselineError(f'{path}: finding {number} has no text for "{key}"')
             values.append(value)
+        for key, allowed in _WEIGHTS.items():
+            value = finding.get(key, "")
+            if value not in ("", *allowed):
+                listed = ", ".join(allowed)
+                raise BaselineError(f'{path}: finding {number}: "{key}" is none of {listed}')
+            values.append(value)
         entries.append(Entry(*values))
     return Baseline(tuple(sorted(set(entries))))
 
 
 def without_known(
-    report: RunReport, known: Collection[str], source: str, root: str = os.curdir
+    report: RunReport, known: Mapping[str, Weight], source: str, root: str = os.curdir
 ) -> RunReport:
-    """``report`` without the findings whose fingerprints are in ``known``.
+    """``report`` without the findings whose fingerprints are in ``known``, unless they are graver
+    than it says there.
 
     Undecided kernels that are in it are marked. Suppressed findings stay: they are not reported in
     any case. ``source`` says in the report where the others are known from.
@@ -124,7 +168,8 @@ def without_known(
     kept = []
     left_out = []
     for diagnostic in report.diagnostics:
-        if diagnostic.suppressed is None and diagnostic.fingerprint in known:
+        weight = known.get(diagnostic.fingerprint)
+        if diagnostic.suppressed is None and weight is not None and weight.covers(diagnostic):
             left_out.append(diagnostic.fingerprint)
         else:
             kept.append(diagnostic)
@@ -157,5 +202,5 @@ def applied(
     gone = tuple(
         entry for entry in baseline.entries if entry.fingerprint not in found and expected(entry)
     )
-    names = {entry.fingerprint for entry in baseline.entries}
+    names = {e.fingerprint: Weight(e.severity, e.verdict) for e in baseline.entries}
     return replace(without_known(report, names, SOURCE, root), gone=gone)

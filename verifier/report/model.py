@@ -258,13 +258,19 @@ class Known:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """One finding in a baseline; only the fingerprint decides, the rest is for the reader."""
+    """One finding in a baseline.
+
+    The fingerprint says which finding it is, ``severity`` and ``verdict`` how grave it was (empty
+    in files that do not say); the rest is for the reader.
+    """
 
     path: str
     rule: str
     kernel: str
     message: str
     fingerprint: str
+    severity: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
