@@ -330,6 +330,34 @@ contracts.move = "(x: bf16[16, 48])"
     ]
 
 
+def test_contracts_of_nested_configurations(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A contract is for no file that a nearer configuration holds for."""
+    for name in ("src/bands.py", "src/inner/bands.py", "src/inner/rows.py"):
+        kernel(root, name)
+    outer = """\
+contracts."src/*.py::bands" = "(x: bf16[64, 48])"
+presets.decode."src/**/*.py::bands" = "(x: bf16[32, 48])"
+"""
+    inner = 'presets.prefill."*.py::rows" = "(x: bf16[16, 48])"\n'
+    tree(root, tilelint=outer, src__inner__tilelint=inner)
+    status, found, err = checked(capsys, ".")
+    assert (status, err) == (0, [])
+    rows, bands = "src/inner/rows.py prefill", "src/inner/bands.py"
+    assert set(found) == {"src/bands.py", "src/bands.py decode", bands, rows}
+    # `bands` is still there, but under the other configuration
+    tree(root, tilelint=outer, src__tilelint="", src__inner__tilelint=inner)
+    status, found, err = checked(capsys, ".")
+    assert status == 2 and set(found) == {"src/bands.py", bands, rows}
+    assert sorted(err) == [
+        "tilelint: error: tilelint.toml:1: contract for 'bands': no such kernel in the files that "
+        "match 'src/*.py'",
+        "tilelint: error: tilelint.toml:2: contract for 'bands': no such kernel in the files that "
+        "match 'src/**/*.py'",
+    ]
+
+
 def test_comments_add_to_the_configuration(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     comment = "# tilelint: contract (x: bf16[32, 48])\n@nki.jit"
     (root / "copy.py").write_text(KERNEL.format(name="copy").replace("@nki.jit", comment))

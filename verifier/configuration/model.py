@@ -212,3 +212,10 @@ class Overrides:
     cache_dir: str | None = None
     config: str | None = None
     isolated: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether less is checked than the configuration files say, or something else."""
+        return bool(
+            self.targets or self.api_version or self.select or self.ignore or self.contracts
+        )

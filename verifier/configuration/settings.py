@@ -67,6 +67,8 @@ class Configurations:
                 be used as configuration.
         """
         overrides = overrides or Overrides()
+        #: what stands above every file
+        self.overrides = overrides
         self._isolated = overrides.isolated
         self._config = os.path.abspath(overrides.config) if overrides.config else None
         self._top = _said(overrides)
@@ -159,8 +161,10 @@ class Configurations:
             return True
         full = os.path.abspath(path)
         document = self._document(os.path.dirname(full))
-        inside = None if document is None else _relative(full, document.base)
-        return document is not None and inside is not None and document.concerns(contract, inside)
+        if document is None or document.path != contract.origin.path:
+            return False  # a nearer configuration holds
+        inside = _relative(full, document.base)
+        return inside is not None and document.concerns(contract, inside)
 
     def refresh(self) -> None:
         """Forget what was read if any of it, or what was not there, has changed on disk."""
