@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from verifier.engine import unknowns
 from verifier.engine.obligations import Obligation, known_at, simplify
 from verifier.hardware import dtypes as dt
 from verifier.solver.query import Model, Query
@@ -171,6 +172,8 @@ class Discharger:
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)
         reason = answer.reason or "the solver's budget is used up"
+        if answer.unknown:
+            reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
         return Verdict(obligation, "unknown", answer.tier, reason=reason)
 
     # -- dtypes that the kernel needs without saying so ------------------------------

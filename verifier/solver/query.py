@@ -39,6 +39,8 @@ class Answer:
     model: Model | None = None
     reason: str = ""
     time: float = 0.0
+    #: the over-approximated symbols that an ``unknown`` hangs on
+    unknown: tuple[str, ...] = ()
 
     @property
     def proved(self) -> bool:

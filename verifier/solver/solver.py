@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verifier.solver import terms
@@ -72,9 +72,7 @@ class Solver:
             return found
         started = time.perf_counter()
         answer = self._answer(query)
-        answer = Answer(
-            answer.kind, answer.tier, answer.model, answer.reason, time.perf_counter() - started
-        )
+        answer = replace(answer, time=time.perf_counter() - started)
         self._memo[key] = answer
         self.statistics.by_tier[answer.tier] += 1
         self.statistics.by_kind[answer.kind] += 1
@@ -275,9 +273,11 @@ class Solver:
         robust = self._robust(query, related, over)
         if robust is not None:
             return robust
-        names = ", ".join(sym.name for sym in over)
         return Answer(
-            "unknown", answer.tier, reason=f"it depends on values that are not known: {names}"
+            "unknown",
+            answer.tier,
+            reason="it depends on values that are not known",
+            unknown=tuple(sym.name for sym in over),
         )
 
     def _robust(self, query: Query, related: Sequence[Bool], over: Sequence[Sym]) -> Answer | None:

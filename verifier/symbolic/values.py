@@ -8,9 +8,10 @@ referred to by :class:`Ref`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -19,6 +20,11 @@ from verifier.symbolic.trace import Axis, Buffer, DType, Operation, View
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
+
+#: what is no part of a project, so that nobody misses it there
+_LIBRARIES: Final = frozenset({"jax", "neuronxcc", "nki", "numpy", "torch"}) | frozenset(
+    sys.stdlib_module_names
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +81,28 @@ class ApiRef:
 
 @dataclass(frozen=True, slots=True)
 class ExternalRef:
-    """A name of a library that is not on disk, e.g. ``numpy.float32`` or ``torch.nn``."""
+    """A name of a library that is not on disk, e.g. ``numpy.float32`` or ``torch.nn``.
+
+    ``imported`` is the module as the import spells it, ``where`` the place of the import in words
+    (``line 4``); neither tells values apart.
+    """
 
     path: str
+    imported: str = field(default="", compare=False)
+    where: str = field(default="", compare=False)
+
+    @property
+    def said(self) -> str:
+        """The value in words: ```size` of `helper`, which is not found (line 4)``."""
+        module = self.imported.lstrip(".")
+        if not self.imported:
+            owner, _, attr = self.path.rpartition(".")
+            return f"`{attr}`" if owner in ("", "builtins") else f"`{attr}` of `{owner}`"
+        rest = self.path.removeprefix(module).removeprefix(".")
+        what = f"`{rest}` of `{self.imported}`" if rest else f"`{self.imported}`"
+        library = not self.imported.startswith(".") and module.partition(".")[0] in _LIBRARIES
+        why = "which is not followed" if library else "which is not found"
+        return f"{what}, {why}" + (f" ({self.where})" if self.where else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

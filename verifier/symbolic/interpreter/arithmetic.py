@@ -121,6 +121,9 @@ def binary(vm: VM, op: str, left: object, right: object, span: Span) -> object:
         first = left if isinstance(left, Opaque) else right
         assert isinstance(first, Opaque)
         return first
+    for side in (left, right):
+        if isinstance(side, ExternalRef):
+            return Opaque(side.said)
     return Opaque(f"`{op}` on {coercions.kind_name(left)} and {coercions.kind_name(right)}")
 
 

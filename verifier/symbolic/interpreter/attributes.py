@@ -65,7 +65,7 @@ def get(vm: VM, owner: object, attr: str, span: Span) -> object:
             return Opaque(f"`{attr}` of a module")
         return value
     if isinstance(owner, ExternalRef):
-        return names.external(vm, f"{owner.path}.{attr}")
+        return names.external(vm, f"{owner.path}.{attr}", owner.imported, owner.where)
     if isinstance(owner, Ref):
         return _object_attribute(vm, owner, attr, span)
     if isinstance(owner, View):

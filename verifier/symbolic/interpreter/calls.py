@@ -195,7 +195,7 @@ def _external(
         condition = coercions.truth(vm, args[0].value, span)
         vm.assume(condition, vm.text(args[0].span), args[0].span, "assert")
         return None
-    return _unknown(vm, callee, args, keywords, span, callee.path)
+    return _unknown(vm, callee, args, keywords, span, callee.path, callee.said)
 
 
 def _unknown(
@@ -205,12 +205,16 @@ def _unknown(
     keywords: dict[str, Arg],
     span: Span,
     text: str,
+    said: str = "",
 ) -> object:
-    """A call that leads nowhere we can see. With a tensor it may do anything to it."""
+    """A call that leads nowhere we can see. With a tensor it may do anything to it.
+
+    ``said`` names the callee in words; without it, ``text`` does.
+    """
     if any(_touches_tensor(a.value) for a in (*args, *keywords.values())):
         vm.unmodelled(text or "a call", span)
     harmless = isinstance(callee, Opaque) and callee.harmless
-    return Opaque(f"the result of `{text}`", harmless)
+    return Opaque(f"the result of {said or f'`{text}`'}", harmless)
 
 
 def _touches_tensor(value: object) -> bool:

@@ -93,7 +93,7 @@ def truth(vm: VM, value: object, span: Span) -> Bool:
     if isinstance(value, (IndexMask, IndexTensor)):
         return unknown_bool(vm, "a condition depends on an index tensor", span)
     if isinstance(value, (ExternalRef,)):
-        return unknown_bool(vm, f"a condition depends on {value.path}", span)
+        return unknown_bool(vm, f"a condition depends on {value.said}", span)
     return E.TRUE
 
 
@@ -119,7 +119,7 @@ def as_int(vm: VM, value: object, span: Span) -> Expr | None:
             return exact
         return unknown_int(vm, "a fraction is used as an integer", span)
     if isinstance(value, (Opaque, ExternalRef)):
-        reason = value.reason if isinstance(value, Opaque) else value.path
+        reason = value.reason if isinstance(value, Opaque) else value.said
         return unknown_int(vm, f"a size depends on {reason}", span)
     if isinstance(value, ParDim):
         return value.size
@@ -231,6 +231,8 @@ def as_items(vm: VM, value: object, span: Span) -> tuple[object, ...] | None:
 
 def kind_name(value: object) -> str:
     """What a value is, for messages."""
+    if isinstance(value, ExternalRef):
+        return value.said
     names = {
         Expr: "an integer",
         Bool: "a truth value",

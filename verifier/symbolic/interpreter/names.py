@@ -45,7 +45,12 @@ def lookup(vm: VM, node: ir.Name) -> object:
             found = vm.dialect.root(f"{star.module}.{node.id}")
             if found is not None:
                 return found
-        return Opaque(f"`{node.id}` from a star import that is not on disk")
+        missing = " or ".join(
+            f"`{'.' * s.level}{s.module}`"
+            for s in module.star_imports
+            if vm.project.resolve_import(module, s.module, s.level) is None
+        )
+        return Opaque(f"`{node.id}`, which may come from {missing}, which is not found")
     if node.id in module.broken:
         return Opaque(f"`{node.id}`, whose definition does not parse")
     vm.check(
@@ -141,23 +146,35 @@ def _evaluate_binding(vm: VM, module: Module, name: str, binding: Binding) -> ob
             found = vm.project.resolve_name(module, name)
             if found is not None and found[1] is None:
                 return ModuleRef(str(found[0].path), found[0])
-        return external(vm, binding.module or name)
+        dotted = binding.module or name
+        return external(vm, dotted, dotted, _import_place(vm, module, binding.line))
     if binding.kind == "from":
         found = vm.project.resolve_from(
             module, binding.module, binding.level, binding.original or name
         )
         if found is not None and (found[0] is not module or found[1] != name):
             return _resolved(vm, *found)
-        return external(vm, f"{binding.module}.{binding.original or name}")
+        dotted = f"{binding.module}.{binding.original or name}"
+        source = "." * binding.level + binding.module
+        return external(vm, dotted, source, _import_place(vm, module, binding.line))
     return _run_at_module_level(vm, module, name, binding)
 
 
-def external(vm: VM, dotted: str) -> object:
-    """What an import that is not on disk means: a kernel API, or a library that is not followed."""
+def _import_place(vm: VM, module: Module, line: int) -> str:
+    """Where an import stands, in words."""
+    elsewhere = str(module.path) != vm.trace.path
+    return f"line {line} of {module.path.name}" if elsewhere else f"line {line}"
+
+
+def external(vm: VM, dotted: str, imported: str = "", where: str = "") -> object:
+    """What an import that is not on disk means: a kernel API, or a library that is not followed.
+
+    ``imported`` and ``where`` tell of the import, see :class:`ExternalRef`.
+    """
     value = vm.dialect.root(dotted)
     if value is None:
         value = vm.dialect.external(dotted)
-    return value if value is not None else ExternalRef(dotted)
+    return value if value is not None else ExternalRef(dotted, imported, where)
 
 
 def _run_at_module_level(vm: VM, module: Module, name: str, binding: Binding) -> object:
@@ -210,18 +227,23 @@ def local_import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
     from verifier.symbolic.interpreter import statements
 
     module = vm.frame.module
+    where = _import_place(vm, module, stmt.span.line)
     for alias in stmt.names:
         if isinstance(stmt, ir.Import):
             bound = alias.asname or alias.name.partition(".")[0]
             wanted = alias.name if alias.asname else alias.name.partition(".")[0]
             found = vm.project.resolve_import(module, wanted)
-            value = ModuleRef(str(found.path), found) if found else external(vm, wanted)
+            value = external(vm, wanted, wanted, where)
+            if found is not None:
+                value = ModuleRef(str(found.path), found)
         else:
             bound = alias.asname or alias.name
             resolved = vm.project.resolve_from(module, stmt.module, stmt.level, alias.name)
             value = (
                 _resolved(vm, *resolved)
                 if resolved is not None
-                else external(vm, f"{stmt.module}.{alias.name}")
+                else external(
+                    vm, f"{stmt.module}.{alias.name}", "." * stmt.level + stmt.module, where
+                )
             )
         statements.bind_name(vm, bound, value)

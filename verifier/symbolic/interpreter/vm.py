@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -307,8 +307,13 @@ class VM:
 
     def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
         entry = LedgerEntry(kind, message, span, tuple(symbols), self.order)
-        if not any(e.message == message and e.span == span for e in self.trace.ledger):
-            self.trace.ledger.append(entry)
+        for position, known in enumerate(self.trace.ledger):
+            if known.message == message and known.span == span:
+                if known.symbols and symbols:  # another symbol for the same
+                    both = (*known.symbols, *symbols)
+                    self.trace.ledger[position] = replace(known, symbols=both)
+                return
+        self.trace.ledger.append(entry)
 
     def settled(self, value: Expr) -> Expr:
         """The value with quotients that the path's facts make zero replaced by zero."""
