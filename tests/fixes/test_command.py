@@ -72,6 +72,56 @@ def test_unsafe_fixes(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "fixed" not in capsys.readouterr().err
 
 
+NEEDED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copied(x):
+    rows, cols = x.shape
+    dst = nl.ndarray((rows, cols), dtype=x.dtype, buffer=nl.shared_hbm)
+    # tilelint: ignore[partition-extent, sbuf-capacity] -- callers know
+    tile = nl.ndarray((rows, cols), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
+
+def test_what_a_contract_does_not_need_others_may(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With small inputs nothing is violated that the suppressions are for."""
+    kernel.write_text(NEEDED)
+    assert check("--fix", "--contract", "copied(x: bf16[64, 32])") == 0
+    assert kernel.read_text() == NEEDED
+    assert "unused" not in capsys.readouterr().out
+    # The inputs that a configuration names are all there are today, for people to judge.
+    for table in ("contracts.copied", "presets.decode.copied"):
+        (kernel.parent / "tilelint.toml").write_text(f'{table} = "(x: bf16[64, 32])"\n')
+        assert check("--fix") == 0
+        assert kernel.read_text() == NEEDED
+        assert "unused-suppression" in capsys.readouterr().out
+    assert check("--fix", "--unsafe-fixes") == 0
+    assert "ignore" not in kernel.read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--target=trn1"], ["--api-version=0.3"], ["--ignore=partition-extent"]],
+)
+def test_a_run_of_something_else_removes_no_suppressions(
+    options: list[str], kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("--fix", *options)
+    assert "was needed once" in kernel.read_text()
+    assert "unused-suppression" in capsys.readouterr().out
+    check("--fix")
+    assert "was needed once" not in kernel.read_text()
+
+
 def test_unsafe_fixes_alone_are_a_mistake(kernel: Path) -> None:
     assert check("--unsafe-fixes") == 2
     assert kernel.read_text() == KERNEL

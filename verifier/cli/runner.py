@@ -168,7 +168,8 @@ def run(options: RunOptions) -> RunReport:
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     parted = options.chosen_from is not None or options.shard is not None
     complete = not parted and any(Path(path).is_dir() for path in options.paths)
-    finish = Finish(settings.selected, settings.weighed, complete)
+    narrow = options.configurations.overrides.narrow
+    finish = Finish(settings.selected, settings.weighed, complete, narrow)
     texts: dict[str, str] = {}
     if options.fixing is not None:
         from verifier.cli.fix import Again
@@ -235,7 +236,15 @@ class _Settings:
             raise ConfigurationError(self._configurations.problems())
 
     def selected(self, path: str) -> frozenset[str]:
-        """Ids of the rules that are checked in a file."""
+        """Ids of the rules that are checked in a file.
+
+        What a contract of the command line leaves out may need every suppression.
+        """
+        return self._chosen(path).difference(
+            ("unused-suppression",) if self._configurations.overrides.contracts else ()
+        )
+
+    def _chosen(self, path: str) -> frozenset[str]:
         from verifier.rulebase import all_rules
 
         known = self.of.get(absolute(path))

@@ -31,12 +31,14 @@ class Texts:
 class Finish:
     """From what the analysis found to what is reported: suppressions, then severities.
 
-    ``complete``: the results are of all kernels that may come to these files.
+    ``complete``: the results are of all kernels that may come to these files. ``narrow``: the
+    command line leaves something out that is checked at other times.
     """
 
     selected: Callable[[str], Collection[str]]
     weighed: Callable[[FileResult], FileResult]
     complete: bool
+    narrow: bool = False
     _disk: Texts = field(default_factory=lambda: Texts())
 
     def __call__(self, results: Sequence[FileResult], texts: Mapping[str, str]) -> list[FileResult]:
@@ -45,7 +47,9 @@ class Finish:
         def read(path: str) -> str | None:
             return texts[path] if path in texts else self._disk(path)
 
-        marked = mark(results, read, selected=self.selected, whole=self.complete)
+        marked = mark(
+            results, read, selected=self.selected, whole=self.complete, narrow=self.narrow
+        )
         return [self.weighed(result) for result in marked]
 
 
@@ -55,6 +59,7 @@ def mark(
     *,
     selected: Callable[[str], Collection[str]] | None = None,
     whole: bool = False,
+    narrow: bool = False,
 ) -> list[FileResult]:
     """See :func:`verifier.engine.suppressions.apply`, which is only loaded if there are any."""
     from verifier.source.suppressions import may_suppress
@@ -68,4 +73,4 @@ def mark(
         return list(results)
     from verifier.engine.suppressions import apply
 
-    return apply(results, read, selected=selected, whole=whole)
+    return apply(results, read, selected=selected, whole=whole, narrow=narrow)

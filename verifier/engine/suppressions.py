@@ -7,6 +7,9 @@ A suppression is *used* when its rule is violated at its place, *unused* when ev
 come to this place was analysed to the end and the rule was not violated, and neither otherwise. A
 finding that is not decided is suppressed like others, but leaves the suppression neither used nor
 unused; its kernel stays undecided.
+
+Where contracts or presets narrow the inputs, or the run leaves out what is checked at other
+times, an unused suppression may be needed elsewhere: removing it is then no safe fix.
 """
 
 from __future__ import annotations
@@ -46,12 +49,14 @@ def apply(
     *,
     selected: Selection | None = None,
     whole: bool = False,
+    narrow: bool = False,
 ) -> list[report.FileResult]:
     """The results with suppressed findings marked and findings about suppressions added.
 
     Paths in ``results`` name each file in one way only. ``selected`` None: all rules were checked.
     ``whole``: the results are of all kernels that may come to these files, so that suppressions in
-    files without kernels of their own can be called unused.
+    files without kernels of their own can be called unused. ``narrow``: at other times more is
+    checked, or something else (other targets, rules or versions).
     """
     files = _Files(results, read)
     if not files.found:
@@ -63,7 +68,7 @@ def apply(
     added: dict[str, list[report.Diagnostic]] = {}
     for path, file in files.found.items():
         rules = chosen(path)
-        told = [*_complaints(file, rules), *_unused(file, files, rules, whole)]
+        told = [*_complaints(file, rules), *_unused(file, files, rules, whole, narrow)]
         if told:
             added[path] = told
     return [_marked(result, files, about=True) for result in _with(marked, added)]
@@ -217,7 +222,7 @@ def _unknown(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _unused(
-    file: _File, files: _Files, rules: Collection[str], whole: bool
+    file: _File, files: _Files, rules: Collection[str], whole: bool, narrow: bool
 ) -> Iterable[report.Diagnostic]:
     """One finding for each comment that has rules without a use."""
     if _UNUSED not in rules or file.path in files.broken:
@@ -236,17 +241,19 @@ def _unused(
         listed = " and ".join(f"`{entry.named.name}`" for entry in entries)
         what = "is" if len(entries) == 1 else "are"
         where = "in this file" if suppression.whole_file else "here"
+        partial = narrow or coverage.narrowed(suppression)
+        hint = "remove it, unless what was not checked here needs it" if partial else "remove it"
         yield _finding(
             _UNUSED,
             suppression.span if all_of_them else entries[0].named.span,
             f"{listed} {what} not violated {where}: nothing is suppressed",
-            help=("remove it",),
-            fix=_removal(suppression, entries, all_of_them),
+            help=(hint,),
+            fix=_removal(suppression, entries, all_of_them, safe=not partial),
         )
 
 
 def _removal(
-    suppression: Suppression, entries: Sequence[_Entry], all_of_them: bool
+    suppression: Suppression, entries: Sequence[_Entry], all_of_them: bool, *, safe: bool
 ) -> report.Fix | None:
     place = suppression.removal if all_of_them else suppression.names_span
     if place is None:
@@ -254,7 +261,7 @@ def _removal(
     gone = {entry.named for entry in entries}
     kept = ", ".join(named.name for named in suppression.names if named not in gone)
     edit = report.Edit(_place(place), "" if all_of_them else kept)
-    return report.Fix("remove the unused suppression", True, (edit,))
+    return report.Fix("remove the unused suppression", safe, (edit,))
 
 
 class _Coverage:
@@ -264,6 +271,7 @@ class _Coverage:
         self._rules = rules
         self._records = files.judged.get(file.path, [])
         self._layout = comments.scan(file.text)
+        self._kernels = files.kernels
         self._own = [kernel for kernel in files.kernels if kernel.path == file.path]
         met = [kernel for kernel, _ in self._records]
         related = [*self._own, *met]
@@ -296,6 +304,14 @@ class _Coverage:
         elif not self._decided_outside:
             return False
         return bool(here) or self._reached(suppression.first)
+
+    def narrowed(self, suppression: Suppression) -> bool:
+        """Whether what may come to a suppression was only checked for some inputs."""
+        around = [k for k in self._own if self._inside(k, suppression.first)]
+        met = [kernel for kernel, _ in self._records]
+        # A kernel that never came by may do so with other inputs.
+        concerned = [*around, *met] if around and suppression.first else self._kernels
+        return any(kernel.contract or kernel.preset for kernel in concerned)
 
     def _inside(self, kernel: report.KernelReport, line: int) -> bool:
         """Whether a line is in the header or the body of a kernel."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.configuration.model import ConfigurationError, Resolved
+from verifier.configuration.model import ConfigurationError, Overrides, Resolved
 from verifier.configuration.settings import for_file
 from verifier.configuration.severity import overridden
 from verifier.engine import suppressions
@@ -63,16 +63,20 @@ class Analysis:
             request = replace(request, timeout=limit)
         result = self._workspace.check(request)
         short = any(limit and k.time_ms > 1000 * limit * NEARLY for k in result.kernels)
-        result = self._finished(result, resolved)
+        result = self._finished(result, resolved, job.overrides)
         return Answer(job.number, result, self._broken(result), short)
 
-    def _finished(self, result: FileResult, resolved: Resolved) -> FileResult:
+    def _finished(self, result: FileResult, resolved: Resolved, overrides: Overrides) -> FileResult:
         """The steps behind the engine that the command line takes as well."""
         settings = resolved.settings
         chosen = {rule.id for rule in self._rules if rule.id not in settings.ignore}
         if settings.select:
             chosen &= set(settings.select)
-        found = suppressions.apply([result], self._read, selected=lambda _path: chosen)
+        if overrides.contracts:
+            chosen.discard("unused-suppression")  # other inputs may need it
+        found = suppressions.apply(
+            [result], self._read, selected=lambda _path: chosen, narrow=overrides.narrow
+        )
         diagnostics = [d for each in found for d in each.diagnostics]
         return replace(result, diagnostics=overridden(diagnostics, settings.severity))
 
