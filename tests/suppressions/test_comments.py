@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifier.source.suppressions import Layout, find, scan
+from verifier.source.suppressions import Layout, find, may_suppress, scan
 
 IGNORE = "# tilelint: ignore[partition-extent] -- small inputs"
 
@@ -133,8 +133,32 @@ def test_what_does_not_work(comment: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("comment", "meant"),
+    [
+        ("# TileLint: ignore[a] -- because", "`tilelint: ignore`"),
+        ("# TILELINT: ignore[a] -- because", "`tilelint: ignore`"),
+        ("# TileLint: Ignore-File[a] -- because", "`tilelint: ignore-file`"),
+        ("# Tilelint: contract (a: fp32[M, 3])", "`tilelint: contract`"),
+        ("# TILELINT: ignroe[a] -- because", "`tilelint: ignore`"),
+        ("# tilelint: Ignore[a] -- because", "`ignore`"),
+        ("# tilelint: IGNORE-FILE[a] -- because", "`ignore-file`"),
+        ("# tilelint: Contract (a: fp32[M, 3])", "`contract`"),
+    ],
+)
+def test_another_spelling_is_reported(comment: str, meant: str) -> None:
+    text = f"x = 1  {comment}\n"
+    assert may_suppress(text)
+    (found,) = find("k.py", text)
+    assert found.problem == "malformed"
+    assert found.message.endswith(f"did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
     "comment",
     [
+        "# TileLint: what it is",
+        "# TileLint contract checks",
+        "# TILELINT ignores this",
         "# tilelint: contract (a: fp32[M, 3]) where M <= 128",
         "# tilelint says so",
         "# what tilelint ignores is elsewhere",

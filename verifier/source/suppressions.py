@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
@@ -25,7 +26,8 @@ Problem: TypeAlias = Literal["", "malformed", "blanket", "reason"]
 #: the words that may follow ``tilelint:``
 DIRECTIVES: Final = ("ignore", "ignore-file", "contract")
 
-_MARK: Final = "tilelint"
+#: in any spelling: one that does not work is to be reported
+_MARKED: Final = re.compile("tilelint", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class Layout:
 
 def may_suppress(text: str) -> bool:
     """Whether a text can hold any directive at all."""
-    return _MARK in text
+    return _MARKED.search(text) is not None
 
 
 def find(path: str, text: str) -> tuple[Suppression, ...]:
@@ -155,18 +157,26 @@ def find(path: str, text: str) -> tuple[Suppression, ...]:
     rows = _LINE_END.split(text)
     out: list[Suppression] = []
     for comment in layout.comments:
-        if _MARK in comment.text:
+        if may_suppress(comment.text):
             out.extend(_Reader(path, comment, layout, rows).directives())
     return tuple(out)
 
 
 # ----------------------------------------------------------------------------- directives
 
-_DIRECTIVE = re.compile(r"#[ \t]*tilelint\b[ \t]*(?P<colon>:?)[ \t]*(?P<word>[A-Za-z][\w-]*)?")
+_DIRECTIVE = re.compile(
+    r"#[ \t]*(?P<mark>tilelint)\b[ \t]*(?P<colon>:?)[ \t]*(?P<word>[A-Za-z][\w-]*)?", re.I
+)
 _NAMES = re.compile(r"[ \t]*\[(?P<names>[^\]]*)\]")
 _NAME = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 #: another comment behind a reason, as other tools write theirs
 _NEXT_COMMENT = re.compile(r"[ \t]+#[ \t]*[A-Za-z]")
+
+
+def _close(word: str) -> str:
+    """The directive that a word is likely to mean, or nothing."""
+    close = get_close_matches(word.lower(), DIRECTIVES, 1, 0.6)
+    return close[0] if close else ""
 
 
 class _Reader:
@@ -187,22 +197,26 @@ class _Reader:
             if match is None:
                 return out
             word, colon = match["word"] or "", bool(match["colon"])
-            if word == "contract" and colon:
+            known = match["mark"] == "tilelint"
+            if word == "contract" and colon and known:
                 return out
             end = len(text)
             following = _NEXT_COMMENT.search(text, match.end())
             if following is not None:
                 end = following.start()
             position = end
-            meant = word in ("ignore", "ignore-file")
-            if not colon and not (meant and text[match.end() :].lstrip(" \t").startswith("[")):
+            meant = word.lower() in ("ignore", "ignore-file")
+            bracket = text[match.end() :].lstrip(" \t").startswith("[")
+            if not known and word.lower() not in DIRECTIVES and not (bracket and _close(word)):
+                continue  # the name of the tool, as the first word of a sentence
+            if not colon and not (meant and bracket):
                 continue  # the name of the tool in a sentence
             end = len(text[:end].rstrip())
             out.append(self._directive(match, word, colon, end))
 
     def _directive(self, match: re.Match[str], word: str, colon: bool, end: int) -> Suppression:
         text = self._comment.text
-        whole = word == "ignore-file"
+        whole = word.lower() == "ignore-file"
         first, last = (0, 0) if whole else self._lines()
 
         def made(
@@ -226,11 +240,17 @@ class _Reader:
             )
 
         if not colon:
-            return made("malformed", f"a colon is missing: `# tilelint: {word}[...]`")
+            return made("malformed", f"a colon is missing: `# tilelint: {word.lower()}[...]`")
+        mark = match["mark"]
+        if mark != "tilelint":
+            meant = f"did you mean `tilelint: {_close(word)}`?"
+            return made("malformed", f"`{mark}` is written in lower case; {meant}")
         if word not in ("ignore", "ignore-file"):
             known = ", ".join(f"`{name}`" for name in DIRECTIVES)
             said = f"`{word}` is no directive" if word else "no directive follows"
-            return made("malformed", f"{said}; there are {known}")
+            close = _close(word)
+            meant = f"; did you mean `{close}`?" if close else f"; there are {known}"
+            return made("malformed", said + meant)
         rest = text[match.end() : end]
         if not rest.strip() or rest.lstrip().startswith("--"):
             return made("blanket", "no rule is named")
