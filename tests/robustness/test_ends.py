@@ -153,7 +153,8 @@ def test_a_second_interrupt(kernels: Path) -> None:
             time.sleep(pause)
         _, err = process.communicate(timeout=30)
         assert clean(err), err
-        assert process.returncode in (1, 130)
+        # -2 as long as Python was starting: a shell reports it as 130, too
+        assert process.returncode in (1, 130, -signal.SIGINT)
         assert alone(process.pid)
 
 
@@ -195,7 +196,8 @@ def test_signals_that_are_ignored_stay_ignored(kernels: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    time.sleep(0.5)
+    listening(process)
+    time.sleep(0.2)
     os.killpg(process.pid, signal.SIGINT)
     os.killpg(process.pid, signal.SIGHUP)
     out, err = process.communicate(timeout=30)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import time
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _PAUSE = 0.01  # seconds until a lost exception is tried again
+_SAME = 0.5  # seconds in which further signals say the same as the first
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -30,6 +32,7 @@ class Ended(BaseException):
 
 
 _arrived: list[BaseException] = []
+_raised: list[float] = []
 
 
 def arrived() -> BaseException | None:
@@ -51,8 +54,12 @@ def listen() -> None:
 
 
 def _end(number: int, _: FrameType | None) -> None:
+    now = time.monotonic()
+    if _arrived and now - _raised[-1] < _SAME:
+        return  # the first one is on its way out, and must get there
     error = KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
     _arrived.append(error)
+    _raised.append(now)
     raise error
 
 
@@ -69,6 +76,7 @@ def _again(lost: UnraisableHookArgs) -> None:
     if isinstance(error, (KeyboardInterrupt, Ended)):
         import threading
 
+        _raised.append(-_SAME)  # it has gone nowhere
         number = error.number if isinstance(error, Ended) else int(signal.SIGINT)
         timer = threading.Timer(_PAUSE, _send, (number,))
         timer.daemon = True
