@@ -124,8 +124,27 @@ def test_a_change(runner: Repository) -> None:
     assert check(diff_base="nope").failed == 2
 
 
+def test_a_report_that_cannot_be_rendered_fails(runner: Repository) -> None:
+    """Whatever goes wrong behind the check is no success."""
+    script = Path(os.environ["RUNNER_TEMP"], "tilelint-environment", "bin", "tilelint")
+    text = script.read_text()
+    script.write_text(text.replace("PYTHONPATH", '[ "$1" != merge ] || exit 2\nPYTHONPATH', 1))
+    step = check(paths="good.py", fail_on="never")
+    assert step.failed == 2 and "sarif" not in step.outputs
+
+
 def test_shards_merge(runner: Repository) -> None:
     parts = [check(shard=f"{part}/2") for part in (1, 2)]
+    found = []
+    for part in parts:
+        sarif = json.loads(Path(part.outputs["sarif"]).read_text())
+        results = sarif["runs"][0]["results"]
+        annotations = re.findall(r"^::(?:error|warning|notice) .*file=", part.log, re.M)
+        assert len(annotations) == len(results), part.log
+        assert "missing" not in part.log and "tilelint: " not in part.log, part.log
+        assert part.failed == part.status + len(results), part.log
+        found += [result["ruleId"] for result in results]
+    assert found == ["partition-extent"]
     done = subprocess.run(
         [sys.executable, "-m", "verifier", "merge", *(part.outputs["report"] for part in parts)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

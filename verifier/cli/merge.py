@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 @click.command("merge")
 @click.argument("reports", nargs=-1, required=True, type=click.Path())
 @reporting.options
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Take the shards that are given, though others are missing.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings and unknowns, too.")
 def command(
     reports: tuple[str, ...],
@@ -26,6 +31,7 @@ def command(
     output: str | None,
     baseline: str | None,
     write_baseline: str | None,
+    partial: bool,
     strict: bool,
 ) -> None:
     """Make one report of several that `check --format json` has written.
@@ -39,6 +45,8 @@ def command(
     from verifier.report.json_reader import ReportError, read
     from verifier.report.merging import MergeError, merged
 
+    if partial and write_baseline is not None:
+        raise Refusal("--write-baseline needs the findings of a whole run: --partial has some")
     wanted = reporting.Reporting.asked(format_, output, baseline, write_baseline)
     readings: list[tuple[str, Reading]] = []
     problems = []
@@ -53,7 +61,8 @@ def command(
         raise Refusal("\n".join(problems))
     made_by = _version(readings)
     try:
-        report = merged([(path, reading.report) for path, reading in readings], did_you_mean)
+        found = [(path, reading.report) for path, reading in readings]
+        report = merged(found, did_you_mean, partial=partial)
     except MergeError as error:
         raise Refusal(str(error)) from error
     root = project_root()

@@ -26,20 +26,27 @@ class MergeError(ValueError):
     """Reports that do not belong together; the message says why."""
 
 
-def merged(reports: Sequence[tuple[str, RunReport]], hint: Hint) -> RunReport:
+def merged(
+    reports: Sequence[tuple[str, RunReport]], hint: Hint, *, partial: bool = False
+) -> RunReport:
     """The union of ``reports``, each with the name that it is to be called in a message.
+
+    ``partial``: shards may be missing. Then nothing is said about contracts without a kernel and
+    findings that are gone: the missing shards may have them.
 
     Raises:
         MergeError: shards are missing, given twice, or of different runs.
     """
-    _complete(reports)
+    missing = _missing(reports)
+    if missing and not partial:
+        raise MergeError(missing)
     found = [report for _, report in reports]
     # The names only give an order, in which nothing that is kept depends on it.
     results = [
         FileResult(str(number), r.kernels, r.diagnostics, r.errors, r.statistics)
         for number, r in enumerate(found)
     ]
-    errors = _unmatched(found, hint)
+    errors = () if missing else _unmatched(found, hint)
     whole = RunReport.merge(results)
     known = _known(found)
     names = {name for entry in known for name in entry.fingerprints}
@@ -48,7 +55,9 @@ def merged(reports: Sequence[tuple[str, RunReport]], hint: Hint) -> RunReport:
             whole,
             errors=(*whole.errors, *errors),
             known=known,
-            gone=tuple(entry for entry in _gone(found) if entry.fingerprint not in names),
+            gone=()
+            if missing
+            else tuple(entry for entry in _gone(found) if entry.fingerprint not in names),
         )
     )
 
@@ -60,11 +69,15 @@ def unmatched_errors(contracts: Iterable[Unmatched], hint: Hint) -> tuple[FileEr
     )
 
 
-def _complete(reports: Sequence[tuple[str, RunReport]]) -> None:
-    """Raises MergeError unless there are no shards, or all of one run."""
+def _missing(reports: Sequence[tuple[str, RunReport]]) -> str:
+    """Which shards are missing; empty if there are none, or all of one run.
+
+    Raises:
+        MergeError: they are of different runs, or given twice.
+    """
     shards = [(name, report.shard) for name, report in reports if report.shard is not None]
     if not shards:
-        return
+        return ""
     count = shards[0][1].count
     seen: dict[int, str] = {}
     for name, report in reports:
@@ -79,9 +92,10 @@ def _complete(reports: Sequence[tuple[str, RunReport]]) -> None:
             )
         seen[shard.index] = name
     missing = [str(index) for index in range(1, count + 1) if index not in seen]
-    if missing:
-        what = f"shard {missing[0]}" if len(missing) == 1 else f"shards {', '.join(missing)}"
-        raise MergeError(f"{what} of {count} missing")
+    if not missing:
+        return ""
+    what = f"shard {missing[0]}" if len(missing) == 1 else f"shards {', '.join(missing)}"
+    return f"{what} of {count} missing"
 
 
 def _unmatched(reports: Sequence[RunReport], hint: Hint) -> tuple[FileError, ...]:

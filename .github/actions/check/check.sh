@@ -48,9 +48,15 @@ split "$TILELINT_PATHS"
 
 status=0
 "$tilelint" check "${options[@]}" -- ${words[@]+"${words[@]}"} || status=$?
+# What has been found is no failure here: its status is that of the check.
+render() {
+  local ended=0
+  "$tilelint" merge --partial "$@" "$report" || ended=$?
+  if [ "$ended" -gt "$status" ]; then status=$ended; fi
+}
 if [ -s "$report" ]; then
-  "$tilelint" merge --format="$TILELINT_FORMAT" "$report" || true
-  "$tilelint" merge --format=sarif --output="$sarif" "$report" >/dev/null || true
+  render "--format=$TILELINT_FORMAT"
+  render --format=sarif "--output=$sarif" >/dev/null
 fi
 
 failed=$status
