@@ -10,7 +10,18 @@ import pytest
 
 from verifier.report import concise, full, json_format
 from verifier.report.formats import FORMATS, renderer
-from verifier.report.model import Diagnostic, Entry, FileError, Known, Label, RunReport, Shard, Span
+from verifier.report.model import (
+    Diagnostic,
+    Entry,
+    FileError,
+    KernelReport,
+    Known,
+    Label,
+    Reason,
+    RunReport,
+    Shard,
+    Span,
+)
 from verifier.report.sources import Sources
 from verifier.report.text import ASCII, Options, cells
 
@@ -60,6 +71,28 @@ def test_concise(snapshot: Snapshot) -> None:
     stream = io.StringIO()
     concise.render(REPORT, stream, Options(width=60))
     snapshot("concise.txt", stream.getvalue())
+
+
+def test_concise_tells_an_undecided_obligation_once() -> None:
+    span = Span("kernels/pad.py", 7, 4, 7, 20)
+    note = "not decided: it depends on `rows` of `helper`, which is not found (line 2)"
+    finding = Diagnostic(
+        "empty-shape", "", "note", "unknown", "possible: t is empty", span,
+        kernel="pad", predicate="dimension 1 of t >= 1", notes=(note,),
+    )  # fmt: skip
+    why = note.removeprefix("not decided: ")
+    reasons = (
+        Reason("kernels/pad.py", 7, f"dimension 1 of t >= 1: {why}"),
+        Reason("kernels/pad.py", 7, "`pool` is not modelled"),
+    )
+    kernel = KernelReport("kernels/pad.py", "pad", 5, "nki", "nki", "trn2", "unknown")
+    report = RunReport((replace(kernel, reasons=reasons),), (finding,))
+    stream = io.StringIO()
+    concise.render(report, stream, Options())
+    assert stream.getvalue().splitlines() == [
+        "kernels/pad.py:7:1: note[undecided] `pool` is not modelled [pad]",
+        f"kernels/pad.py:7:5: note[empty-shape] possible: t is empty; {note} [pad]",
+    ]
 
 
 def test_json(snapshot: Snapshot) -> None:

@@ -2,24 +2,33 @@
 ``(replay: confirmed)`` or what else came of it where the counterexample was replayed. A finding
 that is a matter of shape presets names them: ``(preset decode)``.
 
-The form that editors and grep read. Columns are 1-based. Undecided kernels get a line too.
+The form that editors and grep read. Columns are 1-based. Undecided kernels get a line for each
+reason that no finding tells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Final, TextIO
 
-from verifier.report.model import RunReport
+from verifier.report.model import Diagnostic, RunReport
 from verifier.report.statistics import statistics_lines
 from verifier.report.text import Line, Options, one_line, write
+
+#: how the note starts that says why
+_NOT_DECIDED: Final = "not decided: "
 
 
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     rows: list[tuple[tuple[str, int, int], Line]] = []
+    told: set[tuple[str, int, str, str]] = set()
     for diagnostic in report.shown:
         span = diagnostic.span
+        why = _undecided(diagnostic)
+        if why:
+            said = f"{diagnostic.predicate}: {why}"
+            told.add((span.path, span.line, diagnostic.kernel, said))
         rows.append(
             (
                 (span.path, span.line, span.column),
@@ -27,7 +36,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
                     f"{span.path}:{span.line}:{span.column + 1}",
                     diagnostic.severity,
                     diagnostic.rule,
-                    diagnostic.message,
+                    diagnostic.message + (f"; {_NOT_DECIDED}{why}" if why else ""),
                     diagnostic.kernel,
                     diagnostic.replay,
                     diagnostic.presets,
@@ -41,6 +50,8 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
             rows.append(((error.path, error.line, 0), line))
     for kernel in report.undecided:
         for reason in kernel.reasons:
+            if (reason.path, reason.line, kernel.name, reason.message) in told:
+                continue
             place = f"{reason.path}:{reason.line}:1"
             line = _line(place, "note", "undecided", reason.message, kernel.name)
             rows.append(((reason.path, reason.line, 0), line))
@@ -55,6 +66,14 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     if options.statistics:
         printed += statistics_lines(report.statistics, options)
     write(printed, stream, options)
+
+
+def _undecided(diagnostic: Diagnostic) -> str:
+    """Why an obligation is not decided, or nothing."""
+    if diagnostic.verdict != "unknown":
+        return ""
+    notes = (n for n in diagnostic.notes if n.startswith(_NOT_DECIDED))
+    return next(notes, "").removeprefix(_NOT_DECIDED)
 
 
 def _line(
