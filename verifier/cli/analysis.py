@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verifier.cli import pool
+from verifier.cli import pool, signals
 from verifier.cli.output import remark
 from verifier.cli.progress import Bar
 from verifier.report.model import FileError, FileRequest, FileResult
@@ -120,6 +120,14 @@ class _Analysis:
     folder: Path | None
 
     def __call__(self, request: FileRequest) -> Worked:
+        worked = self._worked(request)
+        # somebody asked us to end, and Python made an error of the analysis of it
+        ended = signals.arrived()
+        if ended is not None:
+            raise ended
+        return worked
+
+    def _worked(self, request: FileRequest) -> Worked:
         from verifier.engine import analyze_file
 
         try:
