@@ -151,6 +151,33 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_explain_a_fact(capsys: pytest.CaptureFixture[str]) -> None:
+    for key in ("P01", "nki-p01"):
+        assert main(["explain", key]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith("# NKI-P01\n\nA documented fact, about: at most 128 partitions.\n")
+        assert "- `partition-extent` (NKI101): what partition-extent demands\n" in text
+    assert main(["explain", "P09"]) == 0
+    assert "No rule enforces it: decided by runtime values." in capsys.readouterr().out
+    assert main(["explain", "P01", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["fact"]["rules"] == ["partition-extent"]
+
+
+@pytest.mark.parametrize("key", ["P99", "NKI109", "OKK-A99"])
+def test_explain_suggests_nothing_unrelated(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", key]) == 2
+    assert capsys.readouterr().err == f"tilelint: error: unknown rule '{key}'\n"
+
+
+def test_explain_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "undecided"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# undecided\n\nNot a rule: ") and "`--strict`" in text
+    assert main(["explain", "undecided", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["word"]["id"] == "undecided"
+
+
 def test_the_rules_document_themselves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", "markdown"]) == 0
     text = capsys.readouterr().out
