@@ -335,6 +335,7 @@ def test_paths_of_the_configuration_start_from_its_folder(root: Path) -> None:
             "2: the severity of 'views' must be \"error\", \"warning\" or \"note\"; did you mean "
             "'warning'?",
         ),
+        ("nothing = 1", "1: unknown key 'nothing'"),  # no far-fetched suggestion
         ("severity.vews = 'note'", "1: unknown rule 'vews' in 'severity'; did you mean 'views'?"),
         (
             "[contracts]\ngemm = '(a: bf16[K, M]) wher'",

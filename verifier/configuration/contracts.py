@@ -32,6 +32,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn, TypeAlias
 
+from verifier.configuration.suggestions import NEAR
+
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -574,7 +576,7 @@ class _Parser:
         if token.text == "_":
             return None
         if token.text not in _CANONICAL:
-            close = difflib.get_close_matches(token.text, _CANONICAL, 1, 0.5)
+            close = difflib.get_close_matches(token.text, _CANONICAL, 1, NEAR)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             self.fail(f"'{token.text}' is not a dtype{hint}", token)
         return _CANONICAL[token.text]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from verifier import rulebase
+from verifier.configuration.suggestions import NEAR
 from verifier.report import model as report
 from verifier.rulebase import Rule
 from verifier.source import suppressions as comments
@@ -216,7 +217,7 @@ def _unknown(name: str) -> tuple[str, tuple[str, ...]]:
     if name in {rule.family for rule in known}:
         return f"`{name}` is a family: a suppression names single rules", ()
     names = [n for rule in known for n in (rule.id, rule.code)]
-    close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.5)
+    close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], 1, NEAR)
     spelled = [n for n in names if close and n.lower() == close[0]]
     return f"there is no rule `{name}`", tuple(f"did you mean `{n}`?" for n in spelled[:1])
 
