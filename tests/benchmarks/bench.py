@@ -75,7 +75,8 @@ def run(command: Sequence[str]) -> Sample:
         "m = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
         "print(json.dumps([s, m, p.returncode, p.stdout.decode()]))\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # without a cache: every run is a first one
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TILELINT_CACHE_DIR": ""}
     done = subprocess.run(
         [sys.executable, "-S", "-c", probe, *command],
         stdout=subprocess.PIPE,
