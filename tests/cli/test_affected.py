@@ -204,6 +204,15 @@ def test_the_command(team: Repository, capsys: pytest.CaptureFixture[str]) -> No
     assert report(capsys, "--contract", "nobody(x: bf16[2, 2])", "alone.py")[0] == 0
     team.write("numbers_.py", "ROWS = 200\n")
     assert report(capsys, "numbers_.py") == (1, ["uses.py uses"], "")
+    missing = "tilelint: error: nowhere.py: no such file or directory\n"
+    assert report(capsys, "nowhere.py") == (2, [], missing)
+    assert report(capsys, "nowhere.py", "alone.py") == (2, ["alone.py alone"], missing)
+    (team.folder / "plain.py").unlink()
+    assert report(capsys, "plain.py")[::2] == (0, "")
+    team.git("rm", "-q", "--cached", "plain.py")
+    assert report(capsys, "plain.py")[::2] == (0, "")
+    team.commit()
+    assert report(capsys, "plain.py")[0] == 2
     team.write("broken.py", b"import nki\n# caf\xe9\n")
     status, kernels, err = report(capsys, "broken.py", "alone.py")
     assert (status, kernels) == (2, ["alone.py alone"])

@@ -51,6 +51,8 @@ def kernel(root: Path, path: str) -> None:
 
 
 def test_show(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("k/a.py", "old/a.py"):
+        kernel(root, name)
     tree(
         root,
         pyproject="""\
@@ -87,6 +89,7 @@ gemm = "(a: bf16[4096, 1])"
 
 
 def test_show_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel(root, "k/a.py")
     tree(root, tilelint='ignore = ["views"]\n[contracts]\n"k/::gemm" = "(a: bf16)"\n')
     status, out, _ = tilelint(
         capsys, "config", "show", "--format", "json", "--ignore", "matmul", "k/a.py"
@@ -116,6 +119,7 @@ def test_show_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_tells_mistakes(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel(root, "a.py")
     tree(root, tilelint="jobs = 0\n", pyproject="[tool.tilelint]\n")
     status, out, err = tilelint(capsys, "config", "show", "a.py")
     assert (status, out) == (2, "")
@@ -330,9 +334,15 @@ contracts.move = "(x: bf16[16, 48])"
     ]
 
 
-def test_contracts_of_nested_configurations(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_nobody_knows(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree(root, tilelint="")
+    missing = ["tilelint: error: nowhere.py: no such file or directory"]
+    assert tilelint(capsys, "config", "show", "nowhere.py") == (2, "", missing)
+    kernel(root, "there.py")
+    assert tilelint(capsys, "config", "show", "there.py")[0] == 0
+
+
+def test_contracts_of_nested_configurations(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A contract is for no file that a nearer configuration holds for."""
     for name in ("src/bands.py", "src/inner/bands.py", "src/inner/rows.py"):
         kernel(root, name)

@@ -59,8 +59,9 @@ def affected(paths: Sequence[str], since: str | None = None) -> Scope:
     """The kernel files that are among ``paths`` (changed files) or import one of them.
 
     The project of each path is searched: its git work tree, without one what is below the nearest
-    configuration file above it. In neither, the path stands for itself. Paths may be gone, and what
-    git knows to be gone or renamed counts in any case. Without paths, git says what has changed:
+    configuration file above it. In neither, the path stands for itself. Paths may be gone if git
+    knows them (others are among the files, for a complaint), and what git knows to be gone or
+    renamed counts in any case. Without paths, git says what has changed:
     since the commit ``since``, else since the last one.
 
     Raises:
@@ -73,8 +74,8 @@ def affected(paths: Sequence[str], since: str | None = None) -> Scope:
         root = project_root(nearest_folder(path))
         if _is_project(root):
             projects.setdefault(root, []).append(path)
-        elif os.path.lexists(path):
-            scope.total += 1
+        else:
+            scope.total += os.path.lexists(path)
             scope.files.append(given[path])
             scope.roots.append(shown(root))
     if not paths:
@@ -84,7 +85,9 @@ def affected(paths: Sequence[str], since: str | None = None) -> Scope:
         scope.histories.append(history)
         if not paths:
             changed = [history.full(c.after) for c in history.changes if c.after is not None]
-        changes = _changes(changed, history)
+        unknown = [path for path in changed if not (os.path.lexists(path) or _was(path, history))]
+        scope.files += [given[path] for path in unknown if path in given]
+        changes = _changes([path for path in changed if path not in unknown], history)
         scope.roots.append(shown(root))
         if changes is not None:
             # Files that are named are looked at, though they are ignored or in a hidden folder.
@@ -115,6 +118,29 @@ def concerned(paths: Sequence[str], since: str) -> Scope:
             there = [path for path in inside if path not in missing]
             _choose(there, {}, changes, scope, history.apart)
     return scope
+
+
+def is_known(path: str) -> bool:
+    """Whether a path is there, or in the index or the last commit of its work tree."""
+    if os.path.lexists(path):
+        return True
+    root = project_root(nearest_folder(path))
+    try:
+        repository = Repository.around(root)
+        return repository.knows(os.path.relpath(absolute(path), root), repository.head())
+    except GitError:
+        return False
+
+
+def _was(path: str, history: History) -> bool:
+    """Whether git knows of a file that is gone."""
+    if history.repository is None:
+        return False
+    inside = os.path.relpath(path, history.root)
+    if any(inside == change.before for change in history.changes):
+        return True
+    repository = history.repository
+    return repository.knows(inside, history.commit, repository.head())
 
 
 def shown(path: str) -> str:

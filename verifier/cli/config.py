@@ -45,8 +45,11 @@ def show(path: str, format_: str, **said: Any) -> None:
     earlier ones), the options given here, which are those of check. `tilelint config settings`
     lists what can be set.
     """
+    from verifier.cli.affected import is_known
     from verifier.configuration.model import ConfigurationError
 
+    if not is_known(path):
+        raise Refusal(f"{path}: no such file or directory")
     configurations = options.configurations(said)
     try:
         if Path(path).is_dir():

@@ -118,6 +118,14 @@ class Repository:
         """Files that git does not track, without those that it is told to ignore."""
         return _split(_git(self.top, "ls-files", "-z", "--others", "--exclude-standard"))
 
+    def knows(self, path: str, *commits: str) -> bool:
+        """Whether a file or folder, relative to the top, is in the index or one of the commits."""
+        if _git(self.top, "--literal-pathspecs", "ls-files", "-z", "--cached", "--", path):
+            return True
+        return any(
+            _git(self.top, "ls-tree", "-z", "--full-tree", commit, "--", path) for commit in commits
+        )
+
     def content(self, commit: str, path: str) -> bytes | None:
         """A file as it was; None: it was not there."""
         try:
