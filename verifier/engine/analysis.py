@@ -54,7 +54,7 @@ from verifier.symbolic.trace import Assumption
 DEFAULT_TIMEOUT = 60.0
 #: part of a time limit that must have been this process's own for a result cut short to be kept:
 #: on a machine that was busy with other things, the next run may get further
-_OWN_SHARE = 0.8
+_OWN_SHARE = 0.4
 #: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
 _HARD, _GRACE = 1.25, 1.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
