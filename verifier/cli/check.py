@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 @click.option(
     "--unsafe-fixes",
     is_flag=True,
-    help="With --fix or --diff: also the fixes that reject inputs, such as missing assertions.",
+    help="With --fix or --diff: also the fixes that reject inputs, such as missing assertions, and "
+    "suppressions that only this run has no use for.",
 )
 @click.option(
     "--diff",
