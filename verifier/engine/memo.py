@@ -134,6 +134,11 @@ class MemoryMemo:
             self._stored.popitem(last=False)
 
 
+def names_a_line(text: str) -> bool:
+    """Whether a text says a line's number, which is another one once definitions move."""
+    return _LINES.search(text) is not None
+
+
 def reached(seen: Footprint, project: Project) -> Reached:
     """A footprint with the digests of today."""
     by_file: dict[str, list[str]] = {file: [] for file in seen.files | seen.whole}
@@ -277,7 +282,7 @@ def _walk(value: T, moves: _Moves, still: bool) -> T:
     """``value`` with every place in it moved: whatever has a ``path`` and a ``line``."""
     moved: Any
     if isinstance(value, str):
-        if not still and _LINES.search(value):
+        if not still and names_a_line(value):
             raise _CannotMoveError
         return value
     if isinstance(value, (tuple, list)):

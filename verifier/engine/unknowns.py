@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
 
+from verifier.engine.memo import names_a_line
 from verifier.source.ir import Span
 from verifier.symbolic.trace import LedgerEntry
 
 _SUBJECT: Final = re.compile(r"^a (?:size|condition|dtype) depends on ")
-_LINE: Final = re.compile(r"\blines? \d")
 _NUMBER: Final = re.compile(r"#\d+$")
 
 #: symbols that the interpreter names itself
@@ -43,7 +43,7 @@ def _text(symbol: str, entry: LedgerEntry | None, place: Span) -> str:
         return _OWN["unknown"]
     text = _SUBJECT.sub("", entry.message)
     here = entry.span.path == place.path and place.line <= entry.span.line <= place.end_line
-    if here or _LINE.search(text):
+    if here or names_a_line(text):
         return text
     other = "" if entry.span.path == place.path else f" of {PurePath(entry.span.path).name}"
     return f"{text} (line {entry.span.line}{other})"
