@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.cli.repository import kernel
+
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 
@@ -56,29 +58,11 @@ def tilelint(*arguments: object, cwd: Path | None = None, patience: float = PATI
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-KERNEL = """\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def {name}(source):
-    rows, columns = source.shape
-    assert rows <= {rows} and columns <= 512
-    out = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
-
-
 def good(name: str = "pass_through") -> str:
     """A kernel that is verified."""
-    return KERNEL.format(name=name, rows=96)
+    return kernel(name, 96)
 
 
 def bad(name: str = "too_tall") -> str:
     """A kernel with one error: a tile of up to 200 partitions."""
-    return KERNEL.format(name=name, rows=200)
+    return kernel(name, 200)
