@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from verifier.source.effects import effects
 from verifier.source.text import SourceError, SourceText
 
 _MAIN, _ALTERNATIVE, _SCRIPT = 0, 1, 2
@@ -97,7 +98,8 @@ class Outline:
     """What a file holds at top level.
 
     ``errors`` has at most one entry, the first offence of the file. ``exports`` is ``__all__``
-    where that is a literal. ``syntax`` holds the top-level statements that parse, with true
+    where that is a literal. ``effects`` are the positions of the chunks that must run in order
+    when the module is imported. ``syntax`` holds the top-level statements that parse, with true
     line numbers.
     """
 
@@ -107,6 +109,7 @@ class Outline:
     errors: tuple[SourceError, ...]
     broken: tuple[BrokenDefinition, ...]
     exports: tuple[str, ...] | None
+    effects: tuple[int, ...]
     syntax: tuple[ast.stmt, ...] = field(repr=False)
 
 
@@ -150,6 +153,7 @@ def outline(source: SourceText) -> Outline:
         errors=() if error is None else (error,),
         broken=tuple(broken),
         exports=collector.exports if collector.exports_known else None,
+        effects=collector.effects(),
         syntax=tuple(s for piece in pieces for s in piece.statements),
     )
 
@@ -224,6 +228,22 @@ class _Collector:
         self.chunks: list[Chunk] = []
         self.exports: tuple[str, ...] | None = None
         self.exports_known = True
+        self._statements: list[ast.stmt] = []
+        self._chunk_of: list[int] = []
+
+    def effects(self) -> tuple[int, ...]:
+        """The chunks with statements that must run in order."""
+        bound = {
+            name: sum(not b.rank == _SCRIPT for b in found)
+            for name, found in self.bindings.items()
+        }
+        foreign = {
+            name
+            for name, found in self.bindings.items()
+            if all(b.kind in ("import", "from") for b in found)
+        }
+        positions = effects(self._statements, bound, foreign)
+        return tuple(dict.fromkeys(self._chunk_of[p] for p in sorted(positions)))
 
     def add(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
@@ -233,6 +253,8 @@ class _Collector:
                 self.chunks[-1] = Chunk(previous.line, max(previous.end_line, last))
             else:
                 self.chunks.append(Chunk(first, last))
+            self._statements.append(statement)
+            self._chunk_of.append(len(self.chunks) - 1)
             self._statement(statement, _MAIN)
 
     def add_broken(self, piece: _Piece, header: BrokenDefinition | None) -> None:

@@ -70,6 +70,7 @@ class Module:
             found.errors,
             found.broken,
             found.exports,
+            found.effects,
             (),
         )
         self.bindings: Mapping[str, Binding] = {
@@ -194,6 +195,18 @@ class Module:
                 if any(name in bound_names(inner) for inner in _flatten((statement,))):
                     result.append(statement)
         return tuple(result)
+
+    def effects(self) -> tuple[ir.Stmt, ...]:
+        """The top-level statements that must run in order when the module is imported.
+
+        Raises:
+            SourceError: as :meth:`definition`.
+        """
+        return tuple(s for index in self._outline.effects for s in self._lowered(index))
+
+    def is_deferred(self, name: str) -> bool:
+        """Whether a name may be bound when it is first asked for."""
+        return all(b.chunk not in self._outline.effects for b in self.all_bindings(name))
 
     def statements_at(self, line: int) -> tuple[ir.Stmt, ...]:
         """The top-level statements of the lines around ``line``; empty if they do not parse.

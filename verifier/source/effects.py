@@ -1,0 +1,118 @@
+"""Which top-level statements of a module must run in order, and which may wait.
+
+A statement may wait until somebody asks for the name it binds if all it does is to bind it, once:
+a definition, an import, an assignment of something that computes without touching anything. No
+program can tell the difference. All other statements are effects.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+#: built-in functions that neither change anything nor call back
+_QUIET_BUILTINS: Final = frozenset(
+    {
+        "abs", "bool", "bytes", "complex", "dict", "divmod", "float", "frozenset", "getattr",
+        "hasattr", "int", "isinstance", "issubclass", "len", "list", "max", "min", "object", "pow",
+        "range", "repr", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type",
+    }
+)  # fmt: skip
+#: expressions that may run code of the project or bind names
+_LOUD: Final = (
+    ast.Await,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.NamedExpr,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+
+def effects(
+    statements: Iterable[ast.stmt], bound: Mapping[str, int], foreign: Collection[str]
+) -> set[int]:
+    """The positions of the statements that must run in order.
+
+    ``bound`` says how often each name is bound at top level, ``foreign`` which names imports bind
+    (calls of them do not reach the project's own state, unless they are given it).
+    """
+    return {
+        position
+        for position, statement in enumerate(statements)
+        if _has_effect(statement, bound, foreign)
+    }
+
+
+def _has_effect(node: ast.stmt, bound: Mapping[str, int], foreign: Collection[str]) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        decorators = all(_quiet_decorator(d, foreign) for d in node.decorator_list)
+        return bound.get(node.name, 0) > 1 or not decorators
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        names = [a.asname or a.name.partition(".")[0] for a in node.names]
+        return any(bound.get(name, 0) > 1 and not _same_package(node) for name in names)
+    if isinstance(node, (ast.Pass, ast.Global)):
+        return False
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, (ast.Constant, ast.JoinedStr, ast.Name))
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return False
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        once = all(isinstance(t, ast.Name) and bound.get(t.id, 0) <= 1 for t in targets)
+        assert node.value is not None
+        return not once or len(targets) > 1 or not _quiet(node.value, foreign)
+    if isinstance(node, ast.If):
+        return not _never_runs(node.test) or bool(node.orelse)
+    return True
+
+
+def _same_package(node: ast.Import | ast.ImportFrom) -> bool:
+    """``import a.b`` beside ``import a.c``: both bind ``a``, to the same."""
+    return isinstance(node, ast.Import) and all(a.asname is None for a in node.names)
+
+
+def _never_runs(test: ast.expr) -> bool:
+    """``if __name__ == "__main__"`` and ``if TYPE_CHECKING``: not where a kernel is traced."""
+    if isinstance(test, ast.Name):
+        return test.id == "TYPE_CHECKING"
+    if isinstance(test, ast.Attribute):
+        return test.attr == "TYPE_CHECKING"
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Eq)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _quiet_decorator(node: ast.expr, foreign: Collection[str]) -> bool:
+    if isinstance(node, ast.Call):
+        return _quiet_decorator(node.func, foreign) and all(
+            _quiet(a, foreign) for a in (*node.args, *(k.value for k in node.keywords))
+        )
+    root = _root(node)
+    return root in foreign or root in ("property", "staticmethod", "classmethod")
+
+
+def _quiet(node: ast.expr, foreign: Collection[str]) -> bool:
+    """Whether evaluating an expression changes nothing and runs no code of the project."""
+    for part in ast.walk(node):
+        if isinstance(part, _LOUD):
+            return False
+        if isinstance(part, ast.Call):
+            root = _root(part.func)
+            quiet = root in _QUIET_BUILTINS if isinstance(part.func, ast.Name) else False
+            if not quiet and root not in foreign:
+                return False
+    return True

@@ -1,0 +1,129 @@
+"""Comprehensions: the loops that build a list, a set or a dictionary, in a scope of their own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.scopes import names_of
+from verifier.symbolic.python import binding
+from verifier.symbolic.python.flow import Frame
+from verifier.symbolic.python.heap import DictBox, Item, ListBox, Scope, SetBox
+from verifier.symbolic.python.model import GeneratorExpression
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Ref
+
+
+def evaluate(vm: VM, node: ir.Comprehension) -> object:
+    """The list, set or dictionary; of a generator expression the promise to make its items."""
+    first = vm.eval(node.generators[0].iterable)
+    if node.kind == "generator":
+        frame = vm.frame
+        return GeneratorExpression(
+            node, first, frame.module, Ref(frame.scope), frame.function
+        )
+    box = {"list": ListBox, "set": SetBox, "dict": DictBox}[node.kind]()
+    result = vm.heap.new(box)
+
+    def add() -> None:
+        if node.kind == "dict":
+            assert node.key is not None
+            key = vm.eval(node.key)
+            vm.set_item(result, key, vm.eval(node.element), node.key.span)
+        elif node.kind == "set":
+            add_to_set(vm, result, vm.eval(node.element), node.span)
+        else:
+            append(vm, result, vm.eval(node.element), node.span)
+
+    with _scope(vm, node, vm.frame.scope):
+        _level(vm, node, 0, first, add)
+    return result
+
+
+def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], None]) -> None:
+    """Hand each item of a generator expression to a body, as it is made."""
+    frame = Frame(
+        promise.module, promise.scope.id, vm.path_length(), promise.function, None
+    )
+    vm.frames.append(frame)
+    caller = vm.frames[-2] if len(vm.frames) > 1 else frame
+
+    def add() -> None:
+        item = vm.eval(promise.node.element)
+        with _other_frame(vm, caller):
+            body(item)
+
+    try:
+        with _scope(vm, promise.node, promise.scope.id):
+            _level(vm, promise.node, 0, promise.first, add)
+    finally:
+        vm.frames.pop()
+
+
+@contextlib.contextmanager
+def _other_frame(vm: VM, frame: Frame) -> Iterator[None]:
+    vm.frames.append(frame)
+    try:
+        yield
+    finally:
+        vm.frames.pop()
+
+
+@contextlib.contextmanager
+def _scope(vm: VM, node: ir.Comprehension, around: int) -> Iterator[None]:
+    own = names_of(node)
+    scope = vm.heap.new(Scope({}, around, own.local, inlined=True))
+    frame = vm.frame
+    inner = Frame(
+        frame.module, scope.id, frame.path_base, frame.function, frame.called, frame.body_of
+    )
+    vm.frames.append(inner)
+    try:
+        yield
+    finally:
+        vm.frames.pop()
+
+
+def _level(
+    vm: VM, node: ir.Comprehension, depth: int, iterable: object, add: Callable[[], None]
+) -> None:
+    generator = node.generators[depth]
+
+    def body(item: object) -> None:
+        binding.assign(vm, generator.target, item, generator.span)
+        _filtered(vm, generator.conditions, lambda: inner())
+
+    def inner() -> None:
+        if depth + 1 == len(node.generators):
+            add()
+        else:
+            following = vm.eval(node.generators[depth + 1].iterable)
+            _level(vm, node, depth + 1, following, add)
+
+    vm.iterate(iterable, body, generator.span)
+
+
+def _filtered(vm: VM, conditions: tuple[ir.Expr, ...], action: Callable[[], None]) -> None:
+    if not conditions:
+        action()
+        return
+    test = vm.truth(vm.eval(conditions[0]), conditions[0].span)
+    vm.fork(test, lambda: _filtered(vm, conditions[1:], action), lambda: None)
+
+
+def append(vm: VM, ref: Ref, value: object, span: Span) -> None:
+    """``list.append``."""
+    box = vm.write(ref, span)
+    assert isinstance(box, ListBox)
+    box.segments = (*box.segments, Item(value))
+
+
+def add_to_set(vm: VM, ref: Ref, value: object, span: Span) -> None:
+    """``set.add``."""
+    vm.call(vm.attribute(ref, "add", span), (value,), span=span)
+
+
+__all__ = ["add_to_set", "append", "evaluate", "run"]
+

@@ -1,0 +1,157 @@
+"""Ways out of a block: where a path that ends lands, and what it leaves behind.
+
+A path that goes on returns; one that ends (``return``, ``break``, ``continue``, an exception)
+leaves an :class:`Escape` at the :class:`Landing` that waits for it and raises :class:`Ended`.
+Other paths of the same statement go on under the opposite condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.heap import Heap
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+    from verifier.symbolic.python.model import Class, Function
+
+
+class Exit(Enum):
+    """How a path leaves a block."""
+
+    RETURN = "return"
+    BREAK = "break"
+    CONTINUE = "continue"
+    RAISE = "raise"
+
+
+class Wait(Enum):
+    """What a landing waits for."""
+
+    CALL = "call"
+    LOOP = "loop"
+    TRIP = "trip"
+    HANDLERS = "handlers"
+    ALWAYS = "always"  # `finally`, `with`
+
+
+_TAKEN: dict[Wait, frozenset[Exit]] = {
+    Wait.CALL: frozenset({Exit.RETURN}),
+    Wait.LOOP: frozenset({Exit.BREAK}),
+    Wait.TRIP: frozenset({Exit.CONTINUE}),
+    Wait.HANDLERS: frozenset({Exit.RAISE}),
+    Wait.ALWAYS: frozenset(Exit),
+}
+
+
+class Ended(Exception):  # noqa: N818  (no error: no path goes on from here)
+    """Every path through what was being interpreted has ended."""
+
+
+class AbortedRunError(Exception):
+    """The run cannot go on (budget); what was traced so far stays, the kernel is unknown."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error of Python's own: its type, and what a finding says if nothing catches it.
+
+    ``demand``: an assertion or a ``raise`` of the kernel's, which is a demand on its inputs.
+    """
+
+    error: type[BaseException]
+    message: str
+    span: Span
+    rule: str
+    text: str
+    values: tuple[tuple[str, Expr], ...] = ()
+    help: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    notes: tuple[tuple[Span, str], ...] = ()
+    demand: bool = False
+
+
+@dataclass(slots=True)
+class Escape:
+    """A path that has ended: under ``guard``, with the state that it left behind.
+
+    ``value`` is what is returned, or the exception; ``fault`` tells of the exception's origin.
+    """
+
+    kind: Exit
+    guard: Bool
+    heap: Heap
+    value: object = None
+    span: Span | None = None
+    fault: Fault | None = None
+
+
+@dataclass(slots=True)
+class Landing:
+    """A place where paths that end are gathered. ``base`` is the length of the path outside."""
+
+    waits: Wait
+    base: int
+    escapes: list[Escape] = field(default_factory=list)
+
+    def takes(self, kind: Exit) -> bool:
+        """Whether a path that ends so lands here."""
+        return kind in _TAKEN[self.waits]
+
+
+@dataclass(slots=True)
+class Frame:
+    """A running function, class body or module."""
+
+    module: Module
+    scope: int
+    path_base: int
+    function: Function | None = None
+    #: the call that entered it, for what is reported inside
+    called: Span | None = None
+    #: the class whose body is running
+    body_of: Class | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """A check raised while interpreting: the rule's id and what must hold."""
+
+    rule: str
+    predicate: Bool
+    span: Span
+    text: str
+    message: str
+    order: int
+    path: tuple[Bool, ...]
+    given: tuple[Bool, ...]
+    values: tuple[tuple[str, Expr], ...]
+    facts: tuple[str, ...]
+    notes: tuple[tuple[Span, str], ...]
+    help: tuple[str, ...]
+    severity: str | None
+    exact: bool
+    reason: str
+
+
+@dataclass(slots=True)
+class Mark:
+    """How far a run had come, to go back there."""
+
+    heap: Heap
+    path: int
+    order: int
+    lengths: tuple[int, ...]
+    landed: tuple[int, ...]
+    names: dict[str, int]
+    calls: int
+    dies: bool

@@ -1,0 +1,189 @@
+"""Functions of the project: making them, binding their arguments, running them in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.scopes import Names, names_of
+from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python.flow import Ended, Frame, Wait
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
+from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic import expr as E
+from verifier.symbolic.values import Opaque, Ref
+
+#: nested calls before an inlined helper is given up
+MAX_DEPTH = 60
+#: calls of a function by itself that are followed, if it is not known where they end
+MAX_RECURSION = 3
+
+
+def make_function(
+    vm: VM, node: ir.FunctionDef | ir.LambdaExpr, name: str, prefix: str = ""
+) -> Function:
+    """A function that closes over the running block; its defaults are evaluated now."""
+    defaults = tuple((p.name, vm.eval(p.default)) for p in node.params if p.default is not None)
+    frame = vm.frame
+    scope = vm.scope()
+    closure = Ref(frame.scope) if frame.function is not None or scope.skipped else None
+    owner = frame.body_of if scope.skipped else None
+    if owner is None and frame.function is not None:
+        owner = frame.function.owner
+    outer = frame.function.qualname + ".<locals>." if frame.function is not None else ""
+    if frame.body_of is not None and scope.skipped:
+        outer = frame.body_of.name + "."
+    return Function(node, frame.module, closure, defaults, prefix or outer + name, owner)
+
+
+def new_scope(vm: VM, own: Names, parent: int | None, names: dict[str, object]) -> Ref:
+    """A scope for a block with these names of its own."""
+    return vm.heap.new(
+        Scope(
+            names,
+            parent,
+            own.local,
+            shared_global=own.declared_global,
+            shared_outer=own.declared_nonlocal,
+        )
+    )
+
+
+def call_function(vm: VM, function: Function, call: Call) -> object:
+    """Interpret a function of the project in place; the value it returns on this path.
+
+    Raises:
+        Ended: every way through it raises.
+    """
+    if vm.depth >= MAX_DEPTH:
+        return vm.unfollowed(f"calls nest deeper than {MAX_DEPTH}", call.span)
+    if _undecided_depth(vm, function) >= MAX_RECURSION:
+        name = function.qualname or "a function"
+        return vm.unfollowed(f"`{name}` calls itself deeper than is followed", call.span)
+    vm.dialect.enter(vm, function.definition, call.span)
+    bound = bind_arguments(vm, function, call.args, call.keywords, call.span)
+    return run_body(vm, function, bound, call.span)
+
+
+def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -> object:
+    """Run a function's body on bound arguments."""
+    definition = function.definition
+    parent = function.closure.id if function.closure is not None else None
+    scope = new_scope(vm, names_of(definition), parent, bound)
+    frame = Frame(function.module, scope.id, vm.path_length(), function, span)
+    vm.frames.append(frame)
+    hint, vm.target_name = vm.target_name, None
+    vm.depth += 1
+    try:
+        with vm.landing(Wait.CALL) as landing:
+            value: object = None
+            alive = True
+            before = vm.outside()
+            try:
+                if isinstance(definition, ir.LambdaExpr):
+                    value = vm.eval(definition.body)
+                else:
+                    vm.exec(definition.body)
+            except Ended:
+                alive = False
+            elsewhere = vm.outside() - before - len(landing.escapes)
+        rest = vm.guard_since(landing.base) if alive else E.FALSE
+        value = vm.rejoin(landing.escapes, alive, value)
+        vm.cut_path(landing.base)
+        if elsewhere:  # some paths are gone to a handler: those that came back are not all
+            vm.narrow(E.or_(rest, *(escape.guard for escape in landing.escapes)))
+        return value
+    finally:
+        vm.depth -= 1
+        vm.target_name = hint
+        vm.frames.pop()
+
+
+def _undecided_depth(vm: VM, function: Function) -> int:
+    """How often a function is running already, each time under conditions that are not settled."""
+    bases = {
+        f.path_base
+        for f in vm.frames
+        if f.function is not None and f.function.definition is function.definition
+    }
+    return len(bases - {0})
+
+
+# ------------------------------------------------------------------------ arguments
+
+
+def bind_arguments(
+    vm: VM, function: Function, args: tuple[Arg, ...], keywords: Mapping[str, Arg], span: Span
+) -> dict[str, object]:
+    """What each parameter is bound to, as Python binds them; a mismatch is a fault."""
+    return _Binding(vm, function, span).bind(args, keywords)
+
+
+class _Binding:
+    """One call's arguments on their way to the parameters."""
+
+    def __init__(self, vm: VM, function: Function, span: Span) -> None:
+        self.vm = vm
+        self.function = function
+        self.span = span
+        self.params = function.definition.params
+        self.name = function.qualname or "the function"
+        self.out: dict[str, object] = {}
+
+    def bind(self, args: tuple[Arg, ...], keywords: Mapping[str, Arg]) -> dict[str, object]:
+        rest = [arg.value for arg in args]
+        self._positional(rest, keywords)
+        left = self._named(keywords)
+        self._defaults()
+        gathered = next((p.name for p in self.params if p.kind == "**"), None)
+        if gathered is not None:
+            box = DictBox({key: arg.value for key, arg in left.items()})
+            self.out[gathered] = self.vm.heap.new(box)
+        else:
+            for extra in left:
+                self._mismatch(f"`{self.name}` has no parameter `{extra}`")
+        return self.out
+
+    def _positional(self, rest: list[object], keywords: Mapping[str, Arg]) -> None:
+        takes = [p for p in self.params if p.kind in ("positional-only", "positional")]
+        for param, value in zip(takes, rest, strict=False):
+            self.out[param.name] = value
+            if param.name in keywords and param.kind == "positional":
+                self._mismatch(f"`{self.name}` gets `{param.name}` twice")
+        more = rest[len(takes) :]
+        star = next((p.name for p in self.params if p.kind == "*"), None)
+        if star is not None:
+            self.out[star] = tuple(more)
+        elif more:
+            self._mismatch(
+                f"`{self.name}` takes {len(takes)} arguments, {len(rest)} are given"
+            )
+
+    def _named(self, keywords: Mapping[str, Arg]) -> dict[str, Arg]:
+        left = dict(keywords)
+        for param in self.params:
+            if param.kind in ("positional", "keyword") and param.name in left:
+                self.out.setdefault(param.name, left.pop(param.name).value)
+        return left
+
+    def _defaults(self) -> None:
+        defaults = dict(self.function.defaults)
+        for param in self.params:
+            if param.name in self.out or param.kind in ("*", "**"):
+                continue
+            value = defaults.get(param.name, UNBOUND)
+            if value is UNBOUND:
+                self._mismatch(f"`{self.name}` needs an argument for `{param.name}`")
+                value = Opaque(f"the missing argument `{param.name}`")
+            self.out[param.name] = value
+
+    def _mismatch(self, message: str) -> None:
+        self.vm.fault(
+            TypeError,
+            message,
+            self.span,
+            rule="call-signature",
+            text="arguments fit the parameters",
+        )

@@ -1,0 +1,336 @@
+"""``try``, ``with`` and ``raise``: exceptions on their way to whoever catches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import binding, names
+from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Wait
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ExternalRef, Managed, Opaque
+
+
+def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
+    """``raise exception`` where something may catch it."""
+    exception = vm.settled(exception)
+    if isinstance(exception, (HostType, Class)):
+        exception = vm.call(exception, (), span=span)
+    box = vm.box(exception)
+    if not isinstance(box, ObjectBox):
+        if isinstance(exception, (Opaque, ExternalRef)):
+            vm.unfollowed(f"`{text}` raises something that is not followed", span)
+        else:
+            vm.fault(TypeError, "exceptions derive from BaseException", span)
+        raise Ended
+    fault = Fault(
+        _host_class(box.cls), text, span, "uncaught-exception", text, demand=True
+    )
+    vm.leave(Exit.RAISE, exception, span, fault)
+
+
+def _host_class(cls: object) -> type[BaseException]:
+    """The built-in exception that a class derives from."""
+    for base in cls.mro if isinstance(cls, Class) else (cls,):
+        if isinstance(base, HostType) and issubclass(base.type, BaseException):
+            return base.type
+    return BaseException
+
+
+def reraise(vm: VM, span: Span) -> NoReturn:
+    """``raise`` in a handler: what is being handled goes on."""
+    if not vm.handled:
+        vm.fault(RuntimeError, "no exception is being handled", span)
+        raise Ended
+    escape = vm.handled[-1]
+    vm.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
+
+
+# ------------------------------------------------------------------------ try
+
+
+def try_statement(vm: VM, stmt: ir.Try) -> None:
+    """``try`` with handlers, ``else`` and ``finally``, on every way out."""
+    if stmt.star:
+        vm.unfollowed("`except*` is not followed", stmt.span)
+    if not stmt.finalbody:
+        _handled(vm, stmt)
+        return
+    finally_(vm, lambda: _handled(vm, stmt), lambda: vm.exec(stmt.finalbody))
+
+
+def finally_(vm: VM, body: Callable[[], None], last: Callable[[], None]) -> None:
+    """Run ``body``, then ``last`` on each way out of it; each goes on where it was going."""
+    with vm.landing(Wait.ALWAYS) as landing:
+        alive = _alive(vm, body)
+    base, escapes = landing.base, landing.escapes
+    if not escapes:
+        if not alive:
+            raise Ended
+        last()
+        return
+    ways = _grouped(escapes)
+    _each_way(vm, base, ways, alive, last, None)
+
+
+def _alive(vm: VM, body: Callable[[], None]) -> bool:
+    try:
+        body()
+    except Ended:
+        return False
+    return True
+
+
+def _grouped(escapes: Sequence[Escape]) -> list[list[Escape]]:
+    """Escapes that go the same way, together; exceptions each on their own."""
+    groups: list[list[Escape]] = []
+    for escape in escapes:
+        for group in groups:
+            if escape.kind is not Exit.RAISE and group[0].kind is escape.kind:
+                group.append(escape)
+                break
+        else:
+            groups.append([escape])
+    return groups
+
+
+def _each_way(
+    vm: VM,
+    base: int,
+    ways: list[list[Escape]],
+    alive: bool,
+    last: Callable[[], None],
+    resume: Callable[[Escape], None] | None,
+) -> None:
+    """Go on from each group of escapes in turn, and from the end of the body if it is reached.
+
+    ``resume`` handles the one escape of a group; without it, ``last`` runs and the path goes on
+    where it was going.
+    """
+    normal, rest = vm.heap, vm.guard_since(base) if alive else E.FALSE
+    vm.cut_path(base)
+    sides: list[tuple[E.Bool, object]] = []
+    for group in ways:
+        guard = E.or_(*(escape.guard for escape in group))
+
+        def side(group: list[Escape] = group) -> None:
+            value = vm.rejoin(group, False)
+            first = group[0]
+            joined = Escape(first.kind, E.TRUE, vm.heap, value, first.span, first.fault)
+            if resume is not None:
+                resume(joined)
+                return
+            last()
+            vm.leave(joined.kind, joined.value, joined.span, joined.fault)
+
+        sides.append((guard, side))
+    if alive:
+
+        def through() -> None:
+            vm.heap.adopt(normal.fork())
+            if resume is None:
+                last()
+
+        sides.append((rest, through))
+    _in_turn(vm, sides)
+
+
+def _in_turn(vm: VM, sides: list[tuple[E.Bool, object]]) -> None:
+    """Go each of several ways, which exclude each other and of which one is taken."""
+    (guard, action), others = sides[0], sides[1:]
+    assert callable(action)
+    if not others:
+        vm.narrow(guard)
+        action()
+        return
+    if guard is E.TRUE:
+        action()
+        return
+    vm.fork(guard, action, lambda: _in_turn(vm, others))
+
+
+def _handled(vm: VM, stmt: ir.Try) -> None:
+    """The body and, where it raises, the first handler that fits; else the ``else`` part."""
+    if not stmt.handlers:
+        vm.exec(stmt.body)
+        vm.exec(stmt.orelse)
+        return
+    with vm.landing(Wait.HANDLERS) as landing:
+        alive = _alive(vm, lambda: vm.exec(stmt.body))
+    if not landing.escapes:
+        if not alive:
+            raise Ended
+        vm.exec(stmt.orelse)
+        return
+    ways = [[escape] for escape in landing.escapes]
+
+    def resume(escape: Escape) -> None:
+        _dispatch(vm, stmt.handlers, escape)
+
+    if alive and stmt.orelse:
+        _with_else(vm, stmt, landing.base, ways, resume)
+        return
+    _each_way(vm, landing.base, ways, alive, lambda: None, resume)
+
+
+def _with_else(
+    vm: VM,
+    stmt: ir.Try,
+    base: int,
+    ways: list[list[Escape]],
+    resume: Callable[[Escape], None],
+) -> None:
+    """The ``else`` part runs where the body came to its end, not where a handler did."""
+    raised = E.or_(*(escape.guard for group in ways for escape in group))
+    rest, normal = vm.guard_since(base), vm.heap
+    vm.cut_path(base)
+
+    def went_through() -> None:
+        vm.heap.adopt(normal.fork())
+        vm.narrow(rest)
+        vm.exec(stmt.orelse)
+
+    vm.fork(
+        raised,
+        lambda: _each_way(vm, vm.path_length(), ways, False, lambda: None, resume),
+        went_through,
+    )
+
+
+def _dispatch(vm: VM, handlers: Sequence[ir.Handler], escape: Escape) -> None:
+    """Go to the first handler that takes the exception, or on with it."""
+    if not handlers:
+        vm.uncaught(escape)
+    handler, others = handlers[0], handlers[1:]
+    takes = E.TRUE if handler.type is None else _takes(vm, handler.type, escape.value)
+    vm.fork(
+        takes,
+        lambda: _handle(vm, handler, escape),
+        lambda: _dispatch(vm, others, escape),
+    )
+
+
+def _takes(vm: VM, node: ir.Expr, exception: object) -> E.Bool:
+    """Whether an exception is an instance of what a handler names."""
+    from_builtin = vm.language.builtins["isinstance"]
+    wanted = vm.eval(node)
+    return vm.truth(vm.call(from_builtin, (exception, wanted), span=node.span), node.span)
+
+
+def _handle(vm: VM, handler: ir.Handler, escape: Escape) -> None:
+    if handler.name is not None:
+        names.bind(vm, handler.name, escape.value)
+    vm.handled.append(escape)
+
+    def clean() -> None:
+        if handler.name is not None:
+            names.bind(vm, handler.name, UNBOUND)
+
+    try:
+        if handler.name is None:
+            vm.exec(handler.body)
+        else:
+            finally_(vm, lambda: vm.exec(handler.body), clean)
+    finally:
+        vm.handled.pop()
+
+
+# ------------------------------------------------------------------------ with
+
+
+def with_statement(vm: VM, stmt: ir.With) -> None:
+    """``with``: each manager is left on every way out, the last one first."""
+    _with_items(vm, stmt, stmt.items)
+
+
+def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
+    if not items:
+        vm.exec(stmt.body)
+        return
+    item, others = items[0], items[1:]
+    manager = vm.settled(vm.eval(item.context))
+    if isinstance(manager, Managed):
+        manager.enter()
+        if item.target is not None:
+            binding.assign(vm, item.target, None, item.span)
+        try:
+            _with_items(vm, stmt, others)
+        finally:
+            manager.leave()
+        return
+    if not isinstance(vm.box(manager), ObjectBox):
+        _foreign(vm, stmt, item, others, manager)
+        return
+    leave = vm.attribute(manager, "__exit__", item.span)
+    entered = vm.call(vm.attribute(manager, "__enter__", item.span), (), span=item.span)
+
+    def body() -> None:
+        if item.target is not None:
+            binding.assign(vm, item.target, entered, item.span)
+        _with_items(vm, stmt, others)
+
+    _managed(vm, body, leave, item.span)
+
+
+def _foreign(
+    vm: VM,
+    stmt: ir.With,
+    item: ir.WithItem,
+    others: tuple[ir.WithItem, ...],
+    manager: object,
+) -> None:
+    """A manager that is not of the project: it changes nothing of the program's own."""
+    if not isinstance(manager, (Opaque, ExternalRef)):
+        what = vm.kind(manager).describe(vm, manager)
+        vm.unfollowed(f"`with` on {what} is not followed", item.span)
+    if item.target is not None:
+        binding.assign(vm, item.target, manager, item.span)
+    _with_items(vm, stmt, others)
+
+
+def _managed(vm: VM, body: Callable[[], None], leave: object, span: Span) -> None:
+    with vm.landing(Wait.ALWAYS) as landing:
+        alive = _alive(vm, body)
+    nothing = (None, None, None)
+    if not landing.escapes:
+        if not alive:
+            raise Ended
+        vm.call(leave, nothing, span=span)
+        return
+
+    def resume(escape: Escape) -> None:
+        if escape.kind is not Exit.RAISE:
+            vm.call(leave, nothing, span=span)
+            vm.leave(escape.kind, escape.value, escape.span, escape.fault)
+        cls = vm.type_of(escape.value)
+        trace = Opaque("a traceback", harmless=True)
+        swallowed = vm.call(leave, (cls, escape.value, trace), span=span)
+        vm.fork(vm.truth(swallowed, span), lambda: None, lambda: vm.uncaught(escape))
+
+    ways = _grouped(landing.escapes)
+    if alive:
+        ended = landing.base
+        normal, rest = vm.heap, vm.guard_since(ended)
+        raised = E.or_(*(escape.guard for escape in landing.escapes))
+        vm.cut_path(ended)
+
+        def went_through() -> None:
+            vm.heap.adopt(normal.fork())
+            vm.narrow(rest)
+            vm.call(leave, nothing, span=span)
+
+        vm.fork(
+            raised,
+            lambda: _each_way(vm, vm.path_length(), ways, False, lambda: None, resume),
+            went_through,
+        )
+        return
+    _each_way(vm, landing.base, ways, False, lambda: None, resume)
+
+
+__all__ = ["finally_", "reraise", "throw", "try_statement", "with_statement"]

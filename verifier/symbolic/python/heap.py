@@ -1,0 +1,323 @@
+"""The mutable state of the interpreted program, cheap to fork and possible to merge.
+
+Everything mutable (scopes, lists, dictionaries, instances) is a *box* in a :class:`Heap`,
+referred to by number. A fork shares boxes; a box is copied when a heap that does not own it
+writes to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.values import Ref
+
+_owners = itertools.count(1)
+
+Join = Callable[[E.Bool, object, object], object]
+
+
+class Unbound:
+    """The value of a name, attribute or key that is not there on this path."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND = Unbound()
+
+
+@dataclass(slots=True)
+class Box:
+    """A mutable object. ``owner`` is the heap that may write to it.
+
+    ``ghost`` marks a copy that stands for an object of some trip of a loop: it can be read, but a
+    write to it would not reach the object itself.
+    """
+
+    owner: int = field(default=0, kw_only=True)
+    ghost: bool = field(default=False, kw_only=True)
+
+    def copy(self) -> Box:
+        """A box of its own with the same contents."""
+        return replace(self)
+
+
+_Boxed = TypeVar("_Boxed", bound=Box)
+
+
+@dataclass(slots=True)
+class Scope(Box):
+    """The names of a block. ``parent`` is the scope it closes over, if any.
+
+    ``local`` are the names that are this block's own: without a value they are unbound, wherever
+    else they may be bound. ``shared_global`` and ``shared_outer`` were declared so. ``skipped``
+    marks the scope of a class, which functions do not see, ``inlined`` that of a comprehension.
+    """
+
+    names: dict[str, object] = field(default_factory=dict)
+    parent: int | None = None
+    local: frozenset[str] = frozenset()
+    shared_global: frozenset[str] = frozenset()
+    shared_outer: frozenset[str] = frozenset()
+    skipped: bool = False
+    inlined: bool = False
+
+    def copy(self) -> Scope:
+        return replace(self, names=dict(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One element of a list."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A run of ``count`` times ``len(values)`` elements, ``values`` in terms of ``index``.
+
+    ``fresh`` are the boxes among the values that each trip makes anew.
+    """
+
+    count: Expr
+    index: Sym
+    values: tuple[object, ...]
+    fresh: frozenset[int] = frozenset()
+
+    @property
+    def length(self) -> Expr:
+        return self.count * len(self.values)
+
+
+Segment = Item | Many
+
+
+@dataclass(slots=True)
+class ListBox(Box):
+    """A list: concrete items and symbolic runs, in order."""
+
+    segments: tuple[Segment, ...] = ()
+
+    @staticmethod
+    def of(items: tuple[object, ...] | list[object]) -> ListBox:
+        return ListBox(tuple(Item(item) for item in items))
+
+    @property
+    def concrete(self) -> tuple[object, ...] | None:
+        """The items if all are concrete."""
+        out = []
+        for segment in self.segments:
+            if not isinstance(segment, Item):
+                return None
+            out.append(segment.value)
+        return tuple(out)
+
+    @property
+    def length(self) -> Expr:
+        total = E.const(0)
+        for segment in self.segments:
+            total = total + (1 if isinstance(segment, Item) else segment.length)
+        return total
+
+
+@dataclass(slots=True)
+class DictBox(Box):
+    """A dictionary by host keys (see ``keys.py``), in order of insertion.
+
+    An entry whose value may be :data:`UNBOUND` is there on some paths only.
+    """
+
+    items: dict[object, object] = field(default_factory=dict)
+
+    def copy(self) -> DictBox:
+        return replace(self, items=dict(self.items))
+
+
+@dataclass(slots=True)
+class SetBox(Box):
+    """A set by host keys; the value of a key is True, or UNBOUND where it is not in the set.
+
+    ``made`` are the insertions in order, where an order of iteration can be derived from it.
+    """
+
+    items: dict[object, object] = field(default_factory=dict)
+    frozen: bool = False
+
+    def copy(self) -> SetBox:
+        return replace(self, items=dict(self.items))
+
+
+@dataclass(slots=True)
+class ObjectBox(Box):
+    """An instance: its class and attributes.
+
+    ``payload`` is the built-in value inside an instance of a subclass of a built-in type: the
+    number of an ``IntEnum`` member, the tuple of a named tuple, the list of ``class Stack(list)``.
+    """
+
+    cls: object
+    attributes: dict[str, object] = field(default_factory=dict)
+    payload: object = UNBOUND
+
+    def copy(self) -> ObjectBox:
+        return replace(self, attributes=dict(self.attributes))
+
+
+@dataclass(slots=True)
+class StateBox(Box):
+    """An object with a fixed set of named fields: an iterator, a cell, a cache.
+
+    ``kind`` names what it is (a class of the machine that knows what the fields mean).
+    """
+
+    kind: object
+    fields: dict[str, object] = field(default_factory=dict)
+
+    def copy(self) -> StateBox:
+        return replace(self, fields=dict(self.fields))
+
+
+class Heap:
+    """Boxes by number. ``base`` holds what module level created; it is never rolled back."""
+
+    def __init__(self, base: dict[int, Box] | None = None, ids: Iterator[int] | None = None):
+        self.boxes: dict[int, Box] = {}
+        self.base = base if base is not None else {}
+        self.ids = ids if ids is not None else itertools.count(1)
+        self.owner = next(_owners)
+
+    def fork(self) -> Heap:
+        """A heap with the same contents; from now on neither sees the other's writes."""
+        other = Heap(self.base, self.ids)
+        other.boxes = dict(self.boxes)
+        self.owner = next(_owners)
+        return other
+
+    def new(self, box: Box) -> Ref:
+        box.owner = self.owner
+        number = next(self.ids)
+        self.boxes[number] = box
+        return Ref(number)
+
+    def get(self, number: int) -> Box:
+        box = self.boxes.get(number)
+        return self.base[number] if box is None else box
+
+    def find(self, number: int) -> Box | None:
+        """The box, None if this heap does not have it."""
+        box = self.boxes.get(number)
+        return self.base.get(number) if box is None else box
+
+    def write(self, number: int) -> Box:
+        """The box, private to this heap."""
+        box = self.get(number)
+        if box.owner != self.owner or number not in self.boxes:
+            box = box.copy()
+            box.owner = self.owner
+            self.boxes[number] = box
+        return box
+
+    def adopt(self, other: Heap) -> None:
+        """Take over the contents of a fork that is used no more."""
+        self.boxes = other.boxes
+        self.owner = other.owner
+
+
+def merge(into: Heap, test: E.Bool, then: Heap, other: Heap, join: Join) -> None:
+    """Make ``into`` what it is after ``then`` if ``test`` holds, else after ``other``."""
+    out: dict[int, Box] = {}
+    owner = next(_owners)
+    for number in dict.fromkeys([*then.boxes, *other.boxes]):
+        left, right = then.find(number), other.find(number)
+        if left is None or right is None or left is right:
+            box = left if left is not None else right
+            assert box is not None
+            out[number] = box
+            continue
+        merged = _MERGERS[type(left)](test, left, right, join)
+        merged.owner, merged.ghost = owner, left.ghost or right.ghost
+        out[number] = merged
+    into.boxes = out
+    into.owner = owner
+
+
+_K = TypeVar("_K")
+
+
+def _merge_items(
+    test: E.Bool, left: dict[_K, object], right: dict[_K, object], join: Join
+) -> dict[_K, object]:
+    if left.keys() == right.keys() and list(left) == list(right):
+        return {key: join(test, value, right[key]) for key, value in left.items()}
+    return {
+        key: join(test, left.get(key, UNBOUND), right.get(key, UNBOUND))
+        for key in dict.fromkeys([*left, *right])
+    }
+
+
+def _merge_scopes(test: E.Bool, left: Scope, right: Scope, join: Join) -> Scope:
+    return replace(left, names=_merge_items(test, left.names, right.names, join))
+
+
+def _merge_objects(test: E.Bool, left: ObjectBox, right: ObjectBox, join: Join) -> ObjectBox:
+    return replace(
+        left,
+        cls=left.cls if left.cls is right.cls else join(test, left.cls, right.cls),
+        attributes=_merge_items(test, left.attributes, right.attributes, join),
+        payload=join(test, left.payload, right.payload),
+    )
+
+
+def _merge_states(test: E.Bool, left: StateBox, right: StateBox, join: Join) -> StateBox:
+    return replace(left, fields=_merge_items(test, left.fields, right.fields, join))
+
+
+def _merge_dicts(test: E.Bool, left: DictBox, right: DictBox, join: Join) -> DictBox:
+    return replace(left, items=_merge_items(test, left.items, right.items, join))
+
+
+def _merge_sets(test: E.Bool, left: SetBox, right: SetBox, join: Join) -> SetBox:
+    return replace(left, items=_merge_items(test, left.items, right.items, join))
+
+
+def _merge_lists(test: E.Bool, left: ListBox, right: ListBox, join: Join) -> ListBox:
+    a, b = left.segments, right.segments
+    out: list[Segment] = []
+    for x, y in zip(a, b, strict=False):
+        if x is y or x == y:
+            out.append(x)
+        elif isinstance(x, Item) and isinstance(y, Item):
+            out.append(Item(join(test, x.value, y.value)))
+        else:
+            break
+    done = len(out)
+    out.extend(_optional(test, s) for s in a[done:])
+    out.extend(_optional(E.not_(test), s) for s in b[done:])
+    return replace(left, segments=tuple(out))
+
+
+def _optional(test: E.Bool, segment: Segment) -> Segment:
+    """A segment that is there only if ``test`` holds: a run of length one or zero."""
+    if isinstance(segment, Many):
+        return replace(segment, count=E.ite(test, segment.count, 0))
+    index = E.fresh("item", 0, origin="loop").as_atom()
+    assert isinstance(index, Sym)
+    return Many(E.ite(test, 1, 0), index, (segment.value,))
+
+
+_MERGERS: dict[type[Box], Callable[..., Box]] = {
+    Scope: _merge_scopes,
+    ListBox: _merge_lists,
+    DictBox: _merge_dicts,
+    SetBox: _merge_sets,
+    ObjectBox: _merge_objects,
+    StateBox: _merge_states,
+}

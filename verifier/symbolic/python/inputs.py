@@ -1,0 +1,227 @@
+"""The kernel's parameters: what they are is decided by how the kernel uses them.
+
+A parameter starts as a :class:`Parameter` without a kind. The first use decides: subscripted or
+loaded, it is a tensor; in arithmetic, an integer; as ``dtype=``, a dtype. Sizes are symbols named
+as a user would write them (``lhsT.shape[0]``). So are ranks (``x.rank``): conditions and
+assertions of the kernel settle them like any other number; see :mod:`.ranks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.trace import Axis, Buffer, DType, Storage, View
+
+#: the last dtype that a free tensor may have (the host-only ones come after it)
+FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
+#: the highest rank that is considered
+MAX_RANK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """What a contract says about one parameter.
+
+    ``kind`` is ``tensor`` (``shape`` may be None: free; entries None: free; ``dtype`` may be None),
+    ``value`` (``value`` is a plain Python value) or ``range`` (``value`` is inclusive bounds).
+    """
+
+    kind: str
+    shape: tuple[Expr | None, ...] | None = None
+    dtype: str | None = None
+    value: object = None
+
+
+@dataclass(eq=False, slots=True)
+class Parameter:
+    """A parameter of the kernel. ``kind`` is None until a use decides it."""
+
+    name: str
+    span: Span
+    default: object = None
+    has_default: bool = False
+    annotation: str = ""
+    kind: str | None = None
+    #: the rank where every path knows the same, else None
+    rank: int | None = None
+    #: the rank that the text suggests, taken where nothing settles it
+    hint: int | None = None
+    #: the whole tensor by rank
+    views: dict[int, View] = field(default_factory=dict)
+    address: SystemAddress | None = None
+    pinned: Pinned | None = None
+    #: the dtype that the kernel gives a pointer (PPL: ``set_dtype``)
+    pointee: DType | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is known when the kernel is compiled (PPL-A02): a size, a flag, a block."""
+        return self.annotation.endswith("constexpr")
+
+    def __repr__(self) -> str:
+        return f"<parameter {self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class LazyShape:
+    """``x.shape`` of a tensor parameter whose rank is not known yet."""
+
+    parameter: Parameter
+
+
+@dataclass(slots=True)
+class Inputs:
+    """All parameters of one run, and the codes given to strings that are compared with."""
+
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    strings: dict[str, int] = field(default_factory=dict)
+    storages: list[Storage] = field(default_factory=list)
+    #: symbols of integer parameters, for the type facts that the report lists
+    integers: list[str] = field(default_factory=list)
+
+    def rank_symbol(self, p: Parameter) -> Expr:
+        """``len(p.shape)`` as an unknown."""
+        if p.pinned is not None and p.pinned.shape is not None:
+            return E.const(len(p.pinned.shape))
+        return E.symbol(f"{p.name}.rank", 1, MAX_RANK)
+
+    def extent(self, p: Parameter, axis: int) -> Expr:
+        """``p.shape[axis]`` for ``axis >= 0``."""
+        if p.pinned is not None and p.pinned.shape is not None and axis < len(p.pinned.shape):
+            pinned = p.pinned.shape[axis]
+            if pinned is not None:
+                return pinned
+        return E.symbol(f"{p.name}.shape[{axis}]", lo=1)
+
+    def shape(self, p: Parameter, rank: int) -> tuple[Expr, ...]:
+        return tuple(self.extent(p, axis) for axis in range(rank))
+
+    def dtype(self, p: Parameter) -> DType:
+        if p.pointee is not None:
+            return p.pointee
+        if p.pinned is not None and p.pinned.dtype is not None:
+            return DType.named(p.pinned.dtype)
+        return DType(E.symbol(f"{p.name}.dtype", 0, FREE_DTYPES, domain=dt.NAMES))
+
+    def tensor(self, p: Parameter, rank: int) -> View:
+        """The whole tensor, in HBM."""
+        p.kind = "tensor"
+        known = p.views.get(rank)
+        if known is None:
+            known = p.views[rank] = self.declare(p, self.shape(p, rank))
+        return known
+
+    def declare(self, p: Parameter, shape: tuple[Expr, ...]) -> View:
+        """A tensor of that shape in HBM that the parameter is; its elements are all there."""
+        storage = Storage(
+            id=-1 - len(self.storages),
+            name=p.name,
+            buffer=Buffer.HBM,
+            dtype=self.dtype(p),
+            shape=shape,
+            partition_axis=None,
+            span=p.span,
+            kind="input",
+            initialised=True,
+        )
+        self.storages.append(storage)
+        axes = []
+        for position, extent in enumerate(shape):
+            atom = E.symbol(f"{p.name}@{position}", 0, origin="axis").as_atom()
+            assert isinstance(atom, E.Sym)
+            axes.append(Axis(atom, extent))
+        return View(
+            storage=storage,
+            instance=(),
+            frame=shape,
+            frame_partition=None,
+            axes=tuple(axes),
+            coords=tuple(axis.index for axis in axes),
+            dtype=storage.dtype,
+            span=p.span,
+        )
+
+    def address(self, p: Parameter) -> SystemAddress:
+        """The start of a buffer in system memory.
+
+        What a contract does not declare is not known: the buffer is as large as need be then
+        (``placement["declared"]`` is False), and its one dimension counts bytes.
+        """
+        p.kind = "address"
+        if p.address is None:
+            pinned = p.pinned if p.pinned is not None and p.pinned.kind == "tensor" else None
+            shape: tuple[Expr, ...] = (E.symbol(f"{p.name}.bytes", lo=0),)
+            declared = pinned is not None and pinned.shape is not None
+            if pinned is not None and pinned.shape is not None:
+                shape = tuple(self.extent(p, axis) for axis in range(len(pinned.shape)))
+            name = pinned.dtype if pinned is not None and pinned.dtype is not None else None
+            storage = Storage(
+                id=-1 - len(self.storages),
+                name=p.name,
+                buffer=Buffer.HBM,
+                dtype=DType.named(name or "uint8"),
+                shape=shape,
+                partition_axis=None,
+                span=p.span,
+                kind="input",
+                initialised=True,
+                placement={"declared": declared},
+            )
+            self.storages.append(storage)
+            p.address = SystemAddress(storage, E.const(0))
+        return p.address
+
+    def integer(self, p: Parameter) -> Expr:
+        """The parameter as an integer; type fact: it is not negative, unless its default is."""
+        p.kind = "int"
+        if p.pinned is not None:
+            if p.pinned.kind == "range" and isinstance(p.pinned.value, tuple):
+                lo, hi = p.pinned.value
+                return E.symbol(p.name, lo, hi)
+            if p.pinned.kind == "value" and isinstance(p.pinned.value, (int, bool)):
+                return E.const(int(p.pinned.value))
+        if p.name not in self.integers:
+            self.integers.append(p.name)
+        least = 1 if p.constant else 0
+        if isinstance(p.default, Expr) and p.default.is_const:
+            least = min(least, p.default.const)
+        return E.symbol(p.name, lo=least)
+
+    def flag(self, p: Parameter) -> Bool:
+        p.kind = "bool"
+        if p.pinned is not None and p.pinned.kind == "value":
+            return E.truth(bool(p.pinned.value))
+        return E.bool_symbol(p.name)
+
+    def as_dtype(self, p: Parameter) -> DType:
+        p.kind = "dtype"
+        if p.pinned is not None and isinstance(p.pinned.value, str):
+            name = dt.canonical(p.pinned.value)
+            if name is not None:
+                return DType.named(name)
+        return DType(E.symbol(p.name, 0, FREE_DTYPES, domain=dt.NAMES))
+
+    def item(self, p: Parameter, position: int) -> Expr:
+        """``p[position]`` of a tuple of integers."""
+        p.kind = "tuple"
+        if p.pinned is not None and isinstance(p.pinned.value, tuple):
+            value = p.pinned.value[position]
+            if isinstance(value, int):
+                return E.const(value)
+        name = f"{p.name}[{position}]"
+        if name not in self.integers:
+            self.integers.append(name)
+        return E.symbol(name, lo=0)
+
+    def string_equals(self, p: Parameter, text: str) -> Bool:
+        """Whether a string parameter is ``text``."""
+        p.kind = "str"
+        if p.pinned is not None and p.pinned.kind == "value":
+            return E.truth(p.pinned.value == text)
+        code = self.strings.setdefault(text, len(self.strings) + 1)
+        return E.eq(E.symbol(f"{p.name}", 0, None), code)

@@ -1,0 +1,160 @@
+"""The device's side of the machine: tensors, operations, the launch grid, records.
+
+This is what a dialect sees (:class:`verifier.symbolic.machine.Machine`), besides the coercions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from verifier.hardware.chips import Chip
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.python.state import State
+from verifier.symbolic.trace import Assumption, Axis, Buffer, DType, Loop, Operation, Storage, View
+
+
+class DeviceMachine(State):
+    """Allocations, operations and the grid of one run."""
+
+    #: the launch grid that a contract gives, None: any
+    grid_sizes: tuple[int, ...] | None = None
+    #: counters through a product, ``a * b + c``: b, and the quotient and remainder by it
+    counters: dict[Expr, tuple[Expr, Expr, Expr]]
+
+    @property
+    def target(self) -> Target:
+        assert isinstance(self.hardware, Target)
+        return self.hardware
+
+    @property
+    def chip(self) -> Chip:
+        assert isinstance(self.hardware, Chip)
+        return self.hardware
+
+    def axis(self, size: Expr) -> Axis:
+        self._axes += 1
+        atom = E.symbol(f"@{self._axes}", 0, origin="axis").as_atom()
+        assert isinstance(atom, Sym)
+        return Axis(atom, size)
+
+    def allocate(
+        self,
+        name: str,
+        shape: Sequence[Expr],
+        dtype: DType,
+        buffer: Buffer,
+        span: Span,
+        *,
+        kind: str = "alloc",
+        partition_axis: int | None = 0,
+        address: tuple[Expr, Expr] | None = None,
+        placement: Mapping[str, object] | None = None,
+        initialised: bool = False,
+        argument_spans: Mapping[str, Span] | None = None,
+    ) -> View:
+        order = self.next_order()
+        storage = Storage(
+            id=order,
+            name=name,
+            buffer=buffer,
+            dtype=dtype,
+            shape=tuple(shape),
+            partition_axis=partition_axis if buffer.on_chip else None,
+            span=span,
+            kind=kind,
+            loops=self.loops,
+            path=self.path,
+            address=address,
+            order=order,
+            initialised=initialised,
+            placement=dict(placement or {}),
+            argument_spans=dict(argument_spans or {}),
+        )
+        # A body that runs again (to confirm a guess about a loop) makes the same tensors again.
+        earlier = self._storages.get(order)
+        if earlier is not None and earlier.span == span and earlier.kind == kind:
+            for field_name in Storage.__slots__:
+                setattr(earlier, field_name, getattr(storage, field_name))
+            storage = earlier
+        self._storages[order] = storage
+        self.trace.storages.append(storage)
+        return self.whole(storage, span)
+
+    def whole(self, storage: Storage, span: Span | None = None) -> View:
+        """The view of all of a storage made in the current loops."""
+        axes = tuple(self.axis(extent) for extent in storage.shape)
+        return View(
+            storage=storage,
+            instance=tuple(loop.index for loop in storage.loops),
+            frame=storage.shape,
+            frame_partition=storage.partition_axis,
+            axes=axes,
+            coords=tuple(axis.index for axis in axes),
+            dtype=storage.dtype,
+            span=span,
+        )
+
+    def emit(self, operation: Operation) -> None:
+        self.trace.operations.append(operation)
+
+    def without_quotients(self, value: Expr) -> Expr:
+        """The value with quotients that the path's facts make zero replaced by zero."""
+        for atom in value.atoms():
+            if isinstance(atom, E.Div):
+                inside = E.and_(E.ge(atom.num, 0), E.lt(atom.num, atom.den))
+                if self.decide(inside) is True:
+                    left = {mono: c for mono, c in value.terms if atom not in mono}
+                    return self.without_quotients(Expr.make(left, value.const))
+        return value
+
+    def grid(self, axis: int) -> tuple[Expr, Expr]:
+        """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
+        while len(self.trace.grid) <= axis:
+            number = len(self.trace.grid)
+            if isinstance(self.hardware, Chip):
+                self._cores(self.hardware, number)
+                continue
+            size: Expr
+            if self.grid_sizes is not None:
+                size = E.const(self.grid_sizes[number] if number < len(self.grid_sizes) else 1)
+            elif self._api == "beta1":
+                size = E.symbol(f"num_programs({number})", 1, origin="grid")
+            else:
+                most = self.target.lnc_max if number == 0 else 1
+                size = E.symbol(f"num_programs({number})", 1, most, origin="grid")
+            index = E.symbol(f"program_id({number})", 0, origin="loop")
+            span = self.trace.span
+            loop = Loop(index, size, "grid", f"program_id({number})", span)
+            self.trace.grid = (*self.trace.grid, loop)
+            self.trace.assumptions.append(
+                Assumption(
+                    loop.within, f"program_id({number}) < num_programs({number})", None, "grid"
+                )
+            )
+        loop = self.trace.grid[axis]
+        return loop.index, loop.trips
+
+    def _cores(self, chip: Chip, number: int) -> None:
+        """Cores (axis 0) or groups of them (axis 1); a launch says ``(groups, cores)``."""
+        name = ("core", "group")[number]
+        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin="grid")
+        if self.grid_sizes is not None:
+            given = (*self.grid_sizes[1:2], 1) if number == 0 else self.grid_sizes[:1]
+            size = E.const(given[0])
+            self.check(
+                "ppl-core-count",
+                E.le(size, chip.cores),
+                self.trace.span,
+                f"{name}s <= {chip.cores}",
+                f"the launch asks for {given[0]} {name}s; {chip.name} has {chip.cores} cores",
+                facts=("PPL-A01",),
+            )
+        index = E.symbol(f"get_{name}_index()", 0, origin="loop")
+        loop = Loop(index, size, "grid", f"get_{name}_index()", self.trace.span)
+        self.trace.grid = (*self.trace.grid, loop)
+        text = f"get_{name}_index() < get_{name}_num()"
+        self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))
+

@@ -1,0 +1,159 @@
+"""Values that only Python itself has: functions, classes, methods, built-ins.
+
+Integers are always :class:`~verifier.symbolic.expr.Expr` (constants too), truth values ``bool`` or
+:class:`~verifier.symbolic.expr.Bool`; ``None``, ``str``, ``bytes``, ``float``, ``complex``,
+``tuple``, ``Ellipsis`` and ``NotImplemented`` are themselves. What is mutable is a box in the heap
+(:mod:`.heap`) and its value a :class:`~verifier.symbolic.values.Ref`. Values of kernel APIs are in
+:mod:`verifier.symbolic.values`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.symbolic.values import Ref
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+
+
+@dataclass(frozen=True, slots=True)
+class HostType:
+    """A built-in type of CPython's, or one of its standard library's: ``int``, ``ValueError``."""
+
+    type: type
+
+    @property
+    def name(self) -> str:
+        return self.type.__name__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A class of the project. ``namespace`` is a scope in the heap: classes can be changed.
+
+    ``mro`` starts with the class itself and ends with ``object``; ``traits`` are what decorators
+    and bases with a model of their own make of it (``dataclass``, ``enum``, ``namedtuple``,
+    ``nki``), by name, with whatever the model keeps there.
+    """
+
+    name: str
+    module: Module
+    namespace: Ref
+    bases: tuple[object, ...]
+    definition: ir.ClassDef | None = None
+    ancestors: tuple[object, ...] = ()
+    traits: dict[str, object] = field(default_factory=dict)
+    metaclass: object = None
+
+    @property
+    def mro(self) -> tuple[object, ...]:
+        return (self, *self.ancestors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A Python function of the project. ``closure`` is the scope it was made in, None: a module's.
+
+    ``owner`` is the class whose body it was made in (what ``super()`` and ``__class__`` mean).
+    ``defaults`` were evaluated when it was made.
+    """
+
+    definition: ir.FunctionDef | ir.LambdaExpr
+    module: Module
+    closure: Ref | None = None
+    defaults: tuple[tuple[str, object], ...] = ()
+    qualname: str = ""
+    owner: Class | None = None
+
+    @property
+    def name(self) -> str:
+        return self.qualname.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A function that was found on an instance or a class: its first argument is given."""
+
+    function: object
+    self: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin:
+    """A function of Python's own that has a model.
+
+    ``handler`` takes the machine and the place of the call, then what the function itself takes:
+    its signature is the function's.
+    """
+
+    name: str
+    handler: Callable[..., object]
+    signature: inspect.Signature
+
+    @staticmethod
+    def of(name: str, handler: Callable[..., object]) -> Builtin:
+        return Builtin(name, handler, inspect.signature(handler))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBuiltin:
+    """A method of a built-in type, found on one of its values: ``items.append``."""
+
+    type: str
+    name: str
+    self: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Property:
+    """``property(get, set, delete)``."""
+
+    fget: object
+    fset: object = None
+    fdel: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticMethod:
+    function: object
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMethod:
+    function: object
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """``super(cls, self)``: attributes from behind ``cls`` in the order of ``self``'s class."""
+
+    cls: object
+    self: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """``functools.partial``."""
+
+    function: object
+    args: tuple[object, ...]
+    keywords: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneratorExpression:
+    """A generator expression that nobody has begun to run through.
+
+    ``first`` is its first iterable, which is evaluated at once; ``scope`` is the scope around it.
+    """
+
+    node: ir.Comprehension
+    first: object
+    module: Module
+    scope: Ref
+    function: Function | None

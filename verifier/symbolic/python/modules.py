@@ -1,0 +1,295 @@
+"""Modules of the project: their bodies, their names, and what their imports mean.
+
+A module's body is run before anything is read from it. Statements whose only effect is to bind a
+name once (definitions, imports, plain assignments) run when the name is first asked for, which no
+program can tell from running them in order; all others run in order, see
+:mod:`verifier.source.effects`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.source.text import SourceError
+from verifier.symbolic.python.flow import Ended, Frame
+from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
+from verifier.symbolic.python.terms import reachable
+from verifier.symbolic.python.vm import VM, Globals
+from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
+
+if TYPE_CHECKING:
+    from verifier.source.project import Binding, Module
+
+
+def started(vm: VM, module: Module) -> Globals:
+    """A module of the project, its body run."""
+    key = str(module.path)
+    found = vm.modules.get(key)
+    if found is not None:
+        return found
+    found = vm.modules[key] = Globals(Ref(0))
+    with before_the_kernel(vm):
+        found.scope = vm.heap.new(Scope({"__name__": module.path.stem, "__file__": key}))
+        try:
+            _run_body(vm, module, found)
+        except SourceError as error:
+            vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
+        found.done = True
+    return found
+
+
+def _run_body(vm: VM, module: Module, globals_: Globals) -> None:
+    vm.frames.append(Frame(module, globals_.scope.id, 0))
+    try:
+        for statement in module.effects():
+            _run_statement(vm, statement)
+    finally:
+        vm.frames.pop()
+
+
+def _run_statement(vm: VM, statement: ir.Stmt) -> None:
+    """Run a statement of a module's body; what it may have done is unknown if it has no model."""
+    ledger = len(vm.trace.ledger)
+    with contextlib.suppress(Ended):
+        vm.exec((statement,))
+    lost = vm.trace.ledger[ledger:]
+    if not any(entry.kind == "skipped" for entry in lost):
+        return
+    from verifier.source.scopes import children
+
+    names = {node.id for node in _walk(statement, children) if isinstance(node, ir.Name)}
+    if any(_runs_code(vm, name) for name in names):
+        return  # a function of the project may have changed anything
+    del vm.trace.ledger[ledger:]
+    scope = vm.heap.write(vm.frame.scope)
+    assert isinstance(scope, Scope)
+    for name in names:
+        value = scope.names.get(name, UNBOUND)
+        if value is UNBOUND or any(True for _ in reachable(vm.heap, (value,))):
+            scope.names[name] = Opaque(f"`{name}`, which {lost[0].message}")
+
+
+def _walk(node: ir.Node, children) -> Iterator[ir.Node]:  # type: ignore[no-untyped-def]
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        yield item
+        stack.extend(children(item))
+
+
+def _runs_code(vm: VM, name: str) -> bool:
+    from verifier.symbolic.python.model import Class, Function
+
+    scope = vm.heap.get(vm.frame.scope)
+    assert isinstance(scope, Scope)
+    binding = vm.frame.module.binding(name)
+    if binding is not None and binding.kind in ("function", "class"):
+        return True
+    return isinstance(scope.names.get(name), (Function, Class))
+
+
+@contextlib.contextmanager
+def before_the_kernel(vm: VM) -> Iterator[None]:
+    """Evaluate what ran when its module was imported: its objects live below every path."""
+    heap, path, loops = vm.heap, list(vm._path), list(vm._loops)
+    landings, frames = vm.landings, vm.frames
+    made = Heap(vm.base, vm.heap.ids)
+    made.boxes = dict(vm.base)
+    vm.heap, vm.landings, vm.frames = made, [], list(frames[:1])
+    vm.cut_path(0)
+    vm._loops = []
+    try:
+        yield
+    finally:
+        vm.heap, vm.landings, vm.frames = heap, landings, frames
+        vm._path[:] = path
+        vm._loops = loops
+        for number, box in made.boxes.items():
+            box.owner = 0
+            vm.base[number] = box
+
+
+# ------------------------------------------------------------------------ names
+
+
+def global_value(vm: VM, module: Module, name: str) -> object:
+    """The value of a module's global name, :data:`UNBOUND` if its body binds none."""
+    globals_ = started(vm, module)
+    scope = vm.heap.get(globals_.scope.id)
+    assert isinstance(scope, Scope)
+    value = scope.names.get(name, UNBOUND)
+    if value is not UNBOUND:
+        return value
+    below = vm.base.get(globals_.scope.id)
+    if isinstance(below, Scope) and below is not scope and name in below.names:
+        return below.names[name]
+    binding = module.binding(name)
+    if binding is None:
+        found = vm.project.resolve_name(module, name)
+        return UNBOUND if found is None else _resolved(vm, *found)
+    if name in scope.names or not _is_pending(module, name):
+        return UNBOUND  # deleted, or not bound yet
+    return _evaluated(vm, module, name, binding, globals_)
+
+
+def _is_pending(module: Module, name: str) -> bool:
+    return module.is_deferred(name)
+
+
+def _evaluated(
+    vm: VM, module: Module, name: str, binding: Binding, globals_: Globals
+) -> object:
+    if name in globals_.running:
+        return Opaque(f"`{name}`, which depends on itself")
+    globals_.running.add(name)
+    try:
+        with before_the_kernel(vm):
+            value = _bound(vm, module, name, binding, globals_)
+    except SourceError as error:
+        vm.approximate("unmodelled", f"`{name}` cannot be read: {error}", vm.trace.span)
+        value = Opaque(f"`{name}`, which cannot be read")
+    finally:
+        globals_.running.discard(name)
+    below = vm.base[globals_.scope.id]
+    assert isinstance(below, Scope)
+    below.names[name] = value
+    mine = vm.heap.get(globals_.scope.id)
+    if mine is not below and isinstance(mine, Scope):
+        mine.names.setdefault(name, value)
+    return value
+
+
+def _bound(
+    vm: VM, module: Module, name: str, binding: Binding, globals_: Globals
+) -> object:
+    if binding.kind == "import":
+        if binding.module and vm.project.resolve_import(module, binding.module) is not None:
+            found = vm.project.resolve_name(module, name)
+            if found is not None and found[1] is None:
+                return ModuleRef(str(found[0].path), found[0])
+        dotted = binding.module or name
+        return external(vm, dotted, dotted, _import_place(vm, module, binding.line))
+    if binding.kind == "from":
+        return _from_import(vm, module, name, binding)
+    vm.frames.append(Frame(module, globals_.scope.id, 0))
+    try:
+        with contextlib.suppress(Ended):
+            vm.exec(module.statements_binding(name))
+        scope = vm.heap.get(globals_.scope.id)
+        assert isinstance(scope, Scope)
+        value = scope.names.get(name, UNBOUND)
+        return Opaque(f"the global `{name}`") if value is UNBOUND else value
+    finally:
+        vm.frames.pop()
+
+
+def _from_import(vm: VM, module: Module, name: str, binding: Binding) -> object:
+    original = binding.original or name
+    found = vm.project.resolve_from(module, binding.module, binding.level, original)
+    if found is not None and (found[0] is not module or found[1] != name):
+        return _resolved(vm, *found)
+    dotted = f"{binding.module}.{original}"
+    source = "." * binding.level + binding.module
+    return external(vm, dotted, source, _import_place(vm, module, binding.line))
+
+
+def _resolved(vm: VM, module: Module, name: str | None) -> object:
+    if name is None:
+        return ModuleRef(str(module.path), module)
+    value = global_value(vm, module, name)
+    if value is UNBOUND:
+        value = elsewhere(vm, module, name)
+    return Opaque(f"`{name}` of `{module.path.name}`") if value is UNBOUND else value
+
+
+def bind_global(vm: VM, module: Module, name: str, value: object) -> None:
+    """``global name`` and an assignment to it."""
+    globals_ = started(vm, module)
+    global_value(vm, module, name)  # what the body binds is bound before
+    scope = vm.heap.write(globals_.scope.id)
+    assert isinstance(scope, Scope)
+    scope.names[name] = value
+
+
+def elsewhere(vm: VM, module: Module, name: str) -> object:
+    """What a name may be that nothing on disk binds: a star import, a definition that is broken."""
+    stars = module.star_imports
+    missing = [s for s in stars if vm.project.resolve_import(module, s.module, s.level) is None]
+    if missing:
+        for star in stars:
+            found = vm.dialect.root(f"{star.module}.{name}")
+            if found is not None:
+                return found
+        listed = " or ".join(f"`{'.' * s.level}{s.module}`" for s in missing)
+        return Opaque(f"`{name}`, which may come from {listed}, which is not found")
+    if name in module.broken:
+        return Opaque(f"`{name}`, whose definition does not parse")
+    return UNBOUND
+
+
+def module_attribute(vm: VM, ref: ModuleRef, name: str) -> object:
+    """``module.name``, :data:`UNBOUND` if there is none."""
+    if ref.module is None:
+        return external(vm, f"{ref.path}.{name}")
+    value = global_value(vm, ref.module, name)
+    if value is UNBOUND:
+        sub = vm.project.resolve_from(ref.module, "", 1, name)
+        if sub is not None and sub[1] is None:
+            return ModuleRef(str(sub[0].path), sub[0])
+        return elsewhere(vm, ref.module, name)
+    return value
+
+
+# ------------------------------------------------------------------------ imports
+
+
+def _import_place(vm: VM, module: Module, line: int) -> str:
+    """Where an import stands, in words."""
+    other = str(module.path) != vm.trace.path
+    return f"line {line} of {module.path.name}" if other else f"line {line}"
+
+
+def external(vm: VM, dotted: str, imported: str = "", where: str = "") -> object:
+    """What an import that is not on disk means.
+
+    A kernel API, a part of the standard library that has a model, or a library that is not
+    followed. ``imported`` and ``where`` tell of the import, see :class:`ExternalRef`.
+    """
+    value = vm.dialect.root(dotted)
+    if value is None:
+        value = vm.dialect.external(dotted)
+    if value is not None:
+        return value
+    owner, _, attr = dotted.rpartition(".")
+    if owner in vm.language.modules and attr in vm.language.modules[owner]:
+        return vm.language.modules[owner][attr]
+    return ExternalRef(dotted, imported, where)
+
+
+def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type: ignore[no-untyped-def]
+    """An import that runs: in a function, or in a module's body among other effects."""
+    module = vm.frame.module
+    where = _import_place(vm, module, stmt.span.line)
+    for alias in stmt.names:
+        if isinstance(stmt, ir.Import):
+            bound = alias.asname or alias.name.partition(".")[0]
+            wanted = alias.name if alias.asname else bound
+            found = vm.project.resolve_import(module, wanted)
+            value = external(vm, wanted, wanted, where)
+            if found is not None:
+                value = ModuleRef(str(found.path), found)
+        elif alias.name == "*":
+            continue
+        else:
+            bound = alias.asname or alias.name
+            resolved = vm.project.resolve_from(module, stmt.module, stmt.level, alias.name)
+            source = "." * stmt.level + stmt.module
+            value = (
+                _resolved(vm, *resolved)
+                if resolved is not None
+                else external(vm, f"{stmt.module}.{alias.name}", source, where)
+            )
+        bind(vm, bound, value)

@@ -1,0 +1,281 @@
+"""Statements: branching, assertions, exceptions, loops, definitions.
+
+A statement returns if a path goes on behind it and raises :class:`Ended` if none does; paths that
+leave it otherwise have landed where they are waited for (:mod:`.flow`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from verifier.source import ir
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.python import (
+    binding,
+    classes,
+    handlers,
+    loops,
+    modules,
+    names,
+    patterns,
+    whiles,
+)
+from verifier.symbolic.python.flow import Ended, Exit, Fault
+from verifier.symbolic.python.functions import make_function
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.model import Builtin, Class, Function, HostType
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
+
+
+def _expression(vm: VM, stmt: ir.ExprStmt) -> None:
+    if not isinstance(stmt.value, ir.Const):
+        vm.eval(stmt.value)
+
+
+def _assign(vm: VM, stmt: ir.Assign) -> None:
+    first = stmt.targets[0]
+    if len(stmt.targets) == 1:
+        _bind_value(vm, first, stmt.value)
+        return
+    value = vm.eval(stmt.value)
+    for target in stmt.targets:
+        binding.assign(vm, target, value, stmt.value.span)
+
+
+def _bind_value(vm: VM, target: ir.Expr, node: ir.Expr) -> None:
+    previous = vm.target_name
+    vm.target_name = target.id if isinstance(target, ir.Name) else None
+    value = vm.eval(node)
+    vm.target_name = previous
+    binding.assign(vm, target, value, node.span)
+
+
+def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
+    if stmt.value is not None:
+        _bind_value(vm, stmt.target, stmt.value)
+
+
+def _if(vm: VM, stmt: ir.If) -> None:
+    test = vm.truth(vm.eval(stmt.test), stmt.test.span)
+    vm.dialect.branch(vm, stmt, test)
+    vm.fork(test, lambda: vm.exec(stmt.body), lambda: vm.exec(stmt.orelse))
+
+
+def _return(vm: VM, stmt: ir.Return) -> None:
+    value = vm.eval(stmt.value) if stmt.value is not None else None
+    vm.leave(Exit.RETURN, value, stmt.span)
+
+
+def _break(vm: VM, stmt: ir.Break) -> None:
+    vm.leave(Exit.BREAK)
+
+
+def _continue(vm: VM, stmt: ir.Continue) -> None:
+    vm.leave(Exit.CONTINUE)
+
+
+def _nothing(vm: VM, stmt: ir.Stmt) -> None:
+    return None
+
+
+def _assert(vm: VM, stmt: ir.Assert) -> None:
+    value = vm.eval(stmt.test)
+    text = vm.text(stmt.test.span)
+    if isinstance(value, Opaque):
+        if not value.harmless:
+            vm.approximate("assumption", f"`{text}` is not followed", stmt.span)
+        return
+    condition = vm.truth(value, stmt.test.span)
+    _bit_tests(vm, stmt.test, condition)
+    if vm.catching:
+        _assert_caught(vm, stmt, condition, text)
+        return
+    vm.assume(condition, text, _blamed(vm, stmt.test.span), "assert")
+    if condition is E.FALSE:
+        raise Ended
+
+
+def _blamed(vm: VM, span: ir.Span) -> ir.Span:
+    """Where a demand is made: at the call of a helper that does nothing but demand."""
+    frame = vm.frame
+    function = frame.function
+    if frame.called is None or function is None or isinstance(function.definition, ir.LambdaExpr):
+        return span
+    body = [
+        s
+        for s in function.definition.body
+        if not (isinstance(s, ir.ExprStmt) and isinstance(s.value, ir.Const))
+    ]
+    if len(body) == 1 and isinstance(body[0], (ir.Assert, ir.If)) and frame.called.path:
+        return frame.called
+    return span
+
+
+def _assert_caught(vm: VM, stmt: ir.Assert, condition: E.Bool, text: str) -> None:
+    def fails() -> None:
+        args = () if stmt.message is None else (vm.eval(stmt.message),)
+        fault = _demand(vm, AssertionError, text, stmt.test.span)
+        vm.raised(vm.exception(AssertionError, args), fault)
+
+    vm.fork(condition, lambda: None, fails)
+
+
+def _demand(vm: VM, error: type[BaseException], text: str, span: ir.Span) -> Fault:
+    return Fault(error, text, span, "uncaught-exception", text, demand=True)
+
+
+def _bit_tests(vm: VM, test: ir.Expr, condition: E.Bool) -> None:
+    """``n & 128 == 0`` as a precondition: hardly ever what is meant."""
+    if isinstance(test, ir.BoolOp):
+        for part in test.values:
+            _bit_tests(vm, part, condition)
+        return
+    if not (isinstance(test, ir.Compare) and test.ops == ("==",)):
+        return
+    left, right = test.left, test.comparators[0]
+    if not (isinstance(left, ir.BinOp) and left.op == "&" and isinstance(right, ir.Const)):
+        return
+    if not isinstance(left.left, ir.Name) or right.value != 0:
+        return
+    bit = vm.eval(left.right)
+    number = vm.as_int(vm.eval(left.left), left.left.span)
+    if not isinstance(bit, Expr) or not bit.is_const or number is None:
+        return
+    size = bit.const
+    if size < 2 or size & (size - 1):
+        return
+    name = vm.text(left.left.span)
+    vm.check(
+        "bit-test-divisibility",
+        E.eq(number % size, 0),
+        test.span,
+        f"{name} % {size} == 0",
+        f"`{vm.text(test.span)}` tests one bit of `{name}`, not whether it is a multiple of {size}",
+        given=(condition,),
+        values=((name, number),),
+        help=(f"write `{name} % {size} == 0`",),
+    )
+
+
+# ------------------------------------------------------------------------ exceptions
+
+
+def _raise(vm: VM, stmt: ir.Raise) -> None:
+    text = f"not reached: {vm.text(stmt.span)}"
+    if not vm.catching:
+        vm.assume(E.FALSE, text, _blamed(vm, stmt.span), "assert")
+        raise Ended
+    if stmt.exception is None:
+        handlers.reraise(vm, stmt.span)
+    exception = vm.eval(stmt.exception)
+    if stmt.cause is not None:
+        vm.eval(stmt.cause)
+    handlers.throw(vm, exception, stmt.span, text)
+
+
+def _unsupported(vm: VM, stmt: ir.UnsupportedStmt) -> None:
+    vm.unfollowed(f"`{stmt.kind}` is not followed", stmt.span)
+
+
+# ------------------------------------------------------------------------ definitions
+
+
+def _function(vm: VM, stmt: ir.FunctionDef) -> None:
+    if stmt.is_async:
+        names.bind(vm, stmt.name, vm.unfollowed("`async def` is not followed", stmt.span))
+        return
+    made: object = make_function(vm, stmt, stmt.name)
+    bare = made
+    entered = vm.awaited is not None and vm.awaited.definition is stmt
+    if not entered:
+        for decorator in reversed(stmt.decorators):
+            made = _decorated(vm, decorator, made)
+    names.bind(vm, stmt.name, made)
+    if entered:
+        assert vm.awaited is not None and isinstance(bare, Function)
+        enter, vm.awaited = vm.awaited.enter, None
+        enter(bare)
+        # What the enclosing function does with its kernel is no part of the kernel.
+        vm.leave(Exit.RETURN, None, stmt.span)
+
+
+#: decorators of libraries that leave a function what it is, as far as a trace can tell
+_TRANSPARENT: Final = frozenset(
+    {
+        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
+        "nki_jit", "wraps", "override", "final", "no_type_check", "overload", "custom_vjp",
+        "compile", "no_grad", "inference_mode", "lru_cache", "cache", "abstractmethod", "kernel",
+        "peel_decorations", "typechecked",
+    }
+)  # fmt: skip
+
+
+def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
+    """What a decorator makes of a function or class."""
+    value = vm.eval(node.func if isinstance(node, ir.Call) else node)
+    if isinstance(value, (ApiRef, ExternalRef)):
+        name = value.name if isinstance(value, ApiRef) else value.path
+        if name.rpartition(".")[2] in _TRANSPARENT:
+            return made
+    if isinstance(value, Opaque) and value.harmless:
+        return made
+    if isinstance(node, ir.Call):
+        value = vm.eval(node)
+    if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
+        return vm.call(value, (made,), span=node.span)
+    if isinstance(value, (ApiRef,)):
+        return made
+    if isinstance(value, (ExternalRef, Opaque)):
+        what = f"what the decorator `{vm.text(node.span)}` makes of it is not followed"
+        vm.approximate("unmodelled", what, node.span)
+        return made
+    return vm.call(value, (made,), span=node.span)
+
+
+def _class(vm: VM, stmt: ir.ClassDef) -> None:
+    made: object = classes.define(vm, stmt)
+    for decorator in reversed(stmt.decorators):
+        made = _decorated(vm, decorator, made)
+    names.bind(vm, stmt.name, made)
+
+
+def _import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
+    modules.import_here(vm, stmt, names.bind)
+
+
+def _delete(vm: VM, stmt: ir.Delete) -> None:
+    for target in stmt.targets:
+        binding.delete(vm, target)
+
+
+STATEMENTS: Final[dict[type[ir.Stmt], Callable[[VM, Any], None]]] = {
+    ir.Assign: _assign,
+    ir.ExprStmt: _expression,
+    ir.AugAssign: binding.augmented,
+    ir.AnnAssign: _annotated,
+    ir.For: loops.for_statement,
+    ir.While: whiles.while_statement,
+    ir.If: _if,
+    ir.Return: _return,
+    ir.Assert: _assert,
+    ir.Raise: _raise,
+    ir.Break: _break,
+    ir.Continue: _continue,
+    ir.FunctionDef: _function,
+    ir.ClassDef: _class,
+    ir.With: handlers.with_statement,
+    ir.Try: handlers.try_statement,
+    ir.Match: patterns.match_statement,
+    ir.Import: _import,
+    ir.ImportFrom: _import,
+    ir.Delete: _delete,
+    ir.Pass: _nothing,
+    ir.Global: _nothing,
+    ir.Nonlocal: _nothing,
+    ir.UnsupportedStmt: _unsupported,
+}
+
+__all__ = ["STATEMENTS", "UNBOUND"]
