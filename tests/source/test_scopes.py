@@ -57,14 +57,13 @@ SNIPPETS = [
     """,
     """
     def f(xs):
-        a = [y for x in (z := xs) for y in x if (last := y)]
-        b = {(k := i): [j for j in (inner := i)] for i in xs}
+        a = [y for x in xs for y in x if (last := y)]
+        b = {(k := i): [(inner := j) for j in i] for i in xs}
         c = (lambda: [(m := 1) for _ in xs])
         return any((hit := n) for n in xs)
     def g():
         global total
         return {(total := e) for e in xs}
-    [(outer := i) for i in range(3)]
     """,
     """
     def f(command):
@@ -151,6 +150,9 @@ def theirs(text: str) -> Iterator[Row]:
         declared = frozenset(s.get_name() for s in symbols if s.is_declared_global())
         free = frozenset(s.get_name() for s in symbols if getattr(s, "is_nonlocal", bool)())
         local = frozenset(s.get_name() for s in symbols if s.is_local()) - declared - free
+        if kind == "module":  # what functions declare global counts as declared here too
+            local = frozenset(s.get_name() for s in symbols if s.is_local())
+            declared = frozenset()
         if kind == "class":
             local -= {"__class__", "__classdict__", "__conditional_annotations__"}
         if inlined:
@@ -165,7 +167,7 @@ def assert_agrees(text: str, where: str) -> int:
         keys = {r[:3] + r[4:] for r in found}
         assert keys == {r[:3] + r[4:] for r in expected}, where
     else:
-        assert found - expected == expected - found, where
+        assert found == expected, f"{where}: {found - expected} {expected - found}"
     return sum(found.values())
 
 
@@ -179,7 +181,7 @@ def test_names_are_those_of_the_symbol_table(text: str) -> None:
 
 def test_names_of_the_standard_library() -> None:
     blocks = files = 0
-    for path in library(4, 30_000):
+    for path in library(4, 60_000):
         text = path.read_text(encoding="utf-8")
         try:
             blocks += assert_agrees(text, str(path))
@@ -188,6 +190,12 @@ def test_names_of_the_standard_library() -> None:
         files += 1
     assert files >= 30
     assert blocks > 1000
+
+
+def test_a_walrus_in_a_comprehension_binds_in_the_module() -> None:
+    # CPython's table says "global" there, as it does in a function that declares the name so.
+    names = names_of_module(lower("k.py", "[(a := [(b := c) for c in d]) for d in e]\n", 1))
+    assert names.local == {"a", "b"}
 
 
 def test_results_are_kept_for_the_node() -> None:
@@ -225,5 +233,5 @@ def test_names_that_a_statement_itself_binds(text: str, names: str) -> None:
 
 
 def test_library_files_are_the_same_in_every_run() -> None:
-    assert library(4, 30_000) == library(4, 30_000)
-    assert all(isinstance(path, Path) for path in library(4, 30_000))
+    assert library(4, 60_000) == library(4, 60_000)
+    assert all(isinstance(path, Path) for path in library(4, 60_000))
