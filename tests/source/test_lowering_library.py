@@ -260,7 +260,7 @@ def test_the_standard_library_lowers_to_what_python_parses() -> None:
             continue  # what LibCST cannot parse
         files += 1
     assert files >= 30
-    assert count > 50_000
+    assert count > 30_000
 
 
 @pytest.mark.parametrize(
