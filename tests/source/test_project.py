@@ -208,7 +208,7 @@ def test_definitions_in_ir(open_module: Callable[[str], Module]) -> None:
     assert len(module.statements()) == 6
 
 
-def test_definitions_inside_match(open_module: OpenModule) -> None:
+def test_definitions_inside_match(open_module: Callable[[str], Module]) -> None:
     module = open_module(
         """\
         match target:
