@@ -14,7 +14,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 import verifier
 from verifier.source import ir
-from verifier.source.lowering import lower
+from verifier.source.lowering import _EXPRESSIONS, _PATTERNS, _STATEMENTS, lower
 from verifier.source.positions import Positions
 from verifier.source.text import SourceError
 
@@ -53,7 +53,13 @@ SAMPLE = textwrap.dedent(
             await later()
         else: x: int
         finally: w: "T" = (yield)
+        match t, *q:
+            case None | 1 | {"a": (1.5 as one), **others} if one: yield p
+            case K(A.b, [*some, _, *_], f1=("x")): pass
         return a if b else (c)  # tail é
+    def outer():
+        n = None
+        def inner(): nonlocal n; n = yield from f(f"{n = }")
     class K(Base, metaclass = M): f1: int = 1; f2 = "a" 'b' f"{c}"
     '''
 )
@@ -206,7 +212,7 @@ def test_every_construct_lowers_with_its_text() -> None:
         for name, value in vars(ir).items()
         if isinstance(value, type) and issubclass(value, ir.Node)
     }
-    missing = every - kinds - {"Node", "Expr", "Stmt", "UnsupportedStmt"}
+    missing = every - kinds - {"Node", "Expr", "Stmt", "Pattern", "UnsupportedStmt"}
     assert missing == set()
     for node in nodes(statements):
         if isinstance(node, ir.Name):
@@ -218,11 +224,13 @@ def test_every_construct_lowers_with_its_text() -> None:
 
 
 def test_function() -> None:
-    (kernel,) = [s for s in lower("k.py", SAMPLE, 1) if isinstance(s, ir.FunctionDef)]
+    kernel = next(s for s in lower("k.py", SAMPLE, 1) if isinstance(s, ir.FunctionDef))
     assert kernel.is_async
+    assert kernel.is_generator
+    assert isinstance(kernel.returns, ir.Name)
     assert kernel.docstring == "Doc\n    string."
     assert [(p.name, p.kind) for p in kernel.params] == [
-        ("p", "positional"),
+        ("p", "positional-only"),
         ("q", "positional"),
         ("rest", "*"),
         ("k", "keyword"),
@@ -263,8 +271,14 @@ def test_constants(text: str, value: object) -> None:
 def test_f_strings_keep_text_and_expressions() -> None:
     joined = expression("'a' f'b{x!r:>{w}}{{c}}\\t' rf'\\d{y}'")
     assert isinstance(joined, ir.JoinedStr)
-    parts = [p.id if isinstance(p, ir.Name) else p for p in joined.parts]
-    assert parts == ["a", "b", "x", "{c}\t", "\\d", "y"]
+    first, x, second, y = joined.parts
+    assert (first, second) == ("ab", "{c}\t\\d")
+    assert isinstance(x, ir.FormattedValue) and isinstance(y, ir.FormattedValue)
+    assert isinstance(x.value, ir.Name) and isinstance(y.value, ir.Name)
+    assert (x.value.id, x.conversion, y.value.id, y.conversion) == ("x", "r", "y", "")
+    assert x.format_spec is not None and y.format_spec is None
+    assert x.format_spec.parts[0] == ">"
+    assert isinstance(x.format_spec.parts[1], ir.FormattedValue)
 
 
 @pytest.mark.parametrize(
@@ -320,11 +334,63 @@ def test_flat_boolean_chains_and_deep_sums() -> None:
 
 
 def test_unsupported_constructs_are_named() -> None:
-    (statement,) = lowered("match x:\n    case 1: pass\n")
-    assert isinstance(statement, ir.UnsupportedStmt)
-    assert statement.kind == "match"
-    (function,) = lowered("async def f(): x = await g()\n")
-    assert [n.kind for n in nodes(function) if isinstance(n, ir.UnsupportedExpr)] == ["await"]
+    (function,) = lowered(
+        """\
+        async def f():
+            x = await g()
+            async for y in x: pass
+            async with x as z: pass
+            return [a async for a in z], {b for b in c async for d in b}
+        """
+    )
+    unsupported = [
+        n for n in nodes(function) if isinstance(n, (ir.UnsupportedExpr, ir.UnsupportedStmt))
+    ]
+    assert sorted((n.kind, *(type(i).__name__ for i in n.inner)) for n in unsupported) == [
+        ("async comprehension", "Comprehension"),
+        ("async comprehension", "Comprehension"),
+        ("async for", "For"),
+        ("async with", "With"),
+        ("await", "Call"),
+    ]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
+def test_type_statements_and_parameters_are_unsupported() -> None:
+    found = lowered("type X[T] = list[T]\ndef f[T](x: T): pass\nclass A[T]: pass\n")
+    assert all(isinstance(statement, ir.UnsupportedStmt) for statement in found)
+    kinds = [s.kind for s in found if isinstance(s, ir.UnsupportedStmt)]
+    assert kinds == ["type", "type parameters", "type parameters"]
+
+
+def test_every_node_of_the_grammar_is_handled() -> None:
+    def concrete(base: type[cst.CSTNode]) -> set[str]:
+        return {
+            name
+            for name, kind in vars(cst).items()
+            if isinstance(kind, type) and issubclass(kind, base) and not name.startswith("Base")
+        }
+
+    # What is not in the tables becomes an unsupported node of its name: newer than Python 3.13.
+    statements = concrete(cst.BaseStatement) | concrete(cst.BaseSmallStatement)
+    assert statements - {kind.__name__ for kind in _STATEMENTS} <= {
+        "SimpleStatementLine",
+        "LazyImport",
+        "LazyImportFrom",
+    }
+    assert concrete(cst.BaseExpression) - {kind.__name__ for kind in _EXPRESSIONS} <= {
+        "TemplatedString",
+        "StarredDictComp",
+    }
+    abstract = {"MatchPattern", "MatchSequence"}
+    patterns = concrete(cst.MatchPattern) - abstract | {"MatchStar"}
+    assert patterns == {kind.__name__ for kind in _PATTERNS}
+
+
+def test_strings_that_do_something_are_no_docstrings() -> None:
+    assert lowered('"a" "b"\nb"c"\n') == ()
+    (statement,) = lowered('"a" f"{g()}"\n')
+    assert isinstance(statement, ir.ExprStmt)
 
 
 def test_same_text_is_lowered_once() -> None:

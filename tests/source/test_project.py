@@ -208,6 +208,22 @@ def test_definitions_in_ir(open_module: Callable[[str], Module]) -> None:
     assert len(module.statements()) == 6
 
 
+def test_definitions_inside_match(open_module: Callable[[str], Module]) -> None:
+    module = open_module(
+        """\
+        match target:
+            case [first, *rest] if (size := 1):
+                def pick(): return 1
+            case {"k": value, **others}:
+                def pick(): return 2
+        """
+    )
+    for name in ("first", "rest", "size", "value", "others"):
+        assert isinstance(module.definition(name), ir.Match), name
+    assert isinstance(module.definition("pick"), ir.FunctionDef)
+    assert [type(s) for s in module.statements_binding("pick")] == [ir.Match]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_spans_do_not_depend_on_line_ends(tmp_path: Path, newline: str, mark: bytes) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verifier.dialects.nki import renames
@@ -19,6 +19,7 @@ from verifier.report import model as report
 from verifier.source import ir, suppressions
 from verifier.source.discovery import Enclosing
 from verifier.source.project import Module, Project
+from verifier.source.scopes import names_of_module
 from verifier.source.text import SourceError
 
 #: the fact that memory is named by a region, not by a string
@@ -86,7 +87,7 @@ class Fixer:
             out.pop(name, None)
         for param in self.definition.params:
             out.pop(param.name, None)
-            if param.kind in ("positional", "keyword"):
+            if param.kind in ("positional-only", "positional", "keyword"):
                 out[param.name] = _optional(param)
         return out
 
@@ -270,20 +271,6 @@ def _last(func: ir.Expr) -> str:
     return func.id if isinstance(func, ir.Name) else ""
 
 
-def _children(node: object) -> Iterator[ir.Node]:
-    if isinstance(node, ir.Node) and is_dataclass(node):
-        for item in fields(node):
-            yield from _children_of(getattr(node, item.name))
-
-
-def _children_of(value: object) -> Iterator[ir.Node]:
-    if isinstance(value, ir.Node):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _children_of(item)
-
-
 def _calls(
     statements: Iterable[ir.Stmt], place: ir.Span
 ) -> Iterator[tuple[ir.Call, tuple[ir.Node, ...]]]:
@@ -295,41 +282,17 @@ def _calls(
             continue
         if isinstance(node, ir.Call):
             yield node, around
-        stack.extend((child, (*around, node)) for child in _children(node))
+        stack.extend((child, (*around, node)) for child in ir.children(node))
 
 
 def _optional(param: ir.Param) -> bool:
     return isinstance(param.default, ir.Const) and param.default.value is None
 
 
-def _bound(definition: ir.FunctionDef) -> set[str]:
-    """The names that a function's own statements bind."""
-    out: set[str] = set()
-    stack: list[ir.Node] = list(definition.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ir.FunctionDef, ir.ClassDef)):
-            out.add(node.name)
-            continue
-        targets: tuple[ir.Node | None, ...] = ()
-        if isinstance(node, ir.Assign):
-            targets = node.targets
-        elif isinstance(node, (ir.AugAssign, ir.AnnAssign, ir.For, ir.NamedExpr, ir.WithItem)):
-            targets = (node.target,)
-        for target in targets:
-            out.update(_names(target))
-        stack.extend(_children(node))
-    return out
-
-
-def _names(target: ir.Node | None) -> Iterator[str]:
-    if isinstance(target, ir.Name):
-        yield target.id
-    elif isinstance(target, (ir.TupleExpr, ir.ListExpr)):
-        for element in target.elements:
-            yield from _names(element)
-    elif isinstance(target, ir.Starred):
-        yield from _names(target.value)
+def _bound(definition: ir.FunctionDef) -> frozenset[str]:
+    """The names that a function's own statements bind, those of other blocks included."""
+    names = names_of_module(definition.body)
+    return names.local | names.declared_global | names.declared_nonlocal
 
 
 # ------------------------------------------------------------------ what can be written down

@@ -177,10 +177,11 @@ def _chain(project: Project, entry: KernelEntry) -> tuple[ir.Stmt, ...]:
             if isinstance(statement, ir.FunctionDef) and (span.line, span.column) == wanted:
                 return around
         below: list[ir.Stmt] = []
-        for name in ("body", "orelse", "finalbody"):
-            below.extend(getattr(statement, name, ()))
-        for handler in getattr(statement, "handlers", ()):
-            below.extend(handler.body)
+        for child in ir.children(statement):
+            if isinstance(child, ir.Stmt):
+                below.append(child)
+            elif isinstance(child, (ir.Handler, ir.MatchCase)):
+                below.extend(child.body)
         stack.extend((inner, around) for inner in below)
     return ()
 

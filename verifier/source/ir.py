@@ -6,7 +6,8 @@ the exact :class:`Span` of the text it came from. Lowering (``lowering.py``) is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,31 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Node:
     span: Span
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes right below ``node``, field by field as they are declared.
+
+    That is not always the order of evaluation, nor that of the text: all keys of a
+    :class:`DictExpr` come before its values.
+    """
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
+        _FIELDS[kind] = names
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif type(value) is tuple:
+            for item in value:
+                if isinstance(item, Node):
+                    yield item
+
+
+# The fields that may hold nodes, looked up once per class: `fields` costs more than a walk.
+_FIELDS: dict[type[Node], tuple[str, ...]] = {}
 
 
 # --------------------------------------------------------------------------- expressions
@@ -46,10 +72,26 @@ class Const(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedStr(Expr):
-    """An f-string: literal parts and embedded expressions, in order."""
+class FormattedValue(Node):
+    """``{value!conversion:format_spec}`` of an f-string.
 
-    parts: tuple[str | Expr, ...]
+    ``conversion`` is ``s``, ``r``, ``a`` or empty. ``{value=}`` is a literal part before the value,
+    which has the conversion ``r`` if neither a conversion nor a format is given.
+    """
+
+    value: Expr
+    conversion: str
+    format_spec: JoinedStr | None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedStr(Expr):
+    """An f-string: literal parts and embedded expressions, in order.
+
+    Strings next to each other are one part, also those of implicit concatenation; no part is empty.
+    """
+
+    parts: tuple[str | FormattedValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +153,8 @@ class Keyword(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
+    """All of ``args`` are evaluated before ``keywords``, as Python does for ``f(x=1, *a)`` too."""
+
     func: Expr
     args: tuple[Expr, ...]
     keywords: tuple[Keyword, ...]
@@ -161,6 +205,7 @@ class IfExpr(Expr):
 class LambdaExpr(Expr):
     params: tuple[Param, ...]
     body: Expr
+    is_generator: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +232,24 @@ class NamedExpr(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Yield(Expr):
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class YieldFrom(Expr):
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class UnsupportedExpr(Expr):
-    """A construct with no meaning for kernels (``await``, ``yield``); ``kind`` names it."""
+    """A construct with no meaning for kernels (``await``); ``kind`` names it.
+
+    ``inner`` is what it is made of, for those who look for names. It is not to be evaluated.
+    """
 
     kind: str
+    inner: tuple[Node, ...] = ()
 
 
 # --------------------------------------------------------------------------- statements
@@ -263,7 +322,10 @@ class Assert(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Raise(Stmt):
+    """``raise exception from cause``."""
+
     exception: Expr | None
+    cause: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +349,12 @@ class Delete(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalStmt(Stmt):
-    """``global`` or ``nonlocal``."""
+class Global(Stmt):
+    names: tuple[str, ...]
 
+
+@dataclass(frozen=True, slots=True)
+class Nonlocal(Stmt):
     names: tuple[str, ...]
 
 
@@ -314,10 +379,89 @@ class Handler(Node):
 
 @dataclass(frozen=True, slots=True)
 class Try(Stmt):
+    """``star``: the handlers are ``except*``."""
+
     body: tuple[Stmt, ...]
     handlers: tuple[Handler, ...]
     orelse: tuple[Stmt, ...]
     finalbody: tuple[Stmt, ...]
+    star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern(Node):
+    """A pattern of ``case``, each of the shape that it has in :mod:`ast`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchValue(Pattern):
+    """A literal or a dotted name that the subject must equal."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSingleton(Pattern):
+    """``None``, ``True`` or ``False``."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSequence(Pattern):
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchMapping(Pattern):
+    """``{keys[0]: patterns[0], ..., **rest}``."""
+
+    keys: tuple[Expr, ...]
+    patterns: tuple[Pattern, ...]
+    rest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchClass(Pattern):
+    """``cls(*patterns, names[0]=named[0], ...)``."""
+
+    cls: Expr
+    patterns: tuple[Pattern, ...]
+    names: tuple[str, ...]
+    named: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStar(Pattern):
+    """``*name`` in a sequence; ``name is None`` for ``*_``."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAs(Pattern):
+    """``pattern as name``; a capture has no pattern, the wildcard ``_`` neither of the two."""
+
+    pattern: Pattern | None
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOr(Pattern):
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCase(Node):
+    pattern: Pattern
+    guard: Expr | None
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Stmt):
+    subject: Expr
+    cases: tuple[MatchCase, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +490,11 @@ class ImportFrom(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """``kind``: ``positional`` (or by name), ``keyword`` (after ``*``), ``*`` or ``**``."""
+    """A parameter, in the order of the text.
+
+    ``kind`` is ``positional-only`` (before ``/``), ``positional`` (or by name), ``keyword`` (after
+    ``*``), ``*`` or ``**``.
+    """
 
     name: str
     default: Expr | None
@@ -356,7 +504,10 @@ class Param(Node):
 
 @dataclass(frozen=True, slots=True)
 class FunctionDef(Stmt):
-    """``name_span`` covers the identifier alone, ``span`` the whole definition with decorators."""
+    """``name_span`` covers the identifier alone, ``span`` the whole definition with decorators.
+
+    ``is_generator``: the function's own body has a ``yield``. ``returns`` is the annotation.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -365,6 +516,8 @@ class FunctionDef(Stmt):
     name_span: Span
     is_async: bool = False
     docstring: str | None = field(default=None)
+    is_generator: bool = False
+    returns: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +532,12 @@ class ClassDef(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedStmt(Stmt):
-    """A statement with no meaning for kernels (``match`` on soft patterns); ``kind`` names it."""
+    """A statement with no meaning for kernels (``async for``); ``kind`` names it.
+
+    ``inner`` is what it is made of, for those who look for names: ``async for`` has the loop
+    there. It is not to be run. ``binds`` are names that it binds without a node in ``inner``.
+    """
 
     kind: str
+    inner: tuple[Node, ...] = ()
+    binds: tuple[str, ...] = ()

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import threading
-import unicodedata
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -16,6 +13,14 @@ from typing import Any
 import libcst as cst
 
 from verifier.source import ir
+from verifier.source.literals import (
+    adjacent,
+    docstring,
+    dotted,
+    identifier,
+    string_value,
+    unescape,
+)
 from verifier.source.outline import parse_text
 from verifier.source.positions import Positions
 from verifier.source.text import SourceError
@@ -126,6 +131,8 @@ class _Lowering:
         self._path = path
         self._offset = line_offset
         self._range = positions.range
+        # One entry per block around: whether a `yield` has been met in it.
+        self._yields = [False]
 
     # ----------------------------------------------------------------- spans
 
@@ -153,14 +160,12 @@ class _Lowering:
         return tuple(lowered)
 
     def _append(self, node: cst.CSTNode, out: list[ir.Stmt]) -> None:
-        if isinstance(node, cst.Expr) and isinstance(
-            node.value, (cst.SimpleString, cst.ConcatenatedString)
-        ):
-            return
+        if isinstance(node, cst.Expr):
+            if all(isinstance(piece, cst.SimpleString) for piece in adjacent(node.value)):
+                return
         method = _STATEMENTS.get(type(node))
         if method is None:
-            kind = "match" if isinstance(node, cst.Match) else type(node).__name__.lower()
-            out.append(ir.UnsupportedStmt(self._span(node), kind))
+            out.append(ir.UnsupportedStmt(self._span(node), type(node).__name__.lower()))
         else:
             out.append(method(self, node))
 
@@ -203,13 +208,16 @@ class _Lowering:
         return lowered
 
     def _for(self, node: cst.For) -> ir.Stmt:
-        return ir.For(
+        lowered = ir.For(
             self._span(node),
             self.expr(node.target),
             self.expr(node.iter),
             self._block(node.body),
             self._else(node.orelse),
         )
+        if node.asynchronous is not None:
+            return ir.UnsupportedStmt(lowered.span, "async for", (lowered,))
+        return lowered
 
     def _while(self, node: cst.While) -> ir.Stmt:
         return ir.While(
@@ -223,7 +231,8 @@ class _Lowering:
         return ir.Assert(self._span(node), self.expr(node.test), self._optional(node.msg))
 
     def _raise(self, node: cst.Raise) -> ir.Stmt:
-        return ir.Raise(self._span(node), self._optional(node.exc))
+        cause = None if node.cause is None else self.expr(node.cause.item)
+        return ir.Raise(self._span(node), self._optional(node.exc), cause)
 
     def _pass(self, node: cst.Pass) -> ir.Stmt:
         return ir.Pass(self._span(node))
@@ -240,10 +249,18 @@ class _Lowering:
             return ir.Delete(self._span(node), target.elements)
         return ir.Delete(self._span(node), (target,))
 
-    def _global(self, node: cst.Global | cst.Nonlocal) -> ir.Stmt:
-        return ir.GlobalStmt(
-            self._span(node), tuple(_identifier(item.name.value) for item in node.names)
-        )
+    def _global(self, node: cst.Global) -> ir.Stmt:
+        names = tuple(identifier(item.name.value) for item in node.names)
+        return ir.Global(self._span(node), names)
+
+    def _nonlocal(self, node: cst.Nonlocal) -> ir.Stmt:
+        names = tuple(identifier(item.name.value) for item in node.names)
+        return ir.Nonlocal(self._span(node), names)
+
+    def _type_alias(self, node: cst.TypeAlias) -> ir.Stmt:
+        # The value is evaluated lazily, in a scope of its own: only the name is left.
+        name = identifier(node.name.value)
+        return ir.UnsupportedStmt(self._span(node), "type", binds=(name,))
 
     def _with(self, node: cst.With) -> ir.Stmt:
         items = []
@@ -251,14 +268,17 @@ class _Lowering:
             target = None if item.asname is None else self.expr(item.asname.name)
             last: cst.CSTNode = item.item if item.asname is None else item.asname.name
             items.append(ir.WithItem(self._span(item.item, last), self.expr(item.item), target))
-        return ir.With(self._span(node), tuple(items), self._block(node.body))
+        lowered = ir.With(self._span(node), tuple(items), self._block(node.body))
+        if node.asynchronous is not None:
+            return ir.UnsupportedStmt(lowered.span, "async with", (lowered,))
+        return lowered
 
     def _try(self, node: cst.Try | cst.TryStar) -> ir.Stmt:
         handlers = []
         for handler in node.handlers:
             name = None
             if handler.name is not None and isinstance(handler.name.name, cst.Name):
-                name = _identifier(handler.name.name.value)
+                name = identifier(handler.name.name.value)
             kind = self._optional(handler.type)
             handlers.append(ir.Handler(self._span(handler), kind, name, self._block(handler.body)))
         final = () if node.finalbody is None else self._block(node.finalbody.body)
@@ -268,6 +288,7 @@ class _Lowering:
             tuple(handlers),
             self._else(node.orelse),
             final,
+            isinstance(node, cst.TryStar),
         )
 
     def _aliases(self, aliases: Sequence[cst.ImportAlias]) -> tuple[ir.ImportAlias, ...]:
@@ -276,10 +297,10 @@ class _Lowering:
             asname = None
             last: cst.CSTNode = alias.name
             if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-                asname = _identifier(alias.asname.name.value)
+                asname = identifier(alias.asname.name.value)
                 last = alias.asname.name
             span = self._span(alias.name, last)
-            lowered.append(ir.ImportAlias(span, _dotted(alias.name), asname))
+            lowered.append(ir.ImportAlias(span, dotted(alias.name), asname))
         return tuple(lowered)
 
     def _import(self, node: cst.Import) -> ir.Stmt:
@@ -290,34 +311,49 @@ class _Lowering:
             names: tuple[ir.ImportAlias, ...] = (ir.ImportAlias(self._span(node.names), "*", None),)
         else:
             names = self._aliases(node.names)
-        module = "" if node.module is None else _dotted(node.module)
+        module = "" if node.module is None else dotted(node.module)
         return ir.ImportFrom(self._span(node), module, len(node.relative), names)
 
     def _function(self, node: cst.FunctionDef) -> ir.Stmt:
-        body = node.body.body
-        docstring = _docstring(body)
-        return ir.FunctionDef(
+        # Decorators, defaults and annotations belong to the block around: a `yield` there too.
+        params = self._params(node.params)
+        decorators = tuple(self.expr(d.decorator) for d in node.decorators)
+        returns = None if node.returns is None else self.expr(node.returns.annotation)
+        self._yields.append(False)
+        body = self._block(node.body)
+        lowered = ir.FunctionDef(
             self._definition_span(node),
-            _identifier(node.name.value),
-            self._params(node.params),
-            self.statements(body),
-            tuple(self.expr(d.decorator) for d in node.decorators),
+            identifier(node.name.value),
+            params,
+            body,
+            decorators,
             self._span(node.name),
             node.asynchronous is not None,
-            docstring,
+            docstring(node.body.body),
+            self._yields.pop(),
+            returns,
         )
+        return self._generic(lowered, node.type_parameters)
 
     def _class(self, node: cst.ClassDef) -> ir.Stmt:
         bases, keywords = self._arguments([*node.bases, *node.keywords])
-        return ir.ClassDef(
+        decorators = tuple(self.expr(d.decorator) for d in node.decorators)
+        lowered = ir.ClassDef(
             self._definition_span(node),
-            _identifier(node.name.value),
+            identifier(node.name.value),
             bases,
             keywords,
             self._block(node.body),
-            tuple(self.expr(d.decorator) for d in node.decorators),
+            decorators,
             self._span(node.name),
         )
+        return self._generic(lowered, node.type_parameters)
+
+    @staticmethod
+    def _generic(definition: ir.Stmt, parameters: cst.TypeParameters | None) -> ir.Stmt:
+        if parameters is None:
+            return definition
+        return ir.UnsupportedStmt(definition.span, "type parameters", (definition,))
 
     def _definition_span(self, node: cst.FunctionDef | cst.ClassDef) -> ir.Span:
         if not node.decorators:
@@ -329,7 +365,7 @@ class _Lowering:
         return ir.Span(own.path, line + self._offset, own.column, own.end_line, own.end_column)
 
     def _params(self, node: cst.Parameters) -> tuple[ir.Param, ...]:
-        found: list[tuple[cst.Param, str]] = [(p, "positional") for p in node.posonly_params]
+        found: list[tuple[cst.Param, str]] = [(p, "positional-only") for p in node.posonly_params]
         found += [(p, "positional") for p in node.params]
         if isinstance(node.star_arg, cst.Param):
             found.append((node.star_arg, "*"))
@@ -347,7 +383,7 @@ class _Lowering:
                 last = param.default
                 default = self.expr(last)
             span = self._span(param.name, last)
-            lowered.append(ir.Param(span, _identifier(param.name.value), default, annotation, kind))
+            lowered.append(ir.Param(span, identifier(param.name.value), default, annotation, kind))
         return tuple(lowered)
 
     # ----------------------------------------------------------------- expressions
@@ -355,9 +391,12 @@ class _Lowering:
     def expr(self, node: cst.CSTNode) -> ir.Expr:
         method = _EXPRESSIONS.get(type(node))
         if method is None:
-            return ir.UnsupportedExpr(self._span(node), type(node).__name__.lower())
+            return self._unsupported(node)
         lowered: ir.Expr = method(self, node)
         return lowered
+
+    def _unsupported(self, node: cst.CSTNode) -> ir.Expr:
+        return ir.UnsupportedExpr(self._span(node), type(node).__name__.lower())
 
     def _optional(self, node: cst.BaseExpression | None) -> ir.Expr | None:
         return None if node is None else self.expr(node)
@@ -366,7 +405,7 @@ class _Lowering:
         value = node.value
         if value in _SINGLETONS:
             return ir.Const(self._span(node), _SINGLETONS[value])
-        return ir.Name(self._span(node), _identifier(value))
+        return ir.Name(self._span(node), identifier(value))
 
     def _integer(self, node: cst.Integer) -> ir.Expr:
         return ir.Const(self._span(node), int(node.value, 0))
@@ -381,43 +420,54 @@ class _Lowering:
         return ir.Const(self._span(node), ...)
 
     def _string(self, node: cst.SimpleString) -> ir.Expr:
-        return ir.Const(self._span(node), _string_value(node.value))
+        return ir.Const(self._span(node), string_value(node.value))
 
     def _concatenated(self, node: cst.ConcatenatedString) -> ir.Expr:
-        pieces: list[cst.BaseExpression] = []
-        rest: cst.BaseExpression = node
-        while isinstance(rest, cst.ConcatenatedString):
-            pieces.append(rest.left)
-            rest = rest.right
-        pieces.append(rest)
+        pieces = adjacent(node)
         if all(isinstance(piece, cst.SimpleString) for piece in pieces):
-            values = [_string_value(p.value) for p in pieces if isinstance(p, cst.SimpleString)]
+            values = [string_value(p.value) for p in pieces if isinstance(p, cst.SimpleString)]
             if isinstance(values[0], bytes):
                 joined: object = b"".join(v for v in values if isinstance(v, bytes))
             else:
                 joined = "".join(v for v in values if isinstance(v, str))
             return ir.Const(self._span(node), joined)
-        parts: list[str | ir.Expr] = []
+        parts: list[str | ir.FormattedValue] = []
         for piece in pieces:
             if isinstance(piece, cst.SimpleString):
-                parts.append(str(_string_value(piece.value)))
+                parts.append(str(string_value(piece.value)))
             elif isinstance(piece, cst.FormattedString):
-                parts.extend(self._format_parts(piece))
+                parts.extend(self._format_parts(piece.parts, _is_raw(piece)))
             else:
-                return ir.UnsupportedExpr(self._span(node), type(piece).__name__.lower())
-        return ir.JoinedStr(self._span(node), tuple(parts))
+                return self._unsupported(piece)
+        return ir.JoinedStr(self._span(node), _merged(parts))
 
     def _formatted(self, node: cst.FormattedString) -> ir.Expr:
-        return ir.JoinedStr(self._span(node), tuple(self._format_parts(node)))
+        parts = self._format_parts(node.parts, _is_raw(node))
+        return ir.JoinedStr(self._span(node), _merged(parts))
 
-    def _format_parts(self, node: cst.FormattedString) -> Iterator[str | ir.Expr]:
-        raw = "r" in node.prefix.lower()
-        for part in node.parts:
+    def _format_parts(
+        self, parts: Sequence[cst.BaseFormattedStringContent], raw: bool
+    ) -> Iterator[str | ir.FormattedValue]:
+        for part in parts:
             if isinstance(part, cst.FormattedStringText):
                 text = part.value.replace("{{", "{").replace("}}", "}")
-                yield text if raw else _unescape(text)
+                yield text if raw else unescape(text)
             elif isinstance(part, cst.FormattedStringExpression):
-                yield self.expr(part.expression)
+                if part.equal is not None:
+                    yield _said(part, part.equal)
+                yield self._format_value(part, raw)
+
+    def _format_value(self, node: cst.FormattedStringExpression, raw: bool) -> ir.FormattedValue:
+        span = self._span(node)
+        spec = None
+        if node.format_spec is not None:
+            parts = node.format_spec
+            where = self._span(parts[0], parts[-1]) if parts else span
+            spec = ir.JoinedStr(where, _merged(self._format_parts(parts, raw)))
+        conversion = node.conversion or ""
+        if node.equal is not None and not conversion and spec is None:
+            conversion = "r"
+        return ir.FormattedValue(span, self.expr(node.expression), conversion, spec)
 
     def _elements(self, elements: Sequence[cst.BaseElement]) -> tuple[ir.Expr, ...]:
         return tuple([self._element(element) for element in elements])
@@ -449,7 +499,7 @@ class _Lowering:
         return ir.Starred(self._span(node), self.expr(node.value))
 
     def _attribute(self, node: cst.Attribute) -> ir.Expr:
-        return ir.Attribute(self._span(node), self.expr(node.value), _identifier(node.attr.value))
+        return ir.Attribute(self._span(node), self.expr(node.value), identifier(node.attr.value))
 
     def _subscript(self, node: cst.Subscript) -> ir.Expr:
         elements = node.slice
@@ -488,7 +538,7 @@ class _Lowering:
             value = self.expr(argument.value)
             if argument.keyword is not None:
                 span = self._span(argument.keyword, argument.value)
-                keywords.append(ir.Keyword(span, _identifier(argument.keyword.value), value))
+                keywords.append(ir.Keyword(span, identifier(argument.keyword.value), value))
             elif argument.star == "**":
                 keywords.append(ir.Keyword(self._span(argument), None, value))
             elif argument.star == "*":
@@ -545,10 +595,14 @@ class _Lowering:
         )
 
     def _lambda(self, node: cst.Lambda) -> ir.Expr:
-        return ir.LambdaExpr(self._span(node), self._params(node.params), self.expr(node.body))
+        params = self._params(node.params)
+        self._yields.append(False)
+        body = self.expr(node.body)
+        return ir.LambdaExpr(self._span(node), params, body, self._yields.pop())
 
     def _comprehension(self, node: cst.BaseComp) -> ir.Expr:
         generators = []
+        is_async = False
         loop: cst.CompFor | None = node.for_in
         while loop is not None:
             conditions = tuple(self.expr(condition.test) for condition in loop.ifs)
@@ -561,6 +615,7 @@ class _Lowering:
                     conditions,
                 )
             )
+            is_async = is_async or loop.asynchronous is not None
             loop = loop.inner_for_in
         kind = _COMPREHENSIONS[type(node)]
         if isinstance(node, cst.DictComp):
@@ -569,74 +624,105 @@ class _Lowering:
         else:
             assert isinstance(node, cst.BaseSimpleComp)
             key, element = None, self.expr(node.elt)
-        return ir.Comprehension(self._span(node), kind, key, element, tuple(generators))
+        lowered = ir.Comprehension(self._span(node), kind, key, element, tuple(generators))
+        if is_async:
+            return ir.UnsupportedExpr(lowered.span, "async comprehension", (lowered,))
+        return lowered
 
     def _named(self, node: cst.NamedExpr) -> ir.Expr:
         return ir.NamedExpr(self._span(node), self.expr(node.target), self.expr(node.value))
 
+    def _yield(self, node: cst.Yield) -> ir.Expr:
+        self._yields[-1] = True
+        if isinstance(node.value, cst.From):
+            return ir.YieldFrom(self._span(node), self.expr(node.value.item))
+        return ir.Yield(self._span(node), self._optional(node.value))
 
-# --------------------------------------------------------------------------- text of literals
+    def _await(self, node: cst.Await) -> ir.Expr:
+        return ir.UnsupportedExpr(self._span(node), "await", (self.expr(node.expression),))
+
+    # ----------------------------------------------------------------- match
+
+    def _match(self, node: cst.Match) -> ir.Stmt:
+        subject = self.expr(node.subject)
+        cases = []
+        for case in node.cases:
+            pattern, guard = self._pattern(case.pattern), self._optional(case.guard)
+            cases.append(ir.MatchCase(self._span(case), pattern, guard, self._block(case.body)))
+        return ir.Match(self._span(node), subject, tuple(cases))
+
+    def _pattern(self, node: cst.CSTNode) -> ir.Pattern:
+        # LibCST has no other patterns, and CPython none that the IR lacks.
+        lowered: ir.Pattern = _PATTERNS[type(node)](self, node)
+        return lowered
+
+    def _match_value(self, node: cst.MatchValue) -> ir.Pattern:
+        return ir.MatchValue(self._span(node.value), self.expr(node.value))
+
+    def _match_singleton(self, node: cst.MatchSingleton) -> ir.Pattern:
+        return ir.MatchSingleton(self._span(node.value), _SINGLETONS[node.value.value])
+
+    def _match_sequence(self, node: cst.MatchSequence) -> ir.Pattern:
+        patterns = tuple(
+            self._pattern(item.value if isinstance(item, cst.MatchSequenceElement) else item)
+            for item in node.patterns
+        )
+        return ir.MatchSequence(self._span(node), patterns)
+
+    def _match_star(self, node: cst.MatchStar) -> ir.Pattern:
+        return ir.MatchStar(self._span(node), _name_of(node.name))
+
+    def _match_mapping(self, node: cst.MatchMapping) -> ir.Pattern:
+        keys = tuple(self.expr(item.key) for item in node.elements)
+        patterns = tuple(self._pattern(item.pattern) for item in node.elements)
+        return ir.MatchMapping(self._span(node), keys, patterns, _name_of(node.rest))
+
+    def _match_class(self, node: cst.MatchClass) -> ir.Pattern:
+        return ir.MatchClass(
+            self._span(node),
+            self.expr(node.cls),
+            tuple(self._pattern(item.value) for item in node.patterns),
+            tuple(identifier(item.key.value) for item in node.kwds),
+            tuple(self._pattern(item.pattern) for item in node.kwds),
+        )
+
+    def _match_as(self, node: cst.MatchAs) -> ir.Pattern:
+        pattern = None if node.pattern is None else self._pattern(node.pattern)
+        return ir.MatchAs(self._span(node), pattern, _name_of(node.name))
+
+    def _match_or(self, node: cst.MatchOr) -> ir.Pattern:
+        patterns = tuple(self._pattern(item.pattern) for item in node.patterns)
+        return ir.MatchOr(self._span(node), patterns)
 
 
-def _string_value(token: str) -> object:
-    """The value of a string or bytes literal without interpolation."""
-    if "\\" not in token:
-        quote = token[0]
-        if quote in "\"'":
-            width = 3 if len(token) >= 6 and token.startswith(quote * 3) else 1
-            return token[width:-width]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        value: object = ast.literal_eval(token)
-    return value
+# --------------------------------------------------------------------------- pieces
 
 
-_ESCAPE_OR_QUOTE = re.compile(r"""\\.|["']""", re.DOTALL)
+def _name_of(node: cst.Name | None) -> str | None:
+    return None if node is None else identifier(node.value)
 
 
-def _unescape(text: str) -> str:
-    """The value of a literal part of an f-string, which may contain or touch any quotes."""
-    if "\\" not in text:
-        return text
-    quoted = _ESCAPE_OR_QUOTE.sub(lambda m: m[0] if m[0][0] == "\\" else f"\\{m[0]}", text)
-    try:
-        return str(_string_value(f'"""{quoted}"""'))
-    except (SyntaxError, ValueError):
-        return text  # an escape that LibCST has cut in two
+def _is_raw(node: cst.FormattedString) -> bool:
+    return "r" in node.prefix.lower()
 
 
-def _docstring(body: Sequence[cst.CSTNode]) -> str | None:
-    if not body:
-        return None
-    first: cst.CSTNode = body[0]
-    if isinstance(first, cst.SimpleStatementLine):
-        first = first.body[0]
-    if not isinstance(first, cst.Expr):
-        return None
-    tokens: list[object] = []
-    rest: cst.BaseExpression = first.value
-    while isinstance(rest, cst.ConcatenatedString):
-        tokens.append(rest.left)
-        rest = rest.right
-    tokens.append(rest)
-    values = [_string_value(t.value) for t in tokens if isinstance(t, cst.SimpleString)]
-    texts = [value for value in values if isinstance(value, str)]
-    return "".join(texts) if len(texts) == len(tokens) else None
+def _said(node: cst.FormattedStringExpression, equal: cst.AssignEqual) -> str:
+    """The text that ``{x=}`` shows before the value: all of it, with the space and the sign."""
+    code = cst.Module(body=()).code_for_node
+    before, after = node.whitespace_before_expression, node.whitespace_after_expression
+    return "".join(code(part) for part in (before, node.expression, equal, after))
 
 
-def _identifier(text: str) -> str:
-    """A name as Python compares it: normalised, which matters outside ASCII only."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
-
-
-def _dotted(node: cst.BaseExpression) -> str:
-    parts: list[str] = []
-    while isinstance(node, cst.Attribute):
-        parts.append(_identifier(node.attr.value))
-        node = node.value
-    if isinstance(node, cst.Name):
-        parts.append(_identifier(node.value))
-    return ".".join(reversed(parts))
+def _merged(parts: Iterable[str | ir.FormattedValue]) -> tuple[str | ir.FormattedValue, ...]:
+    """Texts next to each other as one, as CPython has them; empty ones are left out."""
+    merged: list[str | ir.FormattedValue] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if isinstance(part, str) and isinstance(last, str):
+            merged[-1] = last + part
+        elif part != "":
+            merged.append(part)
+    return tuple(merged)
 
 
 # --------------------------------------------------------------------------- tables
@@ -719,7 +805,9 @@ _STATEMENTS: dict[type[cst.CSTNode], Callable[[_Lowering, Any], ir.Stmt]] = {
     cst.Continue: _Lowering._continue,
     cst.Del: _Lowering._del,
     cst.Global: _Lowering._global,
-    cst.Nonlocal: _Lowering._global,
+    cst.Nonlocal: _Lowering._nonlocal,
+    cst.Match: _Lowering._match,
+    cst.TypeAlias: _Lowering._type_alias,
     cst.With: _Lowering._with,
     cst.Try: _Lowering._try,
     cst.TryStar: _Lowering._try,
@@ -757,4 +845,18 @@ _EXPRESSIONS: dict[type[cst.CSTNode], Callable[[_Lowering, Any], ir.Expr]] = {
     cst.DictComp: _Lowering._comprehension,
     cst.GeneratorExp: _Lowering._comprehension,
     cst.NamedExpr: _Lowering._named,
+    cst.Yield: _Lowering._yield,
+    cst.Await: _Lowering._await,
+}
+
+_PATTERNS: dict[type[cst.CSTNode], Callable[[_Lowering, Any], ir.Pattern]] = {
+    cst.MatchValue: _Lowering._match_value,
+    cst.MatchSingleton: _Lowering._match_singleton,
+    cst.MatchList: _Lowering._match_sequence,
+    cst.MatchTuple: _Lowering._match_sequence,
+    cst.MatchStar: _Lowering._match_star,
+    cst.MatchMapping: _Lowering._match_mapping,
+    cst.MatchClass: _Lowering._match_class,
+    cst.MatchAs: _Lowering._match_as,
+    cst.MatchOr: _Lowering._match_or,
 }

@@ -404,11 +404,29 @@ def _other_names(node: ast.stmt) -> Iterator[str]:
     for handler in getattr(node, "handlers", ()):
         if handler.name:
             yield handler.name
-    for value in (getattr(node, "test", None), getattr(node, "value", None)):
+    for case in getattr(node, "cases", ()):
+        yield from _captures(case.pattern)
+    for value in _tested(node):
         if isinstance(value, ast.expr):
             for inner in ast.walk(value):
                 if isinstance(inner, ast.NamedExpr):
                     yield from target_names(inner.target)
+
+
+def _tested(node: ast.stmt) -> Iterator[object]:
+    """The expressions of a statement in which a walrus binds, as people write them."""
+    for name in ("test", "value", "subject"):
+        yield getattr(node, name, None)
+    for case in getattr(node, "cases", ()):
+        yield case.guard
+
+
+def _captures(pattern: ast.pattern) -> Iterator[str]:
+    for node in ast.walk(pattern):
+        if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+            yield node.rest
 
 
 def _is_main_guard(node: ast.stmt) -> bool:

@@ -26,6 +26,7 @@ from verifier.source.outline import (
     outline,
     preferred,
 )
+from verifier.source.scopes import bound_by
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
@@ -174,7 +175,7 @@ class Module:
             return None
         found = None
         for statement in _flatten(self._lowered(binding.chunk)):
-            if name in bound_names(statement):
+            if name in bound_by(statement):
                 if statement.span.line == binding.line:
                     return statement
                 found = found or statement
@@ -192,7 +193,7 @@ class Module:
         result: list[ir.Stmt] = []
         for chunk in sorted({b.chunk for b in self._outline.bindings.get(name, ())}):
             for statement in self._lowered(chunk):
-                if any(name in bound_names(inner) for inner in _flatten((statement,))):
+                if any(name in bound_by(inner) for inner in _flatten((statement,))):
                     result.append(statement)
         return tuple(result)
 
@@ -239,42 +240,6 @@ class Module:
         return lower(str(self.path), text, chunk.line)
 
 
-def bound_names(statement: ir.Stmt) -> frozenset[str]:
-    """The names that ``statement`` itself binds (not the statements nested in it)."""
-    names: list[str] = []
-    targets: list[ir.Expr] = []
-    if isinstance(statement, (ir.FunctionDef, ir.ClassDef)):
-        names.append(statement.name)
-    elif isinstance(statement, ir.Assign):
-        targets.extend(statement.targets)
-    elif isinstance(statement, (ir.AnnAssign, ir.AugAssign, ir.For)):
-        targets.append(statement.target)
-    elif isinstance(statement, ir.Import):
-        names.extend(a.asname or a.name.partition(".")[0] for a in statement.names)
-    elif isinstance(statement, ir.ImportFrom):
-        names.extend(a.asname or a.name for a in statement.names)
-    elif isinstance(statement, ir.With):
-        targets.extend(item.target for item in statement.items if item.target is not None)
-    elif isinstance(statement, ir.Try):
-        names.extend(handler.name for handler in statement.handlers if handler.name)
-    walrus: ir.Expr | None = None
-    if isinstance(statement, (ir.If, ir.While)):
-        walrus = statement.test
-    elif isinstance(statement, ir.ExprStmt):
-        walrus = statement.value
-    if isinstance(walrus, ir.NamedExpr):
-        targets.append(walrus.target)
-    while targets:
-        target = targets.pop()
-        if isinstance(target, ir.Name):
-            names.append(target.id)
-        elif isinstance(target, (ir.TupleExpr, ir.ListExpr)):
-            targets.extend(target.elements)
-        elif isinstance(target, ir.Starred):
-            targets.append(target.value)
-    return frozenset(names)
-
-
 def _flatten(statements: Iterable[ir.Stmt]) -> Iterator[ir.Stmt]:
     """``statements`` and those nested in them that share their scope, in source order."""
     stack = list(statements)[::-1]
@@ -289,6 +254,8 @@ def _flatten(statements: Iterable[ir.Stmt]) -> Iterator[ir.Stmt]:
         elif isinstance(statement, ir.Try):
             handlers = tuple(s for handler in statement.handlers for s in handler.body)
             inner = statement.body + handlers + statement.orelse + statement.finalbody
+        elif isinstance(statement, ir.Match):
+            inner = tuple(s for case in statement.cases for s in case.body)
         stack.extend(reversed(inner))
 
 

@@ -77,6 +77,8 @@ def evaluate(vm: VM, node: ir.Expr) -> object:
         return value
     if isinstance(node, ir.Starred):
         return vm.eval(node.value)
+    if isinstance(node, (ir.Yield, ir.YieldFrom)):
+        return Opaque("`yield`")
     kind = node.kind if isinstance(node, ir.UnsupportedExpr) else type(node).__name__
     return Opaque(f"`{kind}`")
 
@@ -211,7 +213,7 @@ def _joined(vm: VM, node: ir.JoinedStr) -> object:
         if isinstance(part, str):
             out.append(part)
             continue
-        value = vm.eval(part)
+        value = vm.eval(part.value)
         if isinstance(value, str):
             out.append(value)
         elif isinstance(value, Expr) and value.is_const:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from verifier.source import ir
+from verifier.source.scopes import bound_by
 
 
 def exposed(body: Sequence[ir.Stmt]) -> frozenset[str]:
@@ -35,6 +36,8 @@ def _always(body: Sequence[ir.Stmt]) -> set[str]:
             out |= _always(stmt.body)
         elif isinstance(stmt, (ir.With, ir.Try)):
             out |= _always(stmt.body)
+        elif isinstance(stmt, ir.Match):
+            continue  # it may match nothing
         else:
             _assigned(stmt, out)
     return out
@@ -53,6 +56,7 @@ def breaks(body: Sequence[ir.Stmt]) -> bool:
             parts = ("body", "orelse", "finalbody")
             inner = tuple(s for part in parts for s in getattr(stmt, part, ()))
             inner += tuple(s for handler in getattr(stmt, "handlers", ()) for s in handler.body)
+            inner += tuple(s for case in getattr(stmt, "cases", ()) for s in case.body)
         if breaks(inner):
             return True
     return False
@@ -99,6 +103,11 @@ def _assigned(stmt: ir.Stmt, out: set[str]) -> None:
         handlers = [s for h in stmt.handlers for s in h.body]
         for inner in (*stmt.body, *handlers, *stmt.orelse, *stmt.finalbody):
             _assigned(inner, out)
+    elif isinstance(stmt, ir.Match):
+        for case in stmt.cases:
+            out |= bound_by(case)
+            for inner in case.body:
+                _assigned(inner, out)
     elif isinstance(stmt, (ir.FunctionDef, ir.ClassDef)):
         out.add(stmt.name)
 
@@ -155,6 +164,14 @@ def _statement(stmt: ir.Stmt, bound: set[str], out: set[str]) -> None:
             _block(handler.body, set(bound), out)
         _block(stmt.orelse, set(bound), out)
         _block(stmt.finalbody, set(bound), out)
+    elif isinstance(stmt, ir.Match):
+        _reads(stmt.subject, bound, out)
+        for case in stmt.cases:
+            inner = set(bound)
+            _pattern_reads(case.pattern, inner, out)
+            inner |= bound_by(case)
+            _reads(case.guard, inner, out)
+            _block(case.body, inner, out)
     elif isinstance(stmt, ir.Return):
         if stmt.value is not None:
             _reads(stmt.value, bound, out)
@@ -181,13 +198,21 @@ def _target_reads(target: ir.Expr, bound: set[str], out: set[str]) -> None:
         _reads(target, bound, out)
 
 
+def _pattern_reads(pattern: ir.Node, bound: set[str], out: set[str]) -> None:
+    for child in ir.children(pattern):
+        if isinstance(child, ir.Expr):
+            _reads(child, bound, out)
+        else:
+            _pattern_reads(child, bound, out)
+
+
 def _reads(node: ir.Expr | None, bound: set[str], out: set[str]) -> None:
     if node is None:
         return
     if isinstance(node, ir.Name):
         if node.id not in bound:
             out.add(node.id)
-    elif isinstance(node, (ir.Attribute, ir.Starred)):
+    elif isinstance(node, (ir.Attribute, ir.Starred, ir.Yield, ir.YieldFrom)):
         _reads(node.value, bound, out)
     elif isinstance(node, ir.Subscript):
         _reads(node.value, bound, out)
@@ -226,7 +251,8 @@ def _reads(node: ir.Expr | None, bound: set[str], out: set[str]) -> None:
     elif isinstance(node, ir.JoinedStr):
         for piece in node.parts:
             if not isinstance(piece, str):
-                _reads(piece, bound, out)
+                _reads(piece.value, bound, out)
+                _reads(piece.format_spec, bound, out)
     elif isinstance(node, ir.LambdaExpr):
         inner = set(bound) | {p.name for p in node.params}
         _reads(node.body, inner, out)

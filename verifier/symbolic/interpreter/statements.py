@@ -114,12 +114,14 @@ def _statement(vm: VM, stmt: ir.Stmt) -> str:
                 vm.approximate("skipped", "`del` of a part is not followed", stmt.span)
     elif isinstance(stmt, ir.Pass):
         pass
-    elif isinstance(stmt, ir.GlobalStmt):
+    elif isinstance(stmt, (ir.Global, ir.Nonlocal)):
         function = vm.frame.function
         if function is not None and function.closure is None:
             vm.approximate("skipped", "rebinding a global is not followed", stmt.span)
     elif isinstance(stmt, ir.UnsupportedStmt):
         vm.approximate("skipped", f"`{stmt.kind}` is not followed", stmt.span)
+    elif isinstance(stmt, ir.Match):
+        vm.approximate("skipped", "`match` is not followed", stmt.span)
     return "normal"
 
 
