@@ -58,7 +58,7 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
     lost = vm.trace.ledger[ledger:]
     if not any(entry.kind == "skipped" for entry in lost):
         return
-    from verifier.source.scopes import children
+    from verifier.source.ir import children
 
     names = {node.id for node in _walk(statement, children) if isinstance(node, ir.Name)}
     if any(_runs_code(vm, name) for name in names):

@@ -19,7 +19,7 @@ from verifier.symbolic.machine import Arg, Call, Dialect
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.machine import DeviceMachine
-from verifier.symbolic.python.model import Class, Function, HostType
+from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
@@ -237,7 +237,9 @@ class Language:
     #: modules of the standard library that have a model: their names
     modules: Mapping[str, Mapping[str, object]]
     #: what makes an instance of a built-in type, by type
-    constructors: Mapping[type, object]
+    constructors: Mapping[type, Builtin]
+    #: the methods of built-in types that have a model, by the type's name
+    methods: Mapping[str, Mapping[str, Builtin]]
     iterate: Callable[..., None]
     call_function: Callable[..., object]
 
