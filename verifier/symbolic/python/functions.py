@@ -8,11 +8,10 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import Names, names_of
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python.flow import Ended, Frame, Wait
+from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic import expr as E
 from verifier.symbolic.values import Opaque, Ref
 
 #: nested calls before an inlined helper is given up
@@ -77,24 +76,11 @@ def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -
     hint, vm.target_name = vm.target_name, None
     vm.depth += 1
     try:
-        with vm.landing(Wait.CALL) as landing:
-            value: object = None
-            alive = True
-            before = vm.outside()
-            try:
-                if isinstance(definition, ir.LambdaExpr):
-                    value = vm.eval(definition.body)
-                else:
-                    vm.exec(definition.body)
-            except Ended:
-                alive = False
-            elsewhere = vm.outside() - before - len(landing.escapes)
-        rest = vm.guard_since(landing.base) if alive else E.FALSE
-        value = vm.rejoin(landing.escapes, alive, value)
-        vm.cut_path(landing.base)
-        if elsewhere:  # some paths are gone to a handler: those that came back are not all
-            vm.narrow(E.or_(rest, *(escape.guard for escape in landing.escapes)))
-        return value
+        if isinstance(definition, ir.LambdaExpr):
+            body = definition.body
+            return vm.gathered(Wait.CALL, lambda: vm.eval(body), cut=True)
+        block = definition.body
+        return vm.gathered(Wait.CALL, lambda: vm.exec(block), cut=True)
     finally:
         vm.depth -= 1
         vm.target_name = hint

@@ -319,6 +319,47 @@ class State:
             raise Ended
         return value
 
+    def gathered(
+        self,
+        waits: Wait,
+        action: Callable[[], object],
+        then: Callable[[], object] | None = None,
+        *,
+        cut: bool = False,
+    ) -> object:
+        """Run something and go on with its end and with the paths that landed, together.
+
+        ``then`` follows where ``action`` comes to its end, outside of the landing. With ``cut``,
+        what narrowed the path inside is dropped in any case.
+
+        Raises:
+            Ended: no path goes on.
+        """
+        before = self.outside()
+        value: object = None
+        alive = True
+        with self.landing(waits) as landing:
+            try:
+                value = action()
+            except Ended:
+                alive = False
+        if alive and then is not None:
+            try:
+                value = then()
+            except Ended:
+                alive = False
+        if not landing.escapes and not cut:
+            if not alive:
+                raise Ended
+            return value
+        rest = self.guard_since(landing.base) if alive else E.FALSE
+        gone = self.outside() - before
+        value = self.rejoin(landing.escapes, alive, value)
+        self.cut_path(landing.base)
+        if gone:  # some paths went elsewhere: those that are here are not all
+            self.narrow(E.or_(rest, *(escape.guard for escape in landing.escapes)))
+        return value
+
     def dies(self) -> NoReturn:
         """Tracing stops here on this path: Python raises an error that nothing catches."""
         self.trace.dies = True

@@ -1,0 +1,549 @@
+"""What a loop carries from trip to trip, in closed form.
+
+A :class:`Form` says what a place holds when trip ``i`` starts (``at``), whether a trip that started
+so ends as the next one starts (``holds``), and what is there after the loop (``after``). A form is
+proposed by looking at what one trip changed and confirmed by running another from it, so a form
+that holds stands for all trips by induction. To add a form: write the class, enter it in
+:data:`PROPOSALS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.python import draining
+from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Many, Segment
+from verifier.symbolic.python.terms import (
+    Renaming,
+    alike,
+    alike_segments,
+    entries,
+    join,
+    reachable,
+    same,
+)
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Loop, View
+from verifier.symbolic.values import Opaque
+
+#: the key of the place that is all of a list
+WHOLE: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is kept: an entry of a box by its key, or a whole list."""
+
+    box: int
+    key: object
+
+
+def read(heap: Heap, place: Place) -> object:
+    """What a place holds; the segments of a list."""
+    box = heap.get(place.box)
+    if isinstance(box, ListBox):
+        return box.segments
+    return entries(box).get(place.key, UNBOUND)
+
+
+def put(heap: Heap, place: Place, value: object) -> None:
+    """Make a place hold a value."""
+    box = heap.write(place.box)
+    if isinstance(box, ListBox):
+        assert isinstance(value, tuple)
+        box.segments = value
+    else:
+        entries(box)[place.key] = value
+
+
+@dataclass(slots=True)
+class Context:
+    """The loop that forms are about; ``fresh`` are the boxes that one trip makes."""
+
+    vm: VM
+    loop: Loop
+    fresh: frozenset[int] = frozenset()
+
+    @property
+    def index(self) -> Sym:
+        return self.loop.symbol
+
+    @property
+    def trips(self) -> Expr:
+        return E.maximum(self.loop.trips, 0)
+
+    def renamed(self, value: object, symbols: dict[Sym, Expr]) -> object:
+        return Renaming(self.vm.heap, symbols, self.fresh).value(value)
+
+    def before(self, value: object) -> object:
+        """What the trip before left, from what this one leaves."""
+        return self.renamed(value, {self.index: self.loop.index - 1})
+
+    def last(self, value: object) -> object:
+        """What the last trip leaves."""
+        return self.renamed(value, {self.index: self.loop.trips - 1})
+
+
+class Form(ABC):
+    """What a place holds, by trip."""
+
+    #: whether the value is exactly known; False: it is forgotten
+    exact: bool = True
+    #: a form that is right although the place does not change from where it starts
+    stays: bool = False
+
+    @abstractmethod
+    def at(self, loop: Context, index: Expr) -> object:
+        """What the place holds when trip ``index`` starts."""
+
+    @abstractmethod
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        """Whether ``now``, at the end of a trip that started so, is what the next starts with."""
+
+    def after(self, loop: Context) -> object:
+        """What the place holds after the loop."""
+        return self.at(loop, loop.trips)
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        """Another form, after a trip from this one has ended in ``now``; None: none is known."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Form):
+    """A number or an address that grows by the same amount in each trip."""
+
+    start: object
+    step: Expr
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return advanced(self.start, self.step * index)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        return same(now, self.at(loop, loop.loop.index + 1))
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        growth = difference(self.at(loop, loop.loop.index), now)
+        if growth is not None:
+            rests = [form.rest for form in others if isinstance(form, Rest)]
+            share = draining.share_of(growth, rests, loop.index)
+            if share is not None:
+                return Share(was, share)
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest(Form):
+    """A number that pieces are taken from until nothing is left (:mod:`.draining`)."""
+
+    start: Expr
+    rest: draining.Rest
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return self.rest.at(index)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        return now is self.rest.after(loop.loop.index)
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        growth = difference(self.at(loop, loop.loop.index), now)
+        if growth is not None and loop.index not in growth.free():
+            return Linear(was, growth)
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Form):
+    """What grows by a multiple of the pieces that are taken from a rest."""
+
+    start: object
+    share: draining.Share
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return advanced(self.start, self.share.factor * self.share.rest.taken(index))
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        index = loop.loop.index
+        piece = self.share.factor * self.share.rest.piece(index)
+        return same(now, advanced(self.at(loop, index), piece))
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Last(Form):
+    """What the trip before has left; ``start`` before the first one."""
+
+    start: object
+    step: object
+
+    def at(self, loop: Context, index: Expr) -> object:
+        before = loop.renamed(self.step, {loop.index: index - 1})
+        if self.start is UNBOUND:
+            return join(E.ge(index, 1), before, UNBOUND)
+        return join(E.eq(index, 0), self.start, before)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        return alike(loop.vm.heap, self.step, after, now)
+
+    def after(self, loop: Context) -> object:
+        final = loop.last(self.step)
+        some = E.gt(loop.loop.trips, 0)
+        return final if loop.vm.decide(some) is True else join(some, final, self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Append(Form):
+    """A list to which each trip appends the same items, in terms of its index."""
+
+    start: tuple[Segment, ...]
+    items: tuple[object, ...]
+    stays = True
+
+    def at(self, loop: Context, index: Expr) -> object:
+        position = loop.vm.loop_symbol(loop.loop.name)
+        symbols = {loop.index: E.from_atom(position)}
+        values = tuple(Renaming(loop.vm.heap, symbols).value(v) for v in self.items)
+        fresh = _made_anew(loop, self.items)
+        return (*self.start, Many(index, position, values, fresh | _made_anew(loop, values)))
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        added = _behind(self.start, loop.loop.index, now)
+        return (
+            added is not None
+            and len(added) == len(self.items)
+            and all(
+                isinstance(segment, Item) and alike(loop.vm.heap, value, after, segment.value)
+                for value, segment in zip(self.items, added, strict=True)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Runs(Form):
+    """A list to which each trip appends a run of the same length."""
+
+    start: tuple[Segment, ...]
+    run: Many
+    stays = True
+
+    def at(self, loop: Context, index: Expr) -> object:
+        # element q is number q % length of the run of trip q // length
+        run = self.run
+        position = loop.vm.loop_symbol(loop.loop.name)
+        place = E.from_atom(position)
+        symbols = {loop.index: place // run.count, run.index: place % run.count}
+        values = tuple(Renaming(loop.vm.heap, symbols).value(v) for v in run.values)
+        return (*self.start, Many(index * run.count, position, values, run.fresh))
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        added = _behind(self.start, loop.loop.index * self.run.count, now)
+        return (
+            added is not None
+            and len(added) == 1
+            and alike_segments(loop.vm.heap, self.run, after, added[0])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation(Form):
+    """Values that a few places pass around, as in ``front, back = back, front``."""
+
+    values: tuple[object, ...]
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return _turned(self.values, index)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        following = (*self.values[1:], self.values[0])
+        return alike(loop.vm.heap, _turned(following, loop.loop.index), after, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots(Form):
+    """A list of fixed length, each item what the trip before has left there."""
+
+    start: tuple[Segment, ...]
+    step: tuple[Segment, ...]
+    stays = False
+
+    def at(self, loop: Context, index: Expr) -> object:
+        out: list[Segment] = []
+        for was, now in zip(slots(self.start) or (), slots(self.step) or (), strict=True):
+            if was is now:
+                out.append(Item(was))
+                continue
+            before = loop.renamed(now, {loop.index: index - 1})
+            out.append(Item(join(E.eq(index, 0), was, before)))
+        return tuple(out)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        left, expected = slots(now), slots(self.step)
+        return (
+            left is not None
+            and expected is not None
+            and len(left) == len(expected)
+            and all(
+                alike(loop.vm.heap, e, after, v) for e, v in zip(expected, left, strict=True)
+            )
+        )
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        return Stale(self.start, self.step, loop.loop.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Stale(Form):
+    """A list of fixed length some of whose items are not followed."""
+
+    start: tuple[Segment, ...]
+    step: tuple[Segment, ...]
+    name: str
+    exact = False
+    stays = True
+
+    def at(self, loop: Context, index: Expr) -> object:
+        unknown = Opaque(f"an item that the loop over `{self.name}` stored")
+        pairs = zip(slots(self.start) or (), slots(self.step) or (), strict=True)
+        return tuple(Item(was) if was is now else Item(unknown) for was, now in pairs)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        old, new, left = slots(self.start), slots(self.step), slots(now)
+        return (
+            old is not None
+            and new is not None
+            and left is not None
+            and len(left) == len(new)
+            and all(
+                was is not expected or alike(loop.vm.heap, expected, after, value)
+                for was, expected, value in zip(old, new, left, strict=True)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Form):
+    """Anything: a fresh symbol for a number, unknown for the rest."""
+
+    value: object
+    name: str
+    exact = False
+    stays = True
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return self.value
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        return True
+
+    def after(self, loop: Context) -> object:
+        # another unknown than inside: the loop has gone on since
+        if isinstance(self.value, Expr):
+            return _symbol(loop, self.name)
+        if isinstance(self.value, SystemAddress):
+            return SystemAddress(self.value.storage, _symbol(loop, self.name))
+        if isinstance(self.value, tuple) and self.value and isinstance(self.value[0], Many):
+            return _unknown_list(loop, self.name)
+        return self.value
+
+
+def _symbol(loop: Context, name: str) -> Expr:
+    symbol = E.fresh(name)
+    reason = f"the value of `{name}` carried around the loop over `{loop.loop.name}`"
+    loop.vm.approximate(
+        "havoc", f"{reason} has no closed form", loop.loop.span, [repr(symbol)]
+    )
+    return symbol
+
+
+def _unknown_list(loop: Context, name: str) -> tuple[Segment, ...]:
+    count = E.fresh("length", 0)
+    reason = f"the value of {name} carried around the loop over `{loop.loop.name}`"
+    loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
+    return (Many(count, loop.vm.loop_symbol("item"), (Opaque(reason),)),)
+
+
+def forgotten(loop: Context, place: Place, before: Heap) -> Form:
+    """The form of a place of which nothing is known; the ledger says so."""
+    if place.key is WHOLE:
+        return Forgotten(_unknown_list(loop, "a list"), "a list")
+    old = read(before, place)
+    name = str(place.key)
+    if isinstance(old, Expr):
+        return Forgotten(_symbol(loop, name), name)
+    if isinstance(old, SystemAddress):
+        return Forgotten(SystemAddress(old.storage, _symbol(loop, name)), name)
+    reason = f"the value of `{name}` carried around the loop over `{loop.loop.name}`"
+    loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
+    return Forgotten(Opaque(reason), name)
+
+
+# ------------------------------------------------------------------------ proposals
+
+
+def _rest(loop: Context, was: object, now: object) -> Form | None:
+    if not isinstance(was, Expr) or not isinstance(now, Expr):
+        return None
+    rest = draining.rest_of(was, now, loop.index)
+    if rest is None:
+        return None
+    if all(loop.vm.decide(E.ge(part, 0)) is True for part in (rest.start, rest.size)):
+        return Rest(was, rest)
+    return None
+
+
+def _linear(loop: Context, was: object, now: object) -> Form | None:
+    step = difference(was, now)
+    if step is None or loop.index in step.free():
+        return None
+    return Linear(was, step)
+
+
+def _last(loop: Context, was: object, now: object) -> Form | None:
+    return Last(was, now)
+
+
+def _append(loop: Context, was: object, now: object) -> Form | None:
+    assert isinstance(was, tuple) and isinstance(now, tuple)
+    added = now[len(was) :]
+    if now[: len(was)] != was or not all(isinstance(s, Item) for s in added):
+        return None
+    return Append(was, tuple(s.value for s in added))
+
+
+def _runs(loop: Context, was: object, now: object) -> Form | None:
+    assert isinstance(was, tuple) and isinstance(now, tuple)
+    added = now[len(was) :]
+    if now[: len(was)] != was or len(added) != 1 or not isinstance(added[0], Many):
+        return None
+    run = added[0]
+    if loop.index in run.count.free() or len(run.values) != 1:
+        return None
+    return Runs(was, run)
+
+
+def _slots(loop: Context, was: object, now: object) -> Form | None:
+    old, new = slots(was), slots(now)
+    if old is None or new is None or len(old) != len(new):
+        return None
+    assert isinstance(was, tuple) and isinstance(now, tuple)
+    return Slots(was, now)
+
+
+_Proposal = Callable[[Context, object, object], "Form | None"]
+
+#: what may be said of an entry, and of a whole list, after one trip; the first that fits
+PROPOSALS: Final[Mapping[str, tuple[_Proposal, ...]]] = {
+    "entry": (_rest, _linear, _last),
+    "list": (_append, _runs, _slots),
+}
+
+
+def proposed(
+    loop: Context, place: Place, was: object, now: object, before: Heap
+) -> Form:
+    """The form that fits what one trip made of a place."""
+    for proposal in PROPOSALS["list" if place.key is WHOLE else "entry"]:
+        form = proposal(loop, was, now)
+        if form is not None:
+            return form
+    return forgotten(loop, place, before)
+
+
+def rotations(carried: Mapping[Place, tuple[object, object]]) -> dict[Place, Form]:
+    """Tensors that places pass around in a cycle."""
+    holders = {id(was): place for place, (was, _) in carried.items() if isinstance(was, View)}
+    out: dict[Place, Form] = {}
+    for first in holders.values():
+        cycle: list[object] = []
+        place: Place | None = first
+        while place is not None and len(cycle) < len(holders):
+            was, now = carried[place]
+            cycle.append(was)
+            place = holders.get(id(now))
+            if place == first:
+                break
+        if place == first and len(cycle) > 1:
+            out[first] = Rotation(tuple(cycle))
+    return out
+
+
+# ------------------------------------------------------------------------ arithmetic
+
+
+def slots(segments: object) -> tuple[object, ...] | None:
+    """The items of a list whose length is known, or None."""
+    if not isinstance(segments, tuple):
+        return None
+    out = []
+    for segment in segments:
+        if not isinstance(segment, Item):
+            return None
+        out.append(segment.value)
+    return tuple(out)
+
+
+def difference(was: object, now: object) -> Expr | None:
+    """How much an integer or an address has grown, None if it cannot be said."""
+    if isinstance(was, Expr) and isinstance(now, Expr):
+        return now - was
+    if isinstance(was, SystemAddress) and isinstance(now, SystemAddress):
+        return now.offset - was.offset if was.storage is now.storage else None
+    return None
+
+
+def advanced(start: object, amount: Expr) -> object:
+    """A number or an address, so much further on."""
+    if isinstance(start, SystemAddress):
+        return SystemAddress(start.storage, start.offset + amount)
+    assert isinstance(start, Expr)
+    return start + amount
+
+
+def _behind(
+    start: tuple[Segment, ...], count: Expr, now: object
+) -> tuple[Segment, ...] | None:
+    """What a trip added to a list that held ``start`` and a run of ``count`` trips."""
+    assert isinstance(now, tuple)
+    run = now[len(start)] if len(now) > len(start) else None
+    if now[: len(start)] != start or not isinstance(run, Many) or run.count is not count:
+        return None
+    return now[len(start) + 1 :]
+
+
+def _turned(values: tuple[object, ...], index: Expr) -> object:
+    """``values[index % len(values)]``."""
+    turn = index % len(values)
+    held = values[-1]
+    for k in reversed(range(len(values) - 1)):
+        held = join(E.eq(turn, k), values[k], held)
+    return held
+
+
+def _made_anew(loop: Context, values: tuple[object, ...]) -> frozenset[int]:
+    """The boxes that each trip makes and leaves behind in some values."""
+    found = reachable(loop.vm.heap, values)
+    heap = loop.vm.heap
+    return frozenset(n for n in found if n in loop.fresh or _ghost(heap, n))
+
+
+def _ghost(heap: Heap, number: int) -> bool:
+    box = heap.find(number)
+    return box is not None and box.ghost

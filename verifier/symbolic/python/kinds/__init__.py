@@ -1,0 +1,1 @@
+"""How values of each kind behave; `KINDS` of each module goes into the language."""

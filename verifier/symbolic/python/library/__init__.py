@@ -1,0 +1,1 @@
+"""Functions of Python and its standard library that have a model."""

@@ -1,0 +1,283 @@
+"""``for`` loops and everything else that runs through the items of a value.
+
+A loop over items that are all there is exactly its trips. One over a range whose length is a symbol
+is a generic trip that stands for all (:mod:`.trips`); one over a constant range is that where it
+says as much, else its trips. A list with symbolic runs is a loop for each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.python import binding, liveness
+from verifier.symbolic.python.flow import Wait
+from verifier.symbolic.python.heap import UNBOUND, Item, Many
+from verifier.symbolic.python.terms import Renaming
+from verifier.symbolic.python.trips import GenericLoop
+from verifier.symbolic.python.vm import (
+    VM,
+    Items,
+    Live,
+    Pull,
+    Push,
+    Runs,
+    Trips,
+    Unknown,
+)
+from verifier.symbolic.trace import Loop
+from verifier.symbolic.values import Guarded, Opaque, Range
+
+#: constant loops with device operations are unrolled up to so many trips if they have to be
+UNROLL = 128
+#: constant loops in which only Python runs are exactly their trips up to so many
+EXACT = 2048
+
+Body = Callable[[object], None]
+
+
+class Runner:
+    """How one loop runs its body, and which names belong to a trip alone."""
+
+    def __init__(
+        self,
+        vm: VM,
+        body: Body,
+        span: Span,
+        name: str = "i",
+        own: Callable[[str], bool] = lambda name: False,
+    ) -> None:
+        self.vm = vm
+        self.body = body
+        self.span = span
+        self.name = name
+        self.own = own
+
+    def run(self, iterable: object) -> None:
+        """Run the body for each item, in order.
+
+        Raises:
+            Ended: no path comes to the end of the loop.
+        """
+        vm = self.vm
+        iterable = vm.settled(iterable)
+        if isinstance(iterable, Guarded):
+            vm.each(iterable, self._one)
+        else:
+            self._one(iterable)
+
+    def _one(self, iterable: object) -> None:
+        way = self.vm.iteration(iterable, self.span)
+        _WAYS[type(way)](self, way)
+
+    # -- exactly -----------------------------------------------------------------------
+
+    def trip(self, item: object) -> None:
+        """One trip; ``continue`` ends here."""
+        self.vm.step(self.span)
+        self.vm.gathered(Wait.TRIP, lambda: self.body(item))
+
+    def items(self, way: Items) -> None:
+        for item in way.items:
+            self.trip(item)
+
+    def live(self, way: Live) -> None:
+        position = 0
+        while (item := way.at(position)) is not UNBOUND:
+            self.trip(item)
+            position += 1
+
+    def pull(self, way: Pull) -> None:
+        while (item := way.next()) is not UNBOUND:
+            self.trip(item)
+
+    def push(self, way: Push) -> None:
+        way.run(self.trip)
+
+    # -- generically -------------------------------------------------------------------
+
+    def trips(self, way: Trips) -> None:
+        self.range(way.range, self.body)
+
+    def range(self, rng: Range, body: Body) -> None:
+        """Run a body for each value of a range."""
+        vm = self.vm
+        count = trips_of(vm, rng, self.span)
+        if count.is_const and count.const <= 1:
+            for _ in range(count.const):
+                vm.gathered(Wait.TRIP, lambda: body(rng.start))
+            return
+        if vm.decide(E.le(count, 0)) is True:
+            return
+        symbol = vm.loop_symbol(self.name)
+        loop = Loop(E.from_atom(symbol), count, rng.kind, self.name, self.span)
+        item = rng.start + rng.step * loop.index
+        self._generic(loop, lambda: body(item), self._unrolled(rng, count, body))
+
+    def _unrolled(self, rng: Range, count: Expr, body: Body) -> Callable[[], None] | None:
+        if not count.is_const or count.const > EXACT:
+            return None
+
+        def exact() -> None:
+            for k in range(count.const):
+                value = rng.start + rng.step * k
+                self.vm.step(self.span)
+                self.vm.gathered(Wait.TRIP, lambda value=value: body(value))  # type: ignore[misc]
+
+        return exact
+
+    def _generic(
+        self, loop: Loop, body: Callable[[], None], exact: Callable[[], None] | None
+    ) -> None:
+        vm = self.vm
+        GenericLoop(
+            vm,
+            loop,
+            lambda: None,
+            body,
+            self.own,
+            exact,
+            unroll=loop.trips.is_const and loop.trips.const <= UNROLL,
+            traced_once=vm.dialect.traced_once(vm, loop.kind),
+        ).run()
+
+    def runs(self, way: Runs) -> None:
+        for segment in way.ref.segments:
+            if isinstance(segment, Item):
+                self.trip(segment.value)
+            else:
+                self._run(segment)
+
+    def _run(self, run: Many) -> None:
+        if len(run.values) > 1 and not run.count.is_const:
+            self._wide_run(run)
+            return
+        rng = Range(E.const(0), run.count, E.const(1), "range", self.span)
+        for value in run.values:
+            self.range(rng, lambda index, value=value: self._item(run, value, index))  # type: ignore[misc]
+
+    def _wide_run(self, run: Many) -> None:
+        """Several items for each trip of the loop that made the run, in their order."""
+
+        def all_of(index: object) -> None:
+            for value in run.values:
+                self.vm.gathered(
+                    Wait.TRIP,
+                    lambda value=value: self._item(run, value, index),  # type: ignore[misc]
+                )
+
+        self.range(Range(E.const(0), run.count, E.const(1), "range", self.span), all_of)
+
+    def _item(self, run: Many, value: object, index: object) -> None:
+        assert isinstance(index, Expr)
+        self.body(Renaming(self.vm.heap, {run.index: index}, run.fresh).value(value))
+
+    def unknown(self, way: Unknown) -> None:
+        vm = self.vm
+        vm.approximate("havoc", f"a loop over {way.reason} is not followed", self.span)
+        count = E.fresh("iterations", 0)
+        item = Opaque(f"an item of {way.reason}")
+        rng = Range(E.const(0), count, E.const(1), "range", self.span)
+        self.range(rng, lambda _: self.body(item))
+
+
+_WAYS: Final[dict[type, Callable[[Runner, Any], None]]] = {
+    Items: Runner.items,
+    Live: Runner.live,
+    Pull: Runner.pull,
+    Push: Runner.push,
+    Trips: Runner.trips,
+    Runs: Runner.runs,
+    Unknown: Runner.unknown,
+}
+
+
+def iterate(vm: VM, iterable: object, body: Body, span: Span) -> None:
+    """Hand each item to ``body`` (a comprehension, a built-in function)."""
+    Runner(vm, body, span).run(iterable)
+
+
+def trips_of(vm: VM, rng: Range, span: Span) -> Expr:
+    """The number of trips; negative counts mean none."""
+    distance = rng.stop - rng.start
+    step = rng.step
+    if step.is_const and step.const < 0:
+        return E.ceildiv(-distance, -step.const)
+    if step.is_const and step.const > 0:
+        return E.ceildiv(distance, step)
+    vm.fault(
+        ValueError,
+        "the step of a range must not be zero",
+        span,
+        when=E.eq(step, 0),
+        text="step != 0",
+    )
+    if vm.decide(E.gt(step, 0)) is True:
+        return E.ceildiv(distance, step)
+    up = E.ceildiv(distance, E.maximum(step, 1))
+    down = E.ceildiv(-distance, E.maximum(-step, 1))
+    return E.ite(E.gt(step, 0), up, down)
+
+
+# ------------------------------------------------------------------------ for
+
+
+def _target_name(target: ir.Expr) -> str:
+    if isinstance(target, ir.Name):
+        return target.id if target.id != "_" else "i"
+    if isinstance(target, (ir.TupleExpr, ir.ListExpr)) and target.elements:
+        return _target_name(target.elements[0])
+    return "i"
+
+
+def for_statement(vm: VM, stmt: ir.For) -> None:
+    """``for target in iterable: body`` with its ``else``."""
+    iterable = vm.eval(stmt.iterable)
+
+    def body(item: object) -> None:
+        binding.assign(vm, stmt.target, item, stmt.target.span)
+        vm.exec(stmt.body)
+
+    own = liveness.own_names(vm.frame.function, stmt)
+    runner = Runner(vm, body, stmt.iterable.span, _target_name(stmt.target), own)
+    factors = None
+    if isinstance(iterable, Range) and isinstance(stmt.target, ir.Name):
+        factors = vm.dialect.loop_factors(vm, stmt, iterable)
+    if factors is not None:
+        action = lambda: _two_loops(vm, stmt, iterable, factors, own)  # noqa: E731
+    else:
+        action = lambda: runner.run(iterable)  # noqa: E731
+    otherwise = (lambda: vm.exec(stmt.orelse)) if stmt.orelse else None
+    vm.gathered(Wait.LOOP, action, otherwise)
+
+
+def _two_loops(
+    vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], own: Callable[[str], bool]
+) -> None:
+    """``for k in range(a * b)`` as a loop over ``k // b`` around one over ``k % b``."""
+    count, text = factors
+    outer = E.exact_quotient(rng.stop, count)
+    assert outer is not None and isinstance(stmt.target, ir.Name)
+    name, span = stmt.target.id, stmt.iterable.span
+
+    def row(across: object) -> None:
+        assert isinstance(across, Expr)
+
+        def column(value: object) -> None:
+            assert isinstance(value, Expr)
+            counter = across * count + value
+            vm.counters[counter] = (count, across, value)
+            binding.assign(vm, stmt.target, counter, stmt.target.span)
+            vm.exec(stmt.body)
+
+        columns = Runner(vm, column, span, f"({name} % {text})", own)
+        columns.range(Range(E.const(0), count, E.const(1), rng.kind, span), column)
+
+    rows = Runner(vm, row, span, f"({name} // {text})", own)
+    rows.range(Range(E.const(0), outer, E.const(1), rng.kind, span), row)
+
+

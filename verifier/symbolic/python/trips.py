@@ -1,0 +1,346 @@
+"""One generic trip that stands for all trips of a loop.
+
+The body runs once with a fresh index. What it leaves changed is looked at and put into closed forms
+(:mod:`.forms`); they are confirmed by running the body again from them; what cannot be confirmed is
+forgotten. Where the number of trips is a constant, the loop is unrolled instead of forgetting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.python.flow import Ended, Mark, Wait
+from verifier.symbolic.python.forms import (
+    WHOLE,
+    Context,
+    Form,
+    Last,
+    Place,
+    forgotten,
+    proposed,
+    put,
+    read,
+    rotations,
+)
+from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Scope
+from verifier.symbolic.python.terms import Renaming, alike, entries, join, mentions
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Loop
+
+#: forms are refined this often before what is left is forgotten
+ROUNDS = 3
+
+_Carried = dict[Place, tuple[object, object]]
+_Local = dict[str, tuple[object, object]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one trip went: whether its end is reached, and which paths left the loop."""
+
+    alive: bool
+    left: int  # paths that left the loop altogether, by `break` or further
+    died: bool
+
+
+@dataclass(slots=True)
+class GenericLoop:
+    """A loop run by one trip that stands for all.
+
+    ``bind`` binds the target for the loop's index, ``body`` runs a trip. ``own`` are the names of
+    the running block that each trip binds before it reads them. ``exact`` unrolls the loop; None:
+    it has too many trips for that, or nobody knows how many.
+    """
+
+    vm: VM
+    loop: Loop
+    bind: Callable[[], None]
+    body: Callable[[], None]
+    own: Callable[[str], bool]
+    exact: Callable[[], None] | None
+    #: whether the loop is short enough to be unrolled although the device works in it
+    unroll: bool = False
+    traced_once: bool = False
+    context: Context = field(init=False)
+    scope: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.context = Context(self.vm, self.loop)
+        self.scope = self.vm.frame.scope
+
+    def run(self) -> None:
+        """Run the loop.
+
+        Raises:
+            Ended: no path goes on behind it.
+        """
+        vm = self.vm
+        mark = vm.mark()
+        before = mark.heap
+        forms: dict[Place, Form] = {}
+        after = before
+        for number in range(ROUNDS + 1):
+            if number:
+                vm.back_to(mark)
+                self._adopt_new(before, after)
+                self._install(forms)
+            outcome = self._once()
+            if not outcome.alive or outcome.left:
+                self._leaves(outcome, mark, before)
+                return
+            if self._rather_exact(mark, number):
+                return
+            after = vm.heap
+            self.context.fresh = frozenset(n for n in after.boxes if before.find(n) is None)
+            carried, local = self._changes(before, after)
+            if self.traced_once:  # what Python changed, it changed once (NKI-LP12)
+                carried = {place: c for place, c in carried.items() if place.key is WHOLE}
+            if self._confirmed(forms, carried, after):
+                self._finish(forms, local)
+                return
+            if self.exact is not None and self.unroll and number:
+                vm.back_to(mark)
+                self.exact()
+                return
+            forms = self._next(forms, carried, before, after, number)
+        # the last round ran with everything unconfirmed forgotten: it stands
+        _, local = self._changes(before, vm.heap)
+        self._finish(forms, local)
+
+    # -- one trip ------------------------------------------------------------------------
+
+    def _once(self) -> Outcome:
+        vm = self.vm
+        outside, dies = vm.outside(), vm.trace.dies
+        alive = True
+        with vm.landing(Wait.LOOP) as exits:
+            try:
+                with vm.inside(self.loop):
+                    self.bind()
+                    vm.gathered(Wait.TRIP, self.body)
+            except Ended:
+                alive = False
+            left = vm.outside() - outside
+        del exits.escapes[:]
+        return Outcome(alive, left, vm.trace.dies and not dies)
+
+    def _device(self, mark: Mark) -> bool:
+        """Whether the device works in a trip."""
+        trace = self.vm.trace
+        made = len(trace.storages) > mark.lengths[0]
+        return made or len(trace.operations) > mark.lengths[1]
+
+    def _rather_exact(self, mark: Mark, number: int) -> bool:
+        """Unroll where a generic trip would say less: only Python ran, or something was lost."""
+        vm = self.vm
+        if self.exact is None or self.traced_once:
+            return False
+        device = self._device(mark)
+        lost = any(entry.kind == "skipped" for entry in vm.trace.ledger[mark.lengths[3] :])
+        if device and not (lost and self.unroll):
+            return False
+        if not device and not lost and number:
+            return False
+        vm.back_to(mark)
+        self.exact()
+        return True
+
+    def _leaves(self, outcome: Outcome, mark: Mark, before: Heap) -> None:
+        """Some path does not come to the end of the trip."""
+        vm = self.vm
+        if not outcome.alive and not outcome.left:
+            self._never_ends(outcome, before)
+            return
+        exact = self.exact is not None and (self.unroll or not self._device(mark))
+        vm.back_to(mark)
+        if exact and self.exact is not None:
+            self.exact()
+        elif not outcome.alive:
+            self._first_only()
+        else:
+            self._with_early_exit()
+
+    def _never_ends(self, outcome: Outcome, before: Heap) -> None:
+        """Every trip dies: none runs, or the whole program dies."""
+        vm = self.vm
+        some = E.gt(self.loop.trips, 0)
+        if vm.decide(some) is True:
+            raise Ended
+        vm.heap = before.fork()
+        if not outcome.died:
+            text = "no iteration of a loop that always raises"
+            vm.assume(E.not_(some), text, self.loop.span, "assert")
+            return
+        vm.narrow(E.not_(some))
+
+    def _first_only(self) -> None:
+        """No trip reaches its end: at most one runs."""
+        some = E.gt(self.loop.trips, 0)
+
+        def first() -> None:
+            def one() -> None:
+                self._bind_first()
+                self.vm.gathered(Wait.TRIP, self.body)
+
+            self.vm.gathered(Wait.LOOP, one)
+
+        self.vm.fork(some, first, lambda: None)
+
+    def _bind_first(self) -> None:
+        self.bind()
+        zero = {self.context.index: E.const(0)}
+        symbols = frozenset(zero)
+        scope = self.vm.heap.write(self.scope)
+        assert isinstance(scope, Scope)
+        for name, value in list(scope.names.items()):
+            if mentions(value, symbols, self.vm.heap):
+                scope.names[name] = Renaming(self.vm.heap, zero).value(value)
+
+    def _with_early_exit(self) -> None:
+        """Some path leaves the loop early: an unknown number of trips runs."""
+        vm = self.vm
+        count = E.fresh("iterations", 0)
+        vm.approximate(
+            "havoc",
+            f"a path leaves the loop over `{self.loop.name}` early; the number of iterations is "
+            "not followed",
+            self.loop.span,
+            [repr(count)],
+        )
+        vm.assume(E.le(count, self.context.trips), "", self.loop.span, "type")
+        loop = self.loop
+        self.loop = Loop(loop.index, count, loop.kind, loop.name, loop.span)
+        self.context = Context(vm, self.loop)
+        before = vm.heap.fork()
+        mark = vm.mark()
+        self._once()
+        carried, local = self._changes(before, vm.heap)
+        vm.back_to(mark)
+        unknown = {place: forgotten(self.context, place, before) for place in carried}
+        for name in local:
+            place = Place(self.scope, name)
+            unknown[place] = forgotten(self.context, place, before)
+        self._install(unknown)
+
+        def trip() -> None:
+            with vm.inside(self.loop):
+                vm.narrow(self.loop.within)
+                self.bind()
+                vm.gathered(Wait.TRIP, self.body)
+
+        def trips() -> None:
+            base = vm.path_length()
+            try:
+                trip()
+            except Ended:
+                pass
+            vm.cut_path(base)
+            vm.heap = before.fork()
+            self._install(unknown)
+            for place, form in unknown.items():
+                put(vm.heap, place, form.after(self.context))
+
+        vm.gathered(Wait.LOOP, trips)
+
+    # -- what changed ----------------------------------------------------------------------
+
+    def _changes(self, before: Heap, after: Heap) -> tuple[_Carried, _Local]:
+        """Places whose value differs now, and names of the trip alone."""
+        carried: _Carried = {}
+        local: _Local = {}
+        for number, box in after.boxes.items():
+            old = before.find(number)
+            if old is None or old is box:
+                continue
+            if isinstance(box, ListBox):
+                assert isinstance(old, ListBox)
+                if not _same_segments(before, old, after, box):
+                    carried[Place(number, WHOLE)] = (old.segments, box.segments)
+                continue
+            if isinstance(box, ObjectBox) and isinstance(old, ObjectBox):
+                if not alike(before, old.payload, after, box.payload):
+                    self.vm.unfollowed("a built-in value inside an object changes", self.loop.span)
+            was, now = entries(old), entries(box)
+            for key in dict.fromkeys([*was, *now]):
+                a, b = was.get(key, UNBOUND), now.get(key, UNBOUND)
+                if alike(before, a, after, b):
+                    continue
+                if number == self.scope and self.own(str(key)):
+                    local[str(key)] = (a, b)
+                else:
+                    carried[Place(number, key)] = (a, b)
+        return carried, local
+
+    # -- forms -----------------------------------------------------------------------------
+
+    def _next(
+        self,
+        forms: dict[Place, Form],
+        carried: _Carried,
+        before: Heap,
+        after: Heap,
+        number: int,
+    ) -> dict[Place, Form]:
+        """Better forms, after a trip has shown that these do not hold."""
+        out = dict(forms)
+        turning = {} if forms else rotations(carried)
+        for place, (was, now) in carried.items():
+            known = forms.get(place)
+            if known is not None and known.holds(self.context, now, after):
+                continue
+            better: Form | None = None
+            if number < ROUNDS - 1:
+                if place in turning:
+                    better = turning[place]
+                elif known is None:
+                    better = proposed(self.context, place, was, now, before)
+                else:
+                    better = known.revised(self.context, was, now, out.values())
+            out[place] = better or forgotten(self.context, place, before)
+        for place, form in forms.items():
+            if place not in carried and not form.stays:
+                # from the form on it no longer changes: it holds what is left each time
+                out[place] = forgotten(self.context, place, before)
+        return out
+
+    def _install(self, forms: dict[Place, Form]) -> None:
+        for place, form in forms.items():
+            put(self.vm.heap, place, form.at(self.context, self.loop.index))
+
+    def _adopt_new(self, before: Heap, after: Heap) -> None:
+        """Keep the boxes that a trip made which was undone: forms may refer to them."""
+        for number, box in after.boxes.items():
+            if before.find(number) is None:
+                self.vm.heap.boxes.setdefault(number, box)
+
+    def _confirmed(self, forms: dict[Place, Form], carried: _Carried, after: Heap) -> bool:
+        if any(place not in forms for place in carried):
+            return False
+        return all(
+            form.holds(self.context, read(after, place), after) for place, form in forms.items()
+        )
+
+    # -- after the loop --------------------------------------------------------------------
+
+    def _finish(self, forms: dict[Place, Form], local: _Local) -> None:
+        vm = self.vm
+        some = E.gt(self.loop.trips, 0)
+        certain = vm.decide(some) is True
+        for place, form in forms.items():
+            trips = Context(vm, Loop(
+                self.loop.index, self.context.trips, self.loop.kind, self.loop.name, self.loop.span
+            ), self.context.fresh)
+            put(vm.heap, place, form.after(self.context if isinstance(form, Last) else trips))
+        scope = vm.heap.write(self.scope)
+        assert isinstance(scope, Scope)
+        for name, (was, value) in local.items():
+            final = self.context.last(value)
+            scope.names[name] = final if certain else join(some, final, was)
+
+
+def _same_segments(before: Heap, old: ListBox, after: Heap, box: ListBox) -> bool:
+    return len(old.segments) == len(box.segments) and all(
+        x is y or x == y for x, y in zip(old.segments, box.segments, strict=True)
+    )
