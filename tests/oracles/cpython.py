@@ -19,37 +19,13 @@ from itertools import groupby
 from pathlib import Path
 
 from tests.oracles import tables
+from tests.oracles.files import FILES
 from tests.oracles.isolated import Isolated
 from tests.oracles.judge import Answer, Judged, Task, analyze, answered, warm
 from tests.oracles.kernels import Kernel, kernels
 from tests.oracles.suite import MissingSuiteError, Suite
 from tests.oracles.tables import FileReport
 from tests.oracles.validate import all_hold
-
-#: the language and its core types; versions of Python lack some of them
-FILES = (
-    "test_abc test_abstract_numbers test_augassign test_baseexception test_binop test_bisect"
-    " test_bool test_bufio test_builtin test_bytes test_call test_class test_collections"
-    " test_compare test_complex test_contains test_contextlib test_copy test_dataclasses"
-    " test_decorators test_defaultdict test_deque test_descr test_descrtut test_dict"
-    " test_dict_version test_dictcomps test_dictviews test_dynamic test_dynamicclassattribute"
-    " test_enum test_enumerate test_eof test_except_star test_exception_group"
-    " test_exception_hierarchy test_exception_variations test_exceptions test_extcall test_float"
-    " test_flufl test_format test_fractions test_frozen test_fstring test_funcattrs test_functools"
-    " test_generators test_genericalias test_genericclass test_genericpath test_genexps"
-    " test_global test_grammar test_hash test_heapq test_index test_int test_int_literal"
-    " test_isinstance test_iter test_iterlen test_itertools test_keyword test_keywordonlyarg"
-    " test_list test_listcomps test_long test_longexp test_math test_math_property"
-    " test_metaclass test_module test_named_expressions test_numeric_tower test_opcodes"
-    " test_operator test_ordered_dict test_patma test_pep646_syntax"
-    " test_positional_only_arg test_pow test_print test_property test_raise test_range test_re"
-    " test_reprlib test_richcmp test_scope test_set test_setcomps test_slice test_sort"
-    " test_statistics test_str test_string test_string_literals test_strtod test_structseq"
-    " test_subclassinit test_sundry test_super test_textwrap test_tuple test_type_aliases"
-    " test_type_annotations test_type_comments test_type_params test_typechecks test_types"
-    " test_typing test_unary test_unicode test_univnewlines test_unpack test_unpack_ex"
-    " test_userdict test_userlist test_userstring test_utf8source test_with test_yield_from"
-).split()
 
 #: seconds beyond an analysis's own limit after which it counts as hanging
 _GRACE = 15.0
@@ -86,9 +62,7 @@ def judge(reports: Sequence[FileReport], jobs: int, seconds: float, *, told: boo
     """Fill in the tool's answers; those on one test method come from one process."""
     warm()
     flat = [(report, one.kernel) for report in reports for one in report.judged]
-    groups = [
-        list(group) for _, group in groupby(flat, lambda pair: (pair[0].file, pair[1].test))
-    ]
+    groups = [list(group) for _, group in groupby(flat, lambda pair: (pair[0].file, pair[1].test))]
     batches = [
         [
             Task(text, twin, seconds)

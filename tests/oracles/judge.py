@@ -75,9 +75,7 @@ def analyze(task: Task) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.py")
         path.write_text(task.text, encoding="utf-8")
-        request = FileRequest(
-            path=str(path), targets=(targets.DEFAULT,), timeout=task.seconds
-        )
+        request = FileRequest(path=str(path), targets=(targets.DEFAULT,), timeout=task.seconds)
         result = analyze_file(request)
     if not result.kernels or result.kernels[0].status == "error":
         said = tuple(error.message for error in result.errors) or ("no kernel found",)

@@ -108,9 +108,7 @@ class _Builder:
         value = rewriter.direct
         if value is None:
             body = [*rewrite.statements(f"{RECORD} = []"), *body]
-        condition = (
-            f"len({RECORD}) > 0 and all({RECORD})" if value is None else ast.unparse(value)
-        )
+        condition = f"len({RECORD}) > 0 and all({RECORD})" if value is None else ast.unparse(value)
         needs = Needs(self._suite)
         helpers = self._case_class(rewriter, needs)
         if helpers:
@@ -164,7 +162,12 @@ class _Builder:
         stored = set(rewriter.stored)
         if self._has_setup():
             pending.append("setUp")
-        return self._class_with(pending, stored, needs) if pending or stored else ""
+        pending.extend(self._existing(rewriter))
+        used = pending or stored or rewriter.bare
+        return self._class_with(pending, stored, needs) if used else ""
+
+    def _existing(self, rewriter: Rewriter) -> list[str]:
+        return [name for name in rewriter.optional if self._case.member(name) is not None]
 
     def _class_with(self, pending: list[str], stored: set[str], needs: Needs) -> str:
         found: dict[str, tuple[int, int, str]] = {}
@@ -209,7 +212,7 @@ class _Builder:
             raise UnusableError("a helper without self")
         rewriter = Rewriter(None, f"self.{RECORD}", self._asserts)
         node.body = rewriter.helper(node.body)
-        return ast.unparse(node), list(rewriter.attributes), rewriter.stored
+        return ast.unparse(node), [*rewriter.attributes, *self._existing(rewriter)], rewriter.stored
 
 
 def _is_assertion(name: str) -> bool:

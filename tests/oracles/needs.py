@@ -9,19 +9,23 @@ from collections.abc import Iterable
 
 from tests.oracles.suite import Suite, TestFile, UnusableError
 
+# fmt: off
 #: the standard library that a kernel's author may well use at trace time
-_LIBRARY = frozenset(
-    "abc bisect builtins collections collections.abc contextlib copy dataclasses decimal enum"
-    " fractions functools heapq itertools keyword math numbers operator re reprlib statistics"
-    " string textwrap types typing __future__".split()
-)
-_SYS = frozenset(
-    "maxsize maxunicode float_info int_info hash_info version_info byteorder".split()
-)
-_REFUSED = frozenset(
-    "exec eval compile open input globals locals vars dir __import__ breakpoint exit quit"
-    " __file__ __spec__ __loader__ __builtins__ copyright credits license help".split()
-)
+_LIBRARY = frozenset({
+    "abc", "bisect", "builtins", "collections", "collections.abc", "contextlib", "copy",
+    "dataclasses", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "keyword",
+    "math", "numbers", "operator", "re", "reprlib", "statistics", "string", "textwrap", "types",
+    "typing", "__future__",
+})
+_SYS = frozenset({
+    "maxsize", "maxunicode", "float_info", "int_info", "hash_info", "version_info", "byteorder",
+})
+_REFUSED = frozenset({
+    "exec", "eval", "compile", "open", "input", "globals", "locals", "vars", "dir", "__import__",
+    "breakpoint", "exit", "quit", "__file__", "__spec__", "__loader__", "__builtins__",
+    "copyright", "credits", "license", "help",
+})
+# fmt: on
 _KNOWN = frozenset(dir(builtins)) | {"__name__", "__debug__"}
 _OWN = frozenset({"nki", "nisa", "nl", "kernel"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import cast
 
 from tests.oracles.assertions import QUIET, RAISES, condition, is_condition
 from tests.oracles.suite import UnusableError
@@ -12,7 +12,6 @@ from tests.oracles.suite import UnusableError
 #: names that the kernels use themselves; no test has them
 RESULT, RECORD, CASE = "ok_", "probe_", "Case_"
 
-_Scope = TypeVar("_Scope", ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Body = list[ast.stmt]
 
 
@@ -38,10 +37,13 @@ class Rewriter(ast.NodeTransformer):
         self.asserting = asserting
         self.places: list[str] = []
         self.attributes: dict[str, None] = {}
+        self.optional: dict[str, None] = {}
         self.stored: set[str] = set()
         #: what a probe at the top level says; the statements up to it are then all there is
         self.direct: ast.expr | None = None
         self.recorded = False
+        #: whether ``self`` is used as a value
+        self.bare = False
         self.in_definition = False
         self._aliases: dict[str, str] = {}
         self._caught: set[str] = set()
@@ -90,7 +92,7 @@ class Rewriter(ast.NodeTransformer):
             found.body = [ast.Pass()]  # type: ignore[attr-defined]
         return found
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | _Body | None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | _Body | None:
         if isinstance(node.value, ast.Constant):
             return None
         if isinstance(node.value, ast.Call) and not self._shadowed:
@@ -105,7 +107,7 @@ class Rewriter(ast.NodeTransformer):
                 return self._helper(cast(ast.Expr, self.generic_visit(node)))
         return self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         name = None if self._shadowed else self._attribute(node.value)
         if name is not None and (is_condition(name) or name in RAISES):
             if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -113,7 +115,7 @@ class Rewriter(ast.NodeTransformer):
                 return None
         return self.generic_visit(node)
 
-    def visit_With(self, node: ast.With) -> ast.AST | _Body:  # noqa: N802
+    def visit_With(self, node: ast.With) -> ast.AST | _Body:
         if self._shadowed:
             return self.generic_visit(node)
         first, rest = node.items[0], node.items[1:]
@@ -132,10 +134,10 @@ class Rewriter(ast.NodeTransformer):
                 return self._raises_block(call, first.optional_vars, body)
         return self.generic_visit(node)
 
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:  # noqa: N802
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
         return self._yielding(node)
 
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:  # noqa: N802
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         return self._yielding(node)
 
     def _yielding(self, node: ast.AST) -> ast.AST:
@@ -206,9 +208,7 @@ class Rewriter(ast.NodeTransformer):
     def _helper(self, node: ast.Expr) -> _Body:
         said = ast.unparse(node)
         reset = statements(f"self.{RECORD} = []")
-        value = ast.parse(
-            f"len(self.{RECORD}) > 0 and all(self.{RECORD})", mode="eval"
-        ).body
+        value = ast.parse(f"len(self.{RECORD}) > 0 and all(self.{RECORD})", mode="eval").body
         return self._place(said, [*reset, node], value, effect=[node])
 
     # ------------------------------------------------------------------ the probe
@@ -257,7 +257,7 @@ class Rewriter(ast.NodeTransformer):
     def _is_super(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Attribute) and ast.unparse(node.value) == "super()"
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         base = node.value
         if isinstance(base, ast.Name) and base.id in self._caught and node.attr == "exception":
             return ast.Name(f"{base.id}_exception", ast.Load())
@@ -276,13 +276,22 @@ class Rewriter(ast.NodeTransformer):
             self.attributes[name] = None
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``getattr(self, "name")`` uses an attribute, too."""
+        match node:
+            case ast.Call(
+                func=ast.Name("getattr" | "hasattr"),
+                args=[ast.Name("self"), ast.Constant(str(name)), *_],
+            ) if not self._shadowed:
+                self.optional[name] = None
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self._caught:
             raise UnusableError("assertRaises whose context is used")
         if self._shadowed or self._classes:
             return node
-        if node.id == "self":
-            raise UnusableError("the test case as a value")
+        self.bare |= node.id == "self"
         if node.id in ("super", "__class__"):
             raise UnusableError("the base class of the test case")
         if node.id in self._aliases:
@@ -291,17 +300,17 @@ class Rewriter(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ scopes
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         raise UnusableError("a coroutine")
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return self._function(node)
 
-    def _function(self, node: _Scope) -> ast.AST:
-        arguments = node.args
+    def _function(self, node: ast.FunctionDef | ast.Lambda) -> ast.AST:
+        arguments: ast.arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         shadows = any(argument.arg == "self" for argument in every)
         self._shadowed += shadows
@@ -311,7 +320,7 @@ class Rewriter(ast.NodeTransformer):
         self._shadowed -= shadows
         return found
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self._classes += 1
         self._definitions += 1
         found = self.generic_visit(node)

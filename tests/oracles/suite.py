@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+#: what the tests import all of
+_STARRED = ("contextlib", "dataclasses", "functools", "itertools", "math", "operator", "typing")
+
+
 class MissingSuiteError(Exception):
     """The interpreter has been installed without its tests."""
 
@@ -135,7 +139,8 @@ def _fresh_module(statement: ast.stmt) -> ast.stmt:
         and ast.unparse(statement.value.func).endswith("import_fresh_module")
         and isinstance(statement.value.args[0], ast.Constant)
     ):
-        alias = ast.alias(name=statement.value.args[0].value, asname=statement.targets[0].id)
+        module = str(statement.value.args[0].value)
+        alias = ast.alias(name=module, asname=statement.targets[0].id)
         return ast.copy_location(ast.Import(names=[alias]), statement)
     return statement
 
@@ -143,8 +148,10 @@ def _fresh_module(statement: ast.stmt) -> ast.stmt:
 def _explicit(statement: ast.stmt) -> ast.stmt:
     """``from dataclasses import *`` with the names that it brings."""
     if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
-        if statement.module in ("dataclasses", "enum", "functools", "itertools", "operator"):
-            names = sorted(importlib.import_module(statement.module).__all__)
+        if statement.module in _STARRED:
+            module = importlib.import_module(statement.module)
+            public = [name for name in dir(module) if not name.startswith("_")]
+            names = sorted(getattr(module, "__all__", public))
             aliases = [ast.alias(name=name, asname=None) for name in names]
             return ast.ImportFrom(module=statement.module, names=aliases, level=0)
     return statement

@@ -44,9 +44,7 @@ def _stubs() -> tuple[dict[str, types.ModuleType], list[int]]:
 
     vars(nki).update(jit=lambda function: function, isa=isa, language=language)
     vars(isa).update(dma_copy=lambda dst, src: None)
-    vars(language).update(
-        ndarray=ndarray, float32="float32", sbuf="sbuf", shared_hbm="shared_hbm"
-    )
+    vars(language).update(ndarray=ndarray, float32="float32", sbuf="sbuf", shared_hbm="shared_hbm")
     return {"nki": nki, "nki.isa": isa, "nki.language": language}, partitions
 
 
