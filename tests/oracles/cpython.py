@@ -101,7 +101,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("--files", nargs="+", default=list(FILES), metavar="NAME", help="default: all known ones")
-    add("--limit", type=int, default=60, metavar="N", help="probes per file, 0: all (60)")
+    add("--limit", type=int, default=30, metavar="N", help="probes per file, 0: all (30)")
     add("--per-method", type=int, default=3, metavar="N", help="probes per test method (3)")
     add("--jobs", type=int, default=1, metavar="N", help="processes (1)")
     add("--seconds", type=float, default=5.0, metavar="S", help="limit of one analysis (5)")

@@ -97,12 +97,10 @@ class _Builder:
         if not count.places:
             raise UnusableError("nothing asserted")
         for number in range(min(per_method, len(count.places))):
-            texts = [self._text(member, method, number, good) for good in (True, False)]
-            yield Kernel(
-                self._case.file.name, test, number, count.places[number], texts[0], texts[1]
-            )
+            probe, twin = self._texts(member, method, number)
+            yield Kernel(self._case.file.name, test, number, count.places[number], probe, twin)
 
-    def _text(self, member: Member, method: ast.FunctionDef, number: int, good: bool) -> str:
+    def _texts(self, member: Member, method: ast.FunctionDef, number: int) -> tuple[str, str]:
         rewriter = Rewriter(number, RECORD, self._asserts)
         body = rewriter.top(copy.deepcopy(method.body))
         value = rewriter.direct
@@ -113,18 +111,16 @@ class _Builder:
         helpers = self._case_class(rewriter, needs)
         if helpers:
             body = [*rewrite.statements(f"self = {CASE}()"), *self._setup(), *body]
-        text = _KERNEL.format(
-            body=_indented(body),
-            condition=f"({condition})",
-            good=GOOD if good else BAD,
-            bad=BAD if good else GOOD,
-        )
         refuse(ast.parse(condition))
         refuse(ast.Module(body=body, type_ignores=[]))
-        free = free_names(text) - {"nki", "nisa", "nl", CASE}
-        needs.add(member.file, free)
+        probe, twin = (
+            _KERNEL.format(body=_indented(body), condition=f"({condition})", good=good, bad=bad)
+            for good, bad in ((GOOD, BAD), (BAD, GOOD))
+        )
+        needs.add(member.file, free_names(probe) - {"nki", "nisa", "nl", CASE})
         future = "".join(f"from __future__ import {n}\n" for n in self._case.file.future())
-        return "\n\n".join(p for p in (future + _HEAD, needs.text(), helpers, text) if p)
+        above = [part for part in (future + _HEAD, needs.text(), helpers) if part]
+        return "\n\n".join([*above, probe]), "\n\n".join([*above, twin])
 
     def _setup(self) -> list[ast.stmt]:
         return rewrite.statements("self.setUp()") if self._has_setup() else []

@@ -114,9 +114,7 @@ class Needs:
             if name in names:
                 continue
             names[name] = None
-            part = _only(file.body[position], {name: None})
-            refuse(part)
-            found.extend((file, free) for free in sorted(free_names(ast.unparse(part))))
+            found.extend((file, free) for free in _free_of(file, position, name))
         return found
 
     def text(self) -> str:
@@ -126,6 +124,18 @@ class Needs:
             file, chosen = self._files[name], self._chosen[name]
             parts.extend(ast.unparse(_only(file.body[at], chosen[at])) for at in sorted(chosen))
         return "\n".join(parts)
+
+
+def _free_of(file: TestFile, position: int, name: str) -> list[str]:
+    """The free names of a statement at module level; what no kernel may do is refused."""
+    statement = file.body[position]
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        refuse(_only(statement, {name: None}))
+        return []
+    if position not in file.free:
+        refuse(statement)
+        file.free[position] = sorted(free_names(ast.unparse(statement)))
+    return file.free[position]
 
 
 def _only(statement: ast.stmt, names: dict[str, None]) -> ast.stmt:

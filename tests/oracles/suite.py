@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
 #: what the tests import all of
 _STARRED = ("contextlib", "dataclasses", "functools", "itertools", "math", "operator", "typing")
 
@@ -43,6 +42,8 @@ class TestFile:
     body: list[ast.stmt]
     bindings: dict[str, list[int]] = field(default_factory=dict)
     imports: dict[str, Imported] = field(default_factory=dict)
+    #: free names of statements by their position, kept by who looks for them
+    free: dict[int, list[str]] = field(default_factory=dict)
 
     def future(self) -> list[str]:
         """Names imported from ``__future__``, which change what the rest means."""
