@@ -162,7 +162,10 @@ class Suite:
     """The files of the ``test`` package, each read once."""
 
     def __init__(self) -> None:
-        spec = importlib.util.find_spec("test.support")
+        try:
+            spec = importlib.util.find_spec("test.support")
+        except ModuleNotFoundError:
+            spec = None
         if spec is None or spec.origin is None:
             raise MissingSuiteError("this Python has been installed without its `test` package")
         self._folder = Path(spec.origin).parent.parent
