@@ -2,21 +2,29 @@
 
 A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks
 through it, and never touches the interpreter's state. The interpreter sees a :class:`Dialect`.
+What a front end makes of Python that Python itself would not is said by hooks of the dialect, which
+see the whole machine; :class:`PlainDialect` has those of a front end that runs Python as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
+from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
-from verifier.symbolic.values import ApiRef, RecordType, RecordValue
+from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, Trace, View
+from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+    from verifier.symbolic.python.inputs import Inputs, Parameter
+    from verifier.symbolic.python.vm import VM, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,16 @@ class Machine(Protocol):
     @property
     def path(self) -> tuple[Bool, ...]:
         """Conditions of the current path."""
+        ...
+
+    @property
+    def trace(self) -> Trace:
+        """What was traced so far."""
+        ...
+
+    @property
+    def inputs(self) -> Inputs:
+        """The kernel's parameters."""
         ...
 
     def next_order(self) -> int:
@@ -146,10 +164,6 @@ class Machine(Protocol):
         """The tensor a value is (a parameter used as a tensor becomes one)."""
         ...
 
-    def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
-        """The tensor of that shape at which a pointer points."""
-        ...
-
     def as_int(self, value: object, span: Span) -> Expr | None: ...
 
     def as_bool(self, value: object, span: Span) -> Bool | None: ...
@@ -158,10 +172,6 @@ class Machine(Protocol):
 
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         """The items of a tuple or list of known length."""
-        ...
-
-    def as_address(self, value: object, span: Span) -> SystemAddress | None:
-        """The place in system memory a value is (a parameter used as one becomes a buffer)."""
         ...
 
     # -- records ------------------------------------------------------------------------------
@@ -234,5 +244,144 @@ class Dialect(Protocol):
         """``target[...] = value``, or ``target[...] op= value`` when ``op`` is given."""
         ...
 
+    # -- hooks: what the front end makes of Python ------------------------------------------------
 
-__all__ = ["Arg", "Call", "Dialect", "Machine", "Storage"]
+    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
+        """Before a kernel is entered."""
+        ...
+
+    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Before a function of the project is called."""
+        ...
+
+    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
+        """Before an ``if`` statement branches."""
+        ...
+
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+        """The alternative of ``a if test else b`` that is always taken; None: as Python does."""
+        ...
+
+    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
+        """The inner factor of a loop over a product, and its name; None: one loop."""
+        ...
+
+    def traced_once(self, machine: VM, kind: str) -> bool:
+        """Whether the body of a loop of that kind is traced once, whatever its trips."""
+        ...
+
+    def grid_axis(self, machine: VM, number: int) -> GridAxis:
+        """An axis of the launch grid, when it is first asked for."""
+        ...
+
+    # -- hooks: inputs and values -----------------------------------------------------------------
+
+    def arguments(
+        self, machine: VM, definition: ir.FunctionDef, declare: Declare
+    ) -> Mapping[str, object] | None:
+        """The arguments of a kernel whose inputs are not its parameters; None: they are."""
+        ...
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """The value of an input that the dialect knows from its annotation, else None."""
+        ...
+
+    def kinds(self) -> Mapping[type, Kind]:
+        """How values behave that are the dialect's own, by type."""
+        ...
+
+    def view_names(self) -> frozenset[str] | None:
+        """All attributes and methods of tensors; None: there may be others."""
+        ...
+
+    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+        """All names in a namespace of the API; None: there may be others."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GridAxis:
+    """An axis of the launch grid: ``index`` and ``count`` as kernels write them, and the count."""
+
+    index: str
+    count: str
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a kernel as it is declared; ``default`` is there if ``has_default``."""
+
+    name: str
+    span: Span
+    annotation: ir.Expr | None = None
+    default: object = None
+    has_default: bool = False
+
+
+#: makes the value of an input
+Declare = Callable[[Input], object]
+
+
+class PlainDialect:
+    """The hooks of a front end that runs kernels as Python."""
+
+    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
+        """Nothing to do."""
+
+    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Nothing to do."""
+
+    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
+        """Nothing to do."""
+
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+        """As Python does."""
+        return None
+
+    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
+        """One loop."""
+        return None
+
+    def traced_once(self, machine: VM, kind: str) -> bool:
+        """Every trip runs."""
+        return False
+
+    def grid_axis(self, machine: VM, number: int) -> GridAxis:
+        """A launch of one program."""
+        return GridAxis(f"program_id({number})", f"num_programs({number})", E.const(1))
+
+    def arguments(
+        self, machine: VM, definition: ir.FunctionDef, declare: Declare
+    ) -> Mapping[str, object] | None:
+        """The parameters are the inputs."""
+        return None
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """Annotations say nothing."""
+        return None
+
+    def kinds(self) -> Mapping[type, Kind]:
+        """No values of its own."""
+        return {}
+
+    def view_names(self) -> frozenset[str] | None:
+        """Not known."""
+        return None
+
+    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+        """Not known."""
+        return None
+
+
+__all__ = [
+    "Arg",
+    "Call",
+    "Declare",
+    "Dialect",
+    "GridAxis",
+    "Input",
+    "Machine",
+    "PlainDialect",
+    "Storage",
+]

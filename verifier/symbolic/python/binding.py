@@ -53,9 +53,7 @@ _TARGETS: Final[dict[type[ir.Expr], Callable[[VM, Any, object, Span], None]]] = 
 # ------------------------------------------------------------------------ unpacking
 
 
-def unpacked(
-    vm: VM, value: object, count: int, star: int | None, span: Span
-) -> tuple[object, ...]:
+def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) -> tuple[object, ...]:
     """The items for ``count`` targets, the one at ``star`` a list of what is left over."""
     value = vm.settled(value)
     if isinstance(value, Guarded):
@@ -92,9 +90,7 @@ def _of_list(
     return tuple(vm.item(value, E.const(k), span) for k in range(count))
 
 
-def _fitting(
-    vm: VM, items: tuple[object, ...], count: int, span: Span
-) -> tuple[object, ...]:
+def _fitting(vm: VM, items: tuple[object, ...], count: int, span: Span) -> tuple[object, ...]:
     if len(items) != count:
         _mismatch(vm, E.TRUE, str(len(items)), count, span)
     return items
@@ -163,6 +159,3 @@ def delete(vm: VM, target: ir.Expr) -> None:
             delete(vm, part)
     else:
         assign(vm, target, UNBOUND, target.span)
-
-
-

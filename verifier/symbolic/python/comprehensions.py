@@ -21,9 +21,7 @@ def evaluate(vm: VM, node: ir.Comprehension) -> object:
     first = vm.eval(node.generators[0].iterable)
     if node.kind == "generator":
         frame = vm.frame
-        return GeneratorExpression(
-            node, first, frame.module, Ref(frame.scope), frame.function
-        )
+        return GeneratorExpression(node, first, frame.module, Ref(frame.scope), frame.function)
     box = {"list": ListBox, "set": SetBox, "dict": DictBox}[node.kind]()
     result = vm.heap.new(box)
 
@@ -44,9 +42,7 @@ def evaluate(vm: VM, node: ir.Comprehension) -> object:
 
 def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], None]) -> None:
     """Hand each item of a generator expression to a body, as it is made."""
-    frame = Frame(
-        promise.module, promise.scope.id, vm.path_length(), promise.function, None
-    )
+    frame = Frame(promise.module, promise.scope.id, vm.path_length(), promise.function, None)
     vm.frames.append(frame)
     caller = vm.frames[-2] if len(vm.frames) > 1 else frame
 
@@ -126,4 +122,3 @@ def add_to_set(vm: VM, ref: Ref, value: object, span: Span) -> None:
 
 
 __all__ = ["add_to_set", "append", "evaluate", "run"]
-

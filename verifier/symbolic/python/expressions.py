@@ -269,4 +269,3 @@ EXPRESSIONS: Final[dict[type[ir.Expr], Callable[[VM, Any], object]]] = {
     ir.Starred: _starred,
     ir.UnsupportedExpr: _unsupported,
 }
-

@@ -298,9 +298,7 @@ class Slots(Form):
             left is not None
             and expected is not None
             and len(left) == len(expected)
-            and all(
-                alike(loop.vm.heap, e, after, v) for e, v in zip(expected, left, strict=True)
-            )
+            and all(alike(loop.vm.heap, e, after, v) for e, v in zip(expected, left, strict=True))
         )
 
     def revised(
@@ -367,9 +365,7 @@ class Forgotten(Form):
 def _symbol(loop: Context, name: str) -> Expr:
     symbol = E.fresh(name)
     reason = f"the value of `{name}` carried around the loop over `{loop.loop.name}`"
-    loop.vm.approximate(
-        "havoc", f"{reason} has no closed form", loop.loop.span, [repr(symbol)]
-    )
+    loop.vm.approximate("havoc", f"{reason} has no closed form", loop.loop.span, [repr(symbol)])
     return symbol
 
 
@@ -456,9 +452,7 @@ PROPOSALS: Final[Mapping[str, tuple[_Proposal, ...]]] = {
 }
 
 
-def proposed(
-    loop: Context, place: Place, was: object, now: object, before: Heap
-) -> Form:
+def proposed(loop: Context, place: Place, was: object, now: object, before: Heap) -> Form:
     """The form that fits what one trip made of a place."""
     for proposal in PROPOSALS["list" if place.key is WHOLE else "entry"]:
         form = proposal(loop, was, now)
@@ -517,9 +511,7 @@ def advanced(start: object, amount: Expr) -> object:
     return start + amount
 
 
-def _behind(
-    start: tuple[Segment, ...], count: Expr, now: object
-) -> tuple[Segment, ...] | None:
+def _behind(start: tuple[Segment, ...], count: Expr, now: object) -> tuple[Segment, ...] | None:
     """What a trip added to a list that held ``start`` and a run of ``count`` trips."""
     assert isinstance(now, tuple)
     run = now[len(start)] if len(now) > len(start) else None

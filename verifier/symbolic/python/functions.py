@@ -143,9 +143,7 @@ class _Binding:
         if star is not None:
             self.out[star] = tuple(more)
         elif more:
-            self._mismatch(
-                f"`{self.name}` takes {len(takes)} arguments, {len(rest)} are given"
-            )
+            self._mismatch(f"`{self.name}` takes {len(takes)} arguments, {len(rest)} are given")
 
     def _named(self, keywords: Mapping[str, Arg]) -> dict[str, Arg]:
         left = dict(keywords)

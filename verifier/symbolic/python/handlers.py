@@ -28,9 +28,7 @@ def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
         else:
             vm.fault(TypeError, "exceptions derive from BaseException", span)
         raise Ended
-    fault = Fault(
-        _host_class(box.cls), text, span, "uncaught-exception", text, demand=True
-    )
+    fault = Fault(_host_class(box.cls), text, span, "uncaught-exception", text, demand=True)
     vm.leave(Exit.RAISE, exception, span, fault)
 
 

@@ -172,6 +172,14 @@ class ObjectBox(Box):
 
 
 @dataclass(slots=True)
+class RecordBox(ObjectBox):
+    """A structure of an API with named fields: ``cls`` is its :class:`RecordType`.
+
+    Besides its fields it has how they were computed, see :mod:`.records`.
+    """
+
+
+@dataclass(slots=True)
 class StateBox(Box):
     """An object with a fixed set of named fields: an iterator, a cell, a cache.
 
@@ -319,5 +327,6 @@ _MERGERS: dict[type[Box], Callable[..., Box]] = {
     DictBox: _merge_dicts,
     SetBox: _merge_sets,
     ObjectBox: _merge_objects,
+    RecordBox: _merge_objects,
     StateBox: _merge_states,
 }

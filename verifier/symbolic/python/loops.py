@@ -279,5 +279,3 @@ def _two_loops(
 
     rows = Runner(vm, row, span, f"({name} // {text})", own)
     rows.range(Range(E.const(0), outer, E.const(1), rng.kind, span), row)
-
-

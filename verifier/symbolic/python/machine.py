@@ -157,4 +157,3 @@ class DeviceMachine(State):
         self.trace.grid = (*self.trace.grid, loop)
         text = f"get_{name}_index() < get_{name}_num()"
         self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))
-

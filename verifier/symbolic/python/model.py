@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
+from verifier.symbolic.trace import View
 from verifier.symbolic.values import Ref
 
 if TYPE_CHECKING:
@@ -107,6 +108,14 @@ class BoundBuiltin:
     type: str
     name: str
     self: object
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMethod:
+    """A method of a tensor, found on one: the dialect gives it meaning when it is called."""
+
+    view: View
+    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

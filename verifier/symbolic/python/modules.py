@@ -139,9 +139,7 @@ def _is_pending(module: Module, name: str) -> bool:
     return module.is_deferred(name)
 
 
-def _evaluated(
-    vm: VM, module: Module, name: str, binding: Binding, globals_: Globals
-) -> object:
+def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Globals) -> object:
     if name in globals_.running:
         return Opaque(f"`{name}`, which depends on itself")
     globals_.running.add(name)
@@ -162,9 +160,7 @@ def _evaluated(
     return value
 
 
-def _bound(
-    vm: VM, module: Module, name: str, binding: Binding, globals_: Globals
-) -> object:
+def _bound(vm: VM, module: Module, name: str, binding: Binding, globals_: Globals) -> object:
     if binding.kind == "import":
         if binding.module and vm.project.resolve_import(module, binding.module) is not None:
             found = vm.project.resolve_name(module, name)

@@ -45,9 +45,7 @@ def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
     if symbol.is_const:
         p.rank = symbol.const
         return symbol.const
-    possible = [
-        k for k in range(1, MAX_RANK + 1) if vm.decide(E.eq(symbol, k)) is not False
-    ]
+    possible = [k for k in range(1, MAX_RANK + 1) if vm.decide(E.eq(symbol, k)) is not False]
     if len(possible) == 1:
         return possible[0]
     wanted = [k for k in (p.hint, max(least, USUAL)) if k in possible]

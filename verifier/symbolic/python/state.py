@@ -283,9 +283,7 @@ class State:
         for landing in reversed(self.landings):
             if landing.takes(kind):
                 guard = self.guard_since(landing.base)
-                landing.escapes.append(
-                    Escape(kind, guard, self.heap.fork(), value, span, fault)
-                )
+                landing.escapes.append(Escape(kind, guard, self.heap.fork(), value, span, fault))
                 break
             if landing.waits is Wait.CALL and kind is not Exit.RAISE:
                 break

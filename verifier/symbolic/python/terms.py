@@ -157,9 +157,7 @@ def alike(left: Heap, a: object, right: Heap, b: object, depth: int = 0) -> bool
         return (
             len(x_parts) == len(y_parts)
             and _shell(a) == _shell(b)
-            and all(
-                alike(left, p, right, q, depth) for p, q in zip(x_parts, y_parts, strict=True)
-            )
+            and all(alike(left, p, right, q, depth) for p, q in zip(x_parts, y_parts, strict=True))
         )
     return same(a, b)
 
@@ -170,6 +168,8 @@ def _shell(value: object) -> object:
         return id(value.definition)
     if isinstance(value, model.BoundBuiltin):
         return (value.type, value.name)
+    if isinstance(value, model.TensorMethod):
+        return value.name
     if isinstance(value, model.Partial):
         return tuple(name for name, _ in value.keywords)
     return None
@@ -205,13 +205,13 @@ def _alike_entries(
 def entries(box: Box) -> dict[Any, object]:
     """The values in a box by name or key (none of a list's)."""
     if isinstance(box, Scope):
-        return box.names  # type: ignore[return-value]
+        return box.names
     if isinstance(box, ObjectBox):
-        return box.attributes  # type: ignore[return-value]
+        return box.attributes
     if isinstance(box, StateBox):
-        return box.fields  # type: ignore[return-value]
+        return box.fields
     if isinstance(box, (DictBox, SetBox)):
-        return box.items  # type: ignore[return-value]
+        return box.items
     return {}
 
 
@@ -304,7 +304,10 @@ def _partial_parts(value: model.Partial) -> Iterator[object]:
 def _rebuild_partial(value: model.Partial, new: Iterator[object]) -> object:
     function, args = next(new), tuple(next(new) for _ in value.args)
     return replace(
-        value, function=function, args=args, keywords=tuple((n, next(new)) for n, _ in value.keywords)
+        value,
+        function=function,
+        args=args,
+        keywords=tuple((n, next(new)) for n, _ in value.keywords),
     )
 
 
@@ -314,7 +317,9 @@ def _generator_parts(value: model.GeneratorExpression) -> Iterator[object]:
 
 
 def _rebuild_generator(value: model.GeneratorExpression, new: Iterator[object]) -> object:
-    return replace(value, first=next(new), scope=next(new))
+    first, scope = next(new), next(new)
+    assert isinstance(scope, Ref)
+    return replace(value, first=first, scope=scope)
 
 
 _Parts = Callable[[Any], Iterator[object]]
@@ -346,6 +351,10 @@ _COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
     model.BoundBuiltin: (
         lambda v: iter((v.self,)),
         lambda v, new: replace(v, self=next(new)),
+    ),
+    model.TensorMethod: (
+        lambda v: iter((v.view,)),
+        lambda v, new: replace(v, view=next(new)),
     ),
     model.Property: (_of_dataclass, _with_parts),
     model.StaticMethod: (_of_dataclass, _with_parts),

@@ -7,6 +7,7 @@ forgotten. Where the number of trips is a constant, the loop is unrolled instead
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -180,11 +181,8 @@ class GenericLoop:
         some = E.gt(self.loop.trips, 0)
 
         def first() -> None:
-            def one() -> None:
-                self._bind_first()
-                self.vm.gathered(Wait.TRIP, self.body)
-
-            self.vm.gathered(Wait.LOOP, one)
+            self._bind_first()
+            self.vm.gathered(Wait.TRIP, self.body)
 
         self.vm.fork(some, first, lambda: None)
 
@@ -224,25 +222,16 @@ class GenericLoop:
             unknown[place] = forgotten(self.context, place, before)
         self._install(unknown)
 
-        def trip() -> None:
-            with vm.inside(self.loop):
-                vm.narrow(self.loop.within)
-                self.bind()
-                vm.gathered(Wait.TRIP, self.body)
-
-        def trips() -> None:
-            base = vm.path_length()
-            try:
-                trip()
-            except Ended:
-                pass
-            vm.cut_path(base)
-            vm.heap = before.fork()
-            self._install(unknown)
-            for place, form in unknown.items():
-                put(vm.heap, place, form.after(self.context))
-
-        vm.gathered(Wait.LOOP, trips)
+        base = vm.path_length()
+        with contextlib.suppress(Ended), vm.inside(self.loop):
+            vm.narrow(self.loop.within)
+            self.bind()
+            vm.gathered(Wait.TRIP, self.body)
+        vm.cut_path(base)
+        vm.heap = before.fork()
+        self._install(unknown)
+        for place, form in unknown.items():
+            put(vm.heap, place, form.after(self.context))
 
     # -- what changed ----------------------------------------------------------------------
 
@@ -329,9 +318,17 @@ class GenericLoop:
         some = E.gt(self.loop.trips, 0)
         certain = vm.decide(some) is True
         for place, form in forms.items():
-            trips = Context(vm, Loop(
-                self.loop.index, self.context.trips, self.loop.kind, self.loop.name, self.loop.span
-            ), self.context.fresh)
+            trips = Context(
+                vm,
+                Loop(
+                    self.loop.index,
+                    self.context.trips,
+                    self.loop.kind,
+                    self.loop.name,
+                    self.loop.span,
+                ),
+                self.context.fresh,
+            )
             put(vm.heap, place, form.after(self.context if isinstance(form, Last) else trips))
         scope = vm.heap.write(self.scope)
         assert isinstance(scope, Scope)

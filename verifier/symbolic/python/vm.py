@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -18,8 +18,8 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Dialect
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
-from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
+from verifier.symbolic.python.records import RecordMachine
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
@@ -71,6 +71,11 @@ class Kind:
             return UNBOUND
         return vm.unfollowed(f"`.{name}` of {self.describe(vm, value)} is not followed", span)
 
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        """What ``value.name`` comes to where there is none: CPython's error."""
+        vm.fault(AttributeError, f"{self.describe(vm, value)} has no attribute `{name}`", span)
+        return UNBOUND  # pragma: no cover - the path has ended
+
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         """``value.name = new``; ``new`` is UNBOUND for ``del value.name``."""
         if self.complete:
@@ -108,6 +113,10 @@ class Kind:
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         """``left op right`` for ``== != < <= > >=``; NotImplemented: ask the right operand."""
         return NotImplemented
+
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        """``value is other`` where that is no matter of what the two are; None: it is."""
+        return None
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         """``item in value``."""
@@ -261,7 +270,7 @@ class Globals:
     done: bool = False
 
 
-class VM(DeviceMachine):
+class VM(RecordMachine):
     """One run of one kernel on one target in one API generation."""
 
     def __init__(self, language: Language, dialect: Dialect, **state: Any) -> None:
@@ -333,9 +342,7 @@ class VM(DeviceMachine):
             return self._each_pure(live, action)
         return self._each_forked(live, action)
 
-    def _each_pure(
-        self, live: list[tuple[Bool, object]], action: Callable[[Any], _T]
-    ) -> _T:
+    def _each_pure(self, live: list[tuple[Bool, object]], action: Callable[[Any], _T]) -> _T:
         result: object = UNBOUND
         dead: list[Bool] = []
         for guard, item in reversed(live):
@@ -359,9 +366,7 @@ class VM(DeviceMachine):
         (guard, item), rest = live[0], live[1:]
         if not rest:
             return action(item)
-        return self.fork(
-            guard, lambda: action(item), lambda: self._each_forked(rest, action)
-        )
+        return self.fork(guard, lambda: action(item), lambda: self._each_forked(rest, action))
 
     # -- errors of Python's own ------------------------------------------------------------
 
@@ -454,8 +459,7 @@ class VM(DeviceMachine):
     def _attribute(self, owner: object, name: str, span: Span) -> object:
         found = self.find_attribute(owner, name, span)
         if found is UNBOUND:
-            what = self.kind(owner).describe(self, owner)
-            self.fault(AttributeError, f"{what} has no attribute `{name}`", span)
+            return self.kind(owner).no_attribute(self, owner, name, span)
         return found
 
     def find_attribute(self, owner: object, name: str, span: Span) -> object:
@@ -465,9 +469,7 @@ class VM(DeviceMachine):
             missing = E.or_(*(g for g, v in found.cases if v is UNBOUND))
             if missing is not E.FALSE:
                 what = self.kind(owner).describe(self, owner)
-                self.fault(
-                    AttributeError, f"{what} has no attribute `{name}`", span, when=missing
-                )
+                self.fault(AttributeError, f"{what} has no attribute `{name}`", span, when=missing)
             return self.settled(found)
         return found
 
@@ -486,9 +488,7 @@ class VM(DeviceMachine):
         """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""
         self.each(
             owner,
-            lambda v: self.each(
-                index, lambda i: self.kind(v).set_item(self, v, i, value, span)
-            ),
+            lambda v: self.each(index, lambda i: self.kind(v).set_item(self, v, i, value, span)),
         )
 
     def unary(self, op: str, value: object, span: Span) -> object:
@@ -531,9 +531,7 @@ class VM(DeviceMachine):
         for value in (left, right):
             if isinstance(value, Opaque):
                 return value
-        names = " and ".join(
-            k.describe(self, v) for k, v in zip(kinds, (left, right), strict=True)
-        )
+        names = " and ".join(k.describe(self, v) for k, v in zip(kinds, (left, right), strict=True))
         if all(k.complete for k in kinds):
             self.fault(TypeError, f"`{op}` does not take {names}", span)
         return self.unfollowed(f"`{op}` on {names} is not followed", span)
@@ -591,6 +589,10 @@ class VM(DeviceMachine):
                 if value.harmless and other is None:
                     return E.FALSE
                 return self.unknown_bool(f"a condition depends on {value.reason}", span)
+        for value, other in ((left, right), (right, left)):
+            known = self.kind(value).identical(self, value, other, span)
+            if known is not None:
+                return known
         if isinstance(left, Ref) and isinstance(right, Ref):
             boxes = (self.heap.get(left.id), self.heap.get(right.id))
             if left.id != right.id and any(box.ghost for box in boxes):
@@ -714,16 +716,18 @@ class VM(DeviceMachine):
             return self.as_items(live[0][1], span) if len(live) == 1 else None
         return self.kind(value).as_items(self, value, span)
 
-    def _joined(self, value: Guarded, one: Callable[[object], Any]) -> Any:
+    def _joined(self, value: Guarded, one: Callable[[object], _T | None]) -> _T | None:
         """The cases of a value as one; None if one of them is not of the kind."""
-        result: Any = None
+        result: _T | None = None
         for guard, item in reversed(self.cases(value)):
             if item is None:
                 continue
             single = one(item)
             if single is None:
                 return None
-            result = single if result is None else join(guard, single, result)
+            if result is not None:
+                single = cast(_T, join(guard, single, result))
+            result = single
         return result
 
     # -- modules ---------------------------------------------------------------------------

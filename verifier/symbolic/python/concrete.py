@@ -1,0 +1,490 @@
+"""The bridge to the host: what is concrete is computed by CPython itself.
+
+Only operators, functions and methods of built-in types are run there, on values of built-in types
+that are made for the purpose; nothing of the checked program is.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, SetBox
+from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ratio, Ref, SliceValue
+
+
+class Symbolic:
+    """What has no value on the host."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<symbolic>"
+
+
+SYMBOLIC: Final = Symbolic()
+
+# No kernel comes near these; a text made to exhaust the checker would.
+#: bits of an integer
+MAX_BITS: Final = 4096
+#: elements of a string or sequence
+MAX_LENGTH: Final = 65536
+#: containers in containers
+MAX_NESTING: Final = 20
+
+#: values that are themselves on the host
+_PLAIN: Final = (bool, str, float, bytes, complex, type(None), type(...), type(NotImplemented))
+#: what a dictionary's key is where the key is the value itself
+_KEYS: Final = (int, str, float, bytes, complex, type(None), type(...))
+
+#: the operators of the language as functions of the host
+OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "@": operator.matmul,
+}
+COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+UNARY: Final[dict[str, Callable[[Any], Any]]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
+
+
+# ------------------------------------------------------------------------ to the host
+
+
+def to_host(vm: VM, value: object, depth: int = 0) -> Any:
+    """The value on the host, :data:`SYMBOLIC` if anything in it is not concrete.
+
+    Containers are copied: what the host does to them is lost.
+    """
+    if isinstance(value, Expr):
+        return value.const if value.is_const else SYMBOLIC
+    if isinstance(value, Bool):
+        return value is E.TRUE if value is E.TRUE or value is E.FALSE else SYMBOLIC
+    if isinstance(value, _PLAIN):
+        return value
+    if depth > MAX_NESTING:
+        return SYMBOLIC
+    if isinstance(value, tuple):
+        items = _all(vm, value, depth)
+        return SYMBOLIC if items is None else tuple(items)
+    if isinstance(value, SliceValue):
+        items = _all(vm, (value.start, value.stop, value.step), depth)
+        return SYMBOLIC if items is None else slice(*items)
+    if isinstance(value, Range) and value.kind == "range":
+        items = _all(vm, (value.start, value.stop, value.step), depth)
+        return SYMBOLIC if items is None or not items[2] else range(*items)
+    if isinstance(value, Ratio):
+        return _quotient(value)
+    if isinstance(value, Ref):
+        return _container(vm, value, depth)
+    return SYMBOLIC
+
+
+def _all(vm: VM, values: Sequence[object], depth: int) -> list[Any] | None:
+    out = []
+    for value in values:
+        item = to_host(vm, value, depth + 1)
+        if item is SYMBOLIC:
+            return None
+        out.append(item)
+    return out
+
+
+def _quotient(value: Ratio) -> Any:
+    if not (value.num.is_const and value.den.is_const and value.den.const):
+        return SYMBOLIC
+    try:
+        return value.num.const / value.den.const
+    except OverflowError:
+        return SYMBOLIC
+
+
+def _container(vm: VM, ref: Ref, depth: int) -> Any:
+    box = vm.heap.get(ref.id)
+    if isinstance(box, ListBox):
+        if not all(isinstance(segment, Item) for segment in box.segments):
+            return SYMBOLIC
+        items = _all(vm, box.concrete or (), depth)
+        return SYMBOLIC if items is None else items
+    if isinstance(box, DictBox):
+        if not all(map(_is_key, box.items)):
+            return SYMBOLIC
+        items = _all(vm, tuple(box.items.values()), depth)
+        return SYMBOLIC if items is None else dict(zip(box.items, items, strict=True))
+    if isinstance(box, SetBox):
+        if not all(map(_is_key, box.items)):
+            return SYMBOLIC
+        if not all(value is True or value is E.TRUE for value in box.items.values()):
+            return SYMBOLIC
+        return frozenset(box.items) if box.frozen else set(box.items)
+    return SYMBOLIC
+
+
+def _is_key(key: object) -> bool:
+    """Whether a dictionary's key is its value on the host."""
+    if type(key) is tuple:
+        return all(map(_is_key, key))
+    return isinstance(key, _KEYS)
+
+
+# ------------------------------------------------------------------------ from the host
+
+
+def from_host(vm: VM, value: object) -> object:
+    """The value of ours, :data:`UNBOUND` if there is none such or it is too large."""
+    if isinstance(value, _PLAIN):
+        return UNBOUND if isinstance(value, (str, bytes)) and len(value) > MAX_LENGTH else value
+    if type(value) is int:
+        return E.const(value) if value.bit_length() <= MAX_BITS else UNBOUND
+    if isinstance(value, slice):
+        parts = [from_host(vm, part) for part in (value.start, value.stop, value.step)]
+        return UNBOUND if UNBOUND in parts else SliceValue(*parts)
+    if isinstance(value, range):
+        start, stop, step = map(E.const, (value.start, value.stop, value.step))
+        return Range(start, stop, step, "range")
+    if isinstance(value, (tuple, list, dict, set, frozenset)):
+        return _contained(vm, value)
+    return UNBOUND
+
+
+def _contained(
+    vm: VM,
+    value: tuple[object, ...]
+    | list[object]
+    | dict[object, object]
+    | set[object]
+    | frozenset[object],
+) -> object:
+    if len(value) > MAX_LENGTH:
+        return UNBOUND
+    if isinstance(value, (set, frozenset)):
+        if not all(map(_is_key, value)):
+            return UNBOUND
+        return vm.heap.new(SetBox(dict.fromkeys(value, True), isinstance(value, frozenset)))
+    items = value.values() if isinstance(value, dict) else value
+    made = [from_host(vm, item) for item in items]
+    if any(item is UNBOUND for item in made):
+        return UNBOUND
+    if isinstance(value, dict):
+        if not all(map(_is_key, value)):
+            return UNBOUND
+        return vm.heap.new(DictBox(dict(zip(value, made, strict=True))))
+    return tuple(made) if isinstance(value, tuple) else vm.heap.new(ListBox.of(made))
+
+
+# ------------------------------------------------------------------------ on the host
+
+
+def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords: Any) -> object:
+    """What a pure function of the host gives for values of the host; its error is a fault.
+
+    Raises:
+        Ended: it raises.
+    """
+    if not _affordable(function, args, keywords):
+        return Opaque("a value that is too large to compute")
+    try:
+        result = function(*args, **keywords)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return failed(vm, span, error)
+    except (MemoryError, RecursionError):
+        return vm.unfollowed("a computation that is too large", span)
+    value = from_host(vm, result)
+    return Opaque("a value that is too large to follow") if value is UNBOUND else value
+
+
+def failed(vm: VM, span: Span, error: Exception) -> object:
+    """The host has raised an error: so does the program.
+
+    Raises:
+        Ended: always.
+    """
+    args = from_host(vm, error.args)
+    message = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    vm.fault(
+        type(error), message, span, args=args if isinstance(args, tuple) else (message,)
+    )
+    raise AssertionError(message)  # pragma: no cover - the fault ends the path
+
+
+def operate(vm: VM, op: str, left: Any, right: Any, span: Span) -> object:
+    """``left op right`` of values of the host."""
+    return run(vm, span, OPERATORS[op], left, right)
+
+
+#: functions and methods of the host whose result's size an argument says
+_PADDED: Final = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"})
+_NUMBER: Final = re.compile(r"\d+")
+
+
+def _affordable(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> bool:
+    """Whether the host computes it in little time and memory."""
+    name = getattr(function, "__name__", "")
+    limit = _LIMITS.get(name)
+    if limit is not None and len(args) >= 2:
+        return limit(args[0], args[1])
+    if name in _PADDED or function in (bytes, bytearray):
+        widths = (*args[1:], *keywords.values()) if name in _PADDED else args[:1]
+        return all(not isinstance(w, int) or w <= MAX_LENGTH for w in widths)
+    if name == "replace" and len(args) >= 3:
+        text, old, new = args[:3]
+        if all(isinstance(part, (str, bytes)) for part in (text, old, new)):
+            pieces = len(text) // max(len(old), 1) + 1
+            return len(text) + pieces * len(new) <= 16 * MAX_LENGTH
+    if name == "join" and len(args) >= 2 and isinstance(args[1], (tuple, list)):
+        lengths = sum(len(part) for part in args[1] if isinstance(part, (str, bytes)))
+        return lengths + len(args[0]) * len(args[1]) <= 16 * MAX_LENGTH
+    return True
+
+
+def _product(left: Any, right: Any) -> bool:
+    for sequence, count in ((left, right), (right, left)):
+        if isinstance(sequence, (str, bytes, tuple, list)) and isinstance(count, int):
+            return len(sequence) * max(count, 0) <= MAX_LENGTH
+    if isinstance(left, int) and isinstance(right, int):
+        return left.bit_length() + right.bit_length() <= 2 * MAX_BITS
+    return True
+
+
+def _power(base: Any, exponent: Any) -> bool:
+    if isinstance(base, int) and isinstance(exponent, int):
+        return abs(exponent) * max(base.bit_length(), 1) <= 2 * MAX_BITS
+    return True
+
+
+def _shift(left: Any, right: Any) -> bool:
+    return not isinstance(right, int) or right <= 2 * MAX_BITS
+
+
+def _rest(left: Any, right: Any) -> bool:
+    """``%``, which also formats."""
+    if not isinstance(left, (str, bytes)):
+        return True
+    values = right if isinstance(right, tuple) else (right,)
+    text = left if isinstance(left, str) else left.decode("latin-1")
+    if "*" in text and any(isinstance(v, int) and abs(v) > MAX_LENGTH for v in values):
+        return False
+    return modest(text)
+
+
+def modest(text: str) -> bool:
+    """Whether no number in a format asks for much."""
+    return all(len(number) <= 5 for number in _NUMBER.findall(text))
+
+
+def _formatted(value: Any, spec: Any) -> bool:
+    return not isinstance(spec, str) or modest(spec)
+
+
+_LIMITS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "mul": _product,
+    "pow": _power,
+    "lshift": _shift,
+    "mod": _rest,
+    "format": _formatted,
+}
+
+
+# ------------------------------------------------------------------------ arguments
+
+
+def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
+    """The first of some operands that is not followed: so is the result then."""
+    for value in values:
+        if isinstance(value, Opaque):
+            return value
+        if isinstance(value, ExternalRef):
+            return Opaque(value.said)
+    return None
+
+
+Handler = Callable[..., object]
+
+
+def lifted(handler: Handler) -> Handler:
+    """A model that is asked for each case of its arguments, none of them opaque."""
+
+    @functools.wraps(handler)
+    def asked(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+        known = unfollowed_operand((*args, *keywords.values()))
+        if known is not None:
+            return known
+        for position, value in enumerate(args):
+            if isinstance(value, Guarded):
+                before, after = args[:position], args[position + 1 :]
+                others = (*before, *after, *keywords.values())
+                return each(
+                    vm, value, others, lambda v: asked(vm, span, *before, v, *after, **keywords)
+                )
+        for name, value in keywords.items():
+            if isinstance(value, Guarded):
+                rest = {key: item for key, item in keywords.items() if key != name}
+                return each(
+                    vm,
+                    value,
+                    (*args, *rest.values()),
+                    lambda v: asked(vm, span, *args, **rest, **{name: v}),
+                )
+        return handler(vm, span, *args, **keywords)
+
+    return asked
+
+
+def each(
+    vm: VM, value: Guarded, others: Sequence[object], action: Callable[[Any], object]
+) -> object:
+    """As :meth:`VM.each`, for an action that also works on other values."""
+    if all(_pure(vm, other) for other in others):
+        return vm.each(value, action)
+    return forked(vm, vm.cases(value), action)
+
+
+def _pure(vm: VM, value: object) -> bool:
+    """Whether operations on a value run no code and change nothing."""
+    if isinstance(value, Guarded):
+        return all(_pure(vm, item) for _, item in value.cases if item is not UNBOUND)
+    return vm.kind(value).pure
+
+
+def forked(
+    vm: VM, live: list[tuple[Bool, object]], action: Callable[[Any], object]
+) -> object:
+    """Apply an action that may change something to each case of a value."""
+    if not live:
+        return Opaque("a value on an impossible path", harmless=True)
+    (guard, item), rest = live[0], live[1:]
+    if not rest:
+        return action(item)
+    return vm.fork(guard, lambda: action(item), lambda: forked(vm, rest, action))
+
+
+def selected(cases: Sequence[tuple[Bool, object]]) -> object:
+    """The value that is each case's where its condition holds, the last one's elsewhere."""
+    result = cases[-1][1]
+    for guard, item in reversed(cases[:-1]):
+        result = join(guard, item, result)
+    return result
+
+
+# ------------------------------------------------------------------------ integers in a range
+
+
+#: values that an integer may have to be told apart by them
+MAX_CASES: Final = 64
+
+
+def range_of(vm: VM, number: Expr, most: int = MAX_CASES) -> range | None:
+    """The values that an integer may have on this path, if they are few."""
+    lo, hi = E.bounds(number)
+    if lo is None:
+        lo = _nearest(vm, lambda k: E.ge(number, -k), most)
+        lo = None if lo is None else -lo
+    if lo is None:
+        return None
+    base = lo
+    if hi is None or hi - lo >= most:
+        found = _nearest(vm, lambda k: E.le(number, base + k), most)
+        hi = None if found is None else base + found
+    return range(lo, hi + 1) if hi is not None and lo <= hi < lo + most else None
+
+
+def _nearest(vm: VM, bound: Callable[[int], Bool], most: int) -> int | None:
+    """The least number for which the path settles a bound that is weaker for greater ones."""
+    if vm.decide(bound(most - 1)) is not True:
+        return None
+    low, high = 0, most - 1
+    while low < high:
+        middle = (low + high) // 2
+        if vm.decide(bound(middle)) is True:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def by_value(number: Expr, values: range, result: Callable[[int], Expr]) -> Expr:
+    """``result(number)`` for an integer with these values."""
+    out = result(values[-1])
+    for value in reversed(values[:-1]):
+        out = E.ite(E.eq(number, value), result(value), out)
+    return out
+
+
+def bounded_unknown(
+    vm: VM, reason: str, span: Span, lo: int | None = None, hi: int | None = None
+) -> Expr:
+    """An integer that is not followed, but for its bounds."""
+    if lo is not None and lo == hi:
+        return E.const(lo)
+    symbol = E.fresh("unknown", lo, hi)
+    vm.approximate("opaque", reason, span, [repr(symbol)])
+    return symbol
+
+
+# ------------------------------------------------------------------------ classes
+
+
+def special(vm: VM, value: object, name: str, span: Span) -> object:
+    """The special method that an instance's class defines, bound; :data:`UNBOUND` if none does."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+        return UNBOUND
+    for base in box.cls.mro:
+        if isinstance(base, Class):
+            scope = vm.heap.get(base.namespace.id)
+            names = getattr(scope, "names", {})
+            if names.get(name, UNBOUND) is not UNBOUND:
+                return vm.kind(value).attribute(vm, value, name, span)
+    return UNBOUND
+
+
+def payload(vm: VM, value: object) -> object:
+    """The built-in value inside an instance of a subclass of a built-in type, else the value."""
+    box = vm.box(value)
+    if isinstance(box, ObjectBox) and box.payload is not UNBOUND:
+        return box.payload
+    return value
+
+
+def host_attribute(
+    vm: VM, value: object, host: type, table: dict[str, Any], name: str, span: Span
+) -> object:
+    """An attribute of a value of a built-in type: what has no model is unknown or not there."""
+    if name == "__class__":
+        return vm.type_of(value)
+    if name == "__doc__":
+        return Opaque("a text", harmless=True)
+    if not hasattr(host, name):
+        return UNBOUND
+    return vm.unfollowed(f"`.{name}` of a `{host.__name__}` is not followed", span)

@@ -1,0 +1,290 @@
+"""Operators on symbolic integers: exact where the language of terms has them, else an unknown."""
+
+from __future__ import annotations
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.concrete import (
+    MAX_BITS,
+    MAX_CASES,
+    bounded_unknown,
+    by_value,
+    range_of,
+)
+from verifier.symbolic.python.vm import VM
+
+#: products of terms in one multiplication
+MAX_TERMS = 4096
+#: factors of one product
+MAX_DEGREE = 16
+#: runs of ones in a mask that is taken apart
+MAX_RUNS = 16
+
+
+def operator(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
+    """``a op b`` for every operator whose result is an integer (``**``: of exponents >= 0)."""
+    if op == "+":
+        return _bounded(vm, a + b, span)
+    if op == "-":
+        return _bounded(vm, a - b, span)
+    if op == "*":
+        return product(vm, a, b, span)
+    if op in ("//", "%"):
+        return _division(vm, op, a, b, span)
+    if op == "**":
+        return power(vm, a, b, span)
+    if op in ("<<", ">>"):
+        return shift(vm, op, a, b, span)
+    return bits(vm, op, a, b, span)
+
+
+def order(op: str, a: Expr, b: Expr) -> Bool:
+    """``a op b`` for a comparison."""
+    compare = {"==": E.eq, "!=": E.ne, "<": E.lt, "<=": E.le, ">": E.gt, ">=": E.ge}[op]
+    return compare(a, b)
+
+
+def nonzero(vm: VM, divisor: Expr, span: Span) -> None:
+    """A division must not be by zero.
+
+    Raises:
+        Ended: it certainly is.
+    """
+    if divisor.is_const and divisor.const != 0:
+        return
+    text = f"{pretty(divisor)} != 0"
+    vm.fault(
+        ZeroDivisionError,
+        f"division by zero: `{pretty(divisor)}` can be 0",
+        span,
+        when=E.eq(divisor, 0),
+        text=text,
+        values=((pretty(divisor), divisor),),
+        help=(f"assert {text}",) if not divisor.is_const else (),
+    )
+
+
+def _bounded(vm: VM, value: Expr, span: Span) -> Expr:
+    if value.is_const and value.const.bit_length() > MAX_BITS:
+        return vm.unknown_int("an integer that is too large to follow", span)
+    return value
+
+
+def product(vm: VM, a: Expr, b: Expr, span: Span) -> Expr:
+    """``a * b``."""
+    if a.is_const and b.is_const:
+        if a.const.bit_length() + b.const.bit_length() <= 2 * MAX_BITS:
+            return _bounded(vm, a * b, span)
+        return vm.unknown_int("an integer that is too large to follow", span)
+    if len(a.terms) * len(b.terms) > MAX_TERMS or _degree(a) + _degree(b) > MAX_DEGREE:
+        return vm.unknown_int("a product of too many factors", span)
+    return a * b
+
+
+def _degree(a: Expr) -> int:
+    return max((len(factors) for factors, _ in a.terms), default=0)
+
+
+def _division(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
+    if a in vm.counters:
+        count, quotient, remainder = vm.counters[a]
+        if b is count:
+            return quotient if op == "//" else remainder
+    nonzero(vm, b, span)
+    return a // b if op == "//" else a % b
+
+
+# ------------------------------------------------------------------------ powers and shifts
+
+
+def power(vm: VM, a: Expr, b: Expr, span: Span) -> Expr:
+    """``a ** b`` where ``b >= 0``."""
+    if b.is_const:
+        return _constant_power(vm, a, max(b.const, 0), span)
+    values = range_of(vm, b)
+    if values is not None and values[-1] >= 0:
+        values = range(max(values[0], 0), values[-1] + 1)
+        limit = MAX_BITS if a.is_const else MAX_DEGREE
+        size = a.const.bit_length() if a.is_const else max(_degree(a), 1)
+        if size * values[-1] <= limit and (a.is_const or len(a.terms) == 1):
+            return by_value(b, values, lambda k: _constant_power(vm, a, k, span))
+    low, _ = E.bounds(a)
+    lo = None if low is None or low < 0 else min(low, 1)
+    return bounded_unknown(vm, "a power with a symbolic exponent", span, lo)
+
+
+def _constant_power(vm: VM, a: Expr, exponent: int, span: Span) -> Expr:
+    if a.is_const:
+        if max(a.const.bit_length(), 1) * exponent <= MAX_BITS or a.const in (0, 1, -1):
+            return E.const(a.const ** (exponent if abs(a.const) > 1 else exponent % 2 or 2))\
+                if exponent else E.const(1)
+        return vm.unknown_int("an integer that is too large to follow", span)
+    out = E.const(1)
+    if exponent * max(_degree(a), 1) > MAX_DEGREE:
+        return bounded_unknown(
+            vm, "a power that is too large", span, 0 if exponent % 2 == 0 else None
+        )
+    for _ in range(exponent):
+        out = product(vm, out, a, span)
+    return out
+
+
+def shift(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
+    """``a << b`` and ``a >> b``."""
+    vm.fault(
+        ValueError,
+        f"negative shift count: `{pretty(b)}` can be less than 0",
+        span,
+        when=E.lt(b, 0),
+        text=f"{pretty(b)} >= 0",
+        values=() if b.is_const else ((pretty(b), b),),
+    )
+    if b.is_const:
+        return _constant_shift(vm, op, a, b.const, span)
+    values = range_of(vm, b)
+    if values is not None and values[-1] >= 0:
+        values = range(max(values[0], 0), values[-1] + 1)
+        return by_value(b, values, lambda k: _constant_shift(vm, op, a, k, span))
+    lo, hi = E.bounds(a)
+    if op == "<<":
+        lo, hi = None if lo is None or lo < 0 else lo, None if hi is None or hi > 0 else hi
+    else:
+        lo, hi = None if lo is None else min(lo, 0), None if hi is None else max(hi, -1)
+    return bounded_unknown(vm, "a shift by a symbolic amount", span, lo, hi)
+
+
+def _constant_shift(vm: VM, op: str, a: Expr, amount: int, span: Span) -> Expr:
+    if op == "<<":
+        if a is E.const(0):
+            return a
+        if amount > MAX_BITS:
+            return vm.unknown_int("an integer that is too large to follow", span)
+        return _bounded(vm, a * (1 << amount), span)
+    if amount > MAX_BITS and a.is_const:
+        return E.const(-1 if a.const < 0 else 0)
+    if amount > MAX_BITS:
+        return vm.unknown_int("a shift by too large an amount", span)
+    return a // (1 << amount)
+
+
+# ------------------------------------------------------------------------ bits
+
+
+def bits(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
+    """``&``, ``|``, ``^`` of integers in two's complement."""
+    if a.is_const and b.is_const:
+        x, y = a.const, b.const
+        return E.const(x & y if op == "&" else x | y if op == "|" else x ^ y)
+    if a is b:
+        return E.const(0) if op == "^" else a
+    if a.is_const:
+        a, b = b, a
+    if b.is_const:
+        common = _masked(a, b.const)
+        if common is not None:
+            if op == "&":
+                return common
+            # x | c == x + c - (x & c), and x ^ c is that without what both have
+            return a + b.const - common * (1 if op == "|" else 2)
+    known = _listed(vm, op, a, b, span)
+    if known is not None:
+        return known
+    reason = f"`{op}` on symbolic integers"
+    return bounded_unknown(vm, reason, span, *_bits_bounds(op, E.bounds(a), E.bounds(b)))
+
+
+def _masked(a: Expr, mask: int) -> Expr | None:
+    """``a & mask``; None if the mask has too many parts."""
+    if mask < 0:  # x is what a mask leaves and what its complement leaves
+        rest = _masked(a, ~mask)
+        return None if rest is None else a - rest
+    total = E.const(0)
+    start = runs = 0
+    while mask >> start:
+        if not mask >> start & 1:
+            start += 1
+            continue
+        width = 0
+        while mask >> (start + width) & 1:
+            width += 1
+        # bits i to j of x are x // 2**i % 2**(j - i)
+        total = total + (a // (1 << start)) % (1 << width) * (1 << start)
+        start += width
+        runs += 1
+        if runs > MAX_RUNS:
+            return None
+    return total
+
+
+def _listed(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr | None:
+    """The operator by the values of the operands, if they have few."""
+    if b is -a or a is -b or _degree(b) == 0 or (a.free() == b.free() and len(a.free()) == 1):
+        # both depend on one number: it alone tells the cases apart
+        symbol = E.from_atom(a.free()[0]) if a.free() else a
+        values = range_of(vm, symbol)
+        if values is None:
+            return None
+        atom = a.free()[0]
+
+        def at(value: int) -> Expr:
+            place = E.Substitution({atom: E.const(value)})
+            return bits(vm, op, place.expr(a), place.expr(b), span)
+
+        return by_value(symbol, values, at)
+    first = range_of(vm, a, 16)
+    second = range_of(vm, b, 16) if first is not None else None
+    if first is None or second is None or len(first) * len(second) > MAX_CASES:
+        return None
+    return by_value(
+        a, first, lambda x: by_value(b, second, lambda y: bits(vm, op, E.const(x), E.const(y), span))
+    )
+
+
+_Bounds = tuple[int | None, int | None]
+
+
+def _bits_bounds(op: str, x: _Bounds, y: _Bounds) -> _Bounds:
+    if op == "&":
+        tops = [hi for lo, hi in (x, y) if lo is not None and lo >= 0]
+        if not tops:
+            return None, None
+        known = [hi for hi in tops if hi is not None]
+        return 0, min(known) if known else None
+    if x[0] is None or y[0] is None or x[0] < 0 or y[0] < 0:
+        return None, None
+    if x[1] is None or y[1] is None:
+        top = None
+    else:
+        top = (1 << max(x[1].bit_length(), y[1].bit_length())) - 1
+    return (max(x[0], y[0]) if op == "|" else 0), top
+
+
+def bit_length(vm: VM, number: Expr, span: Span) -> Expr:
+    """``number.bit_length()``."""
+    if number.is_const:
+        return E.const(number.const.bit_length())
+    values = range_of(vm, number)
+    if values is not None:
+        return by_value(number, values, lambda k: E.const(k.bit_length()))
+    lo, hi = E.bounds(number)
+    least = lo.bit_length() if lo is not None and lo >= 0 else 0
+    most = None
+    if lo is not None and hi is not None:
+        most = max(lo.bit_length(), hi.bit_length())
+    if most is not None and most <= MAX_CASES:  # how many powers of two are at most |number|
+        size = E.absolute(number)
+        total = E.const(0)
+        for k in range(most):
+            total = total + E.ite(E.ge(size, 1 << k), 1, 0)
+        return total
+    return bounded_unknown(vm, "the bits of a symbolic integer", span, least, most)
+
+
+def bit_count(vm: VM, number: Expr, span: Span) -> Expr:
+    """``number.bit_count()``."""
+    values = range_of(vm, number)
+    if values is not None:
+        return by_value(number, values, lambda k: E.const(abs(k).bit_count()))
+    return bounded_unknown(vm, "the bits of a symbolic integer", span, 0)

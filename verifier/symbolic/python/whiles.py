@@ -1,0 +1,169 @@
+"""``while`` loops: exactly their trips as long as the facts decide how they go on.
+
+Where they do not, the loop is a generic one: exact if its condition is a bound on the number of
+trips, else with as many trips as anybody's guess, after which the condition is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from verifier.source import ir
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.python import liveness
+from verifier.symbolic.python.flow import Ended, Mark, Wait
+from verifier.symbolic.python.trips import GenericLoop
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Loop
+
+#: trips that are followed one by one
+LIMIT = 4096
+#: trips whose condition the facts do not decide, before the loop is a generic one
+UNDECIDED = 6
+
+
+def while_statement(vm: VM, stmt: ir.While) -> None:
+    """``while test: body`` with its ``else``."""
+    otherwise = (lambda: vm.exec(stmt.orelse)) if stmt.orelse else None
+    vm.gathered(Wait.LOOP, _While(vm, stmt).run, otherwise)
+
+
+class _While:
+    """One ``while`` loop."""
+
+    def __init__(self, vm: VM, stmt: ir.While) -> None:
+        self.vm = vm
+        self.stmt = stmt
+        self.own = liveness.own_names(vm.frame.function, stmt)
+
+    def run(self) -> None:
+        vm = self.vm
+        for _ in range(LIMIT):
+            test = self.test()
+            known = vm.decide(test)
+            if known is False:
+                return
+            if known is None:
+                self._undecided(test)
+                return
+            self.trip()
+        vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)
+
+    def test(self) -> Bool:
+        return self.vm.truth(self.vm.eval(self.stmt.test), self.stmt.test.span)
+
+    def trip(self) -> None:
+        self.vm.step(self.stmt.span)
+        self.vm.gathered(Wait.TRIP, lambda: self.vm.exec(self.stmt.body))
+
+    # -- undecided -----------------------------------------------------------------------
+
+    def _undecided(self, test: Bool) -> None:
+        """In closed form if there is one, trip by trip if they are few, else generically."""
+        vm = self.vm
+        mark = vm.mark()
+        if self._closed(mark):
+            return
+        vm.back_to(mark)
+        if self._few(mark, test):
+            return
+        vm.back_to(mark)
+        self._anyhow()
+
+    def _few(self, mark: Mark, test: Bool) -> bool:
+        """Whether the loop surely ends within a few trips, which have been gone then."""
+        ends = [True]
+
+        def further(left: int, test: Bool) -> None:
+            if left == 0:
+                ends[0] = False
+                raise Ended
+            self.vm.fork(test, lambda: again(left), lambda: None)
+
+        def again(left: int) -> None:
+            while True:
+                self.trip()
+                test = self.test()
+                known = self.vm.decide(test)
+                if known is False:
+                    return
+                if known is None:
+                    further(left - 1, test)
+                    return
+
+        try:
+            further(UNDECIDED, test)
+        except Ended:
+            if ends[0]:
+                raise
+        return ends[0]
+
+    def _closed(self, mark: Mark) -> bool:
+        """Run the loop if its condition bounds the number of trips; False: it was not run."""
+        vm = self.vm
+        count = E.fresh("iterations", 0)
+        ledger, outside = len(vm.trace.ledger), vm.outside()
+        held = self._repeat(count)
+        if len(vm.trace.ledger) > ledger or vm.outside() > outside or not held:
+            return False
+        trips = self._trips(*held[-1])
+        if trips is None:
+            return False
+        vm.back_to(mark)
+        self._repeat(trips)
+        self.test()  # false now, but it may do something
+        return True
+
+    def _repeat(self, count: Expr) -> list[tuple[Sym, Bool]]:
+        """Run ``count`` trips; the index of a trip and the condition that holds when it starts."""
+        vm = self.vm
+        symbol = vm.loop_symbol("while")
+        loop = Loop(E.from_atom(symbol), count, "range", "while", self.stmt.span)
+        held: list[tuple[Sym, Bool]] = []
+
+        def body() -> None:
+            test = self.test()
+            held.append((symbol, test))
+            if vm.decide(test) is not True:
+                vm.narrow(test)
+            vm.exec(self.stmt.body)
+
+        nothing: Callable[[], None] = lambda: None  # noqa: E731
+        GenericLoop(vm, loop, nothing, body, self.own, None).run()
+        return held
+
+    def _trips(self, index: Sym, test: Bool) -> Expr | None:
+        """How often a loop runs whose condition, in the trip's index, is a bound on it.
+
+        The condition is ``start + step * index <= 0`` with ``step >= 1``, or says that a rest is
+        left.
+        """
+        expr = test.expr
+        if test.kind != "le" or expr is None:
+            return None
+        rest = (E.const(1) - expr).as_atom() if expr.const == 1 else None
+        if isinstance(rest, E.Extremum) and rest.kind == "max" and rest.args[1:] == (E.const(0),):
+            expr = E.const(1) - rest.args[0]  # max(x, 0) >= 1 is x >= 1
+        start = E.Substitution({index: E.const(0)}).expr(expr)
+        step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
+        if index in step.free() or self.vm.decide(E.ge(step, 1)) is not True:
+            return None
+        return E.maximum((-start) // step + 1, 0)
+
+    def _anyhow(self) -> None:
+        """Any number of trips; then the condition does not hold."""
+        vm = self.vm
+        count = E.fresh("iterations", 0)
+        vm.approximate(
+            "havoc",
+            "a while loop with a symbolic condition is not followed",
+            self.stmt.span,
+            [repr(count)],
+        )
+        held = self._repeat(count)
+        for index, test in held[-1:]:
+            for place in (E.const(0), count - 1):
+                there = E.Substitution({index: place}).bool(test)
+                vm.narrow(E.implies(E.ge(count, 1), there))
+        vm.narrow(E.not_(self.test()))
