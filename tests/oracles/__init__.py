@@ -1,0 +1,1 @@
+"""Oracles: what CPython does with generated programs, against what the check says of them."""
