@@ -78,9 +78,7 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _all(
-    options: argparse.Namespace, features: Collection[str], symbolic: bool
-) -> Iterator[Found]:
+def _all(options: argparse.Namespace, features: Collection[str], symbolic: bool) -> Iterator[Found]:
     seeds = range(options.seed, options.seed + options.count)
     work = partial(one, features=features, symbolic=symbolic, shrink=options.shrink)
     if options.jobs <= 1:
@@ -96,14 +94,18 @@ def one(seed: int, *, features: Collection[str], symbolic: bool, shrink: bool) -
     program = numbered(seed, features, symbolic)
     judgement = judge(program)
     if shrink and judgement.disagrees:
-        smaller = smallest(program, judgement.kind)
-        return Found(seed, program.groups, judge(smaller))
+        return Found(seed, program.groups, judge(smallest(program, judgement)))
     return Found(seed, program.groups, judgement)
 
 
-def smallest(program: Program, kind: str) -> Program:
+def smallest(program: Program, judgement: Judgement) -> Program:
     """The program without the lines that the disagreement does not need."""
-    return shrunk(program, lambda candidate: judge(candidate).kind == kind)
+
+    def fails(candidate: Program) -> bool:
+        now = judge(candidate)
+        return (now.kind, now.about) == (judgement.kind, judgement.about)
+
+    return shrunk(program, fails)
 
 
 def _count(totals: Totals, found: Found) -> None:
@@ -117,7 +119,9 @@ def _count(totals: Totals, found: Found) -> None:
 
 def _show(found: Found, symbolic: bool, keep: Path | None) -> None:
     judgement, form = found.judgement, "symbolic" if symbolic else "concrete"
-    print(f"==== {judgement.kind}: seed {found.seed}, {form}", f"right: {judgement.right}", sep="\n")
+    print(
+        f"==== {judgement.kind}: seed {found.seed}, {form}", f"right: {judgement.right}", sep="\n"
+    )
     print(f"said:  {judgement.said}\n{judgement.text}")
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)

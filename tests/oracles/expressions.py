@@ -200,9 +200,7 @@ def _of_tuple(e: Expressions, names: Names, depth: int) -> str:
 def _of_optional(e: Expressions, names: Names, depth: int) -> str:
     a = e.name("opt", names)
     other = _int(e, names, 0)
-    return e.one(
-        f"({a} if {a} is not None else {other})", f"({other} if {a} is None else {a} + 1)"
-    )
+    return e.one(f"({a} if {a} is not None else {other})", f"({other} if {a} is None else {a} + 1)")
 
 
 def _of_string(e: Expressions, names: Names, depth: int) -> str:

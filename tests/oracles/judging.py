@@ -33,6 +33,8 @@ class Judgement:
     right: str = ""
     said: str = ""
     reasons: tuple[str, ...] = ()
+    #: the rules that are said to be violated, and the fault that there is
+    about: tuple[str, ...] = ()
 
     @property
     def disagrees(self) -> bool:
@@ -84,13 +86,17 @@ def _compared(text: str, right: str, wanted: str, faults: list[Inputs]) -> Judge
     reasons = tuple(normalised(reason.message) for reason in kernel.reasons)
     if kernel.status == "unknown":
         return Judgement("unknown", text, right, said, reasons)
+    if kernel.status == "verified" and wanted == "violated":
+        return Judgement("unsound", text, right, said, about=(right.split("(")[0],))
+    rules = tuple(sorted({d.rule for d in found}))
     if kernel.status != wanted:
-        kind = "unsound" if kernel.status == "verified" else "wrong"
-        return Judgement(kind, text, right, said)
+        return Judgement("wrong", text, right, said, about=rules)
     shown = [d.counterexample for d in found if d.counterexample is not None]
     astray = [c for c in shown if wanted == "violated" and faults and not _faults(c, faults)]
     if astray:
-        return Judgement("counterexample", text, right, f"{said}; shown: {dict(astray[0])}")
+        return Judgement(
+            "counterexample", text, right, f"{said}; shown: {dict(astray[0])}", (), rules
+        )
     return Judgement("agreed", text, right, said)
 
 

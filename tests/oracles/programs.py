@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from random import Random
 
@@ -51,11 +51,13 @@ _IMPORTS = {
 class Program:
     """A kernel in parts: what is made of it depends on what CPython computes.
 
-    ``ranges`` are the integer inputs: the name, the smallest and the largest value.
+    ``sums`` are the terms of ``r``, ``ranges`` the inputs: the name, the smallest and the largest
+    value. ``right`` says whether the tile's height agrees with CPython, ``form`` how it is written.
     """
 
     definitions: tuple[str, ...]
     body: tuple[str, ...]
+    sums: tuple[str, ...]
     ranges: tuple[tuple[str, int, int], ...] = ()
     right: bool = True
     form: int = 0
@@ -70,7 +72,7 @@ class Program:
     def text(self, results: Sequence[tuple[Inputs, int]] | None = None) -> str:
         """The file; without results it returns ``r`` and makes no tile."""
         probe = ["return r"] if results is None else self._probe(results)
-        inside = [*self._opening(), *self.body, *probe]
+        inside = [*self._opening(), *self.body, f"r = {' + '.join(self.sums) or 0}", *probe]
         kernel = [f"def kernel({', '.join(self._parameters())}):", *_indented(inside)]
         rest = "\n".join([*self.definitions, "", "", "@nki.jit", *kernel])
         needed = [line for word, line in _IMPORTS.items() if word in rest]
@@ -84,10 +86,9 @@ class Program:
 
     def _opening(self) -> list[str]:
         sized = any(name == "m" for name, _, _ in self.ranges)
-        shape = "x.shape[1] == 8" if sized else "x.shape == (128, 8)"
-        lines = [f"assert {shape} and x.dtype == nl.float32"]
-        if sized:
-            lines.append("m = x.shape[0]")
+        lines = ["m, columns = x.shape"] if sized else []
+        shape = "columns == 8" if sized else "x.shape == (128, 8)"
+        lines.append(f"assert {shape} and x.dtype == nl.float32")
         for name, low, high in self.ranges:
             if name != "flag":
                 lines.append(f"assert {low} <= {name} <= {high}")
@@ -260,10 +261,10 @@ def _attempt(rng: Random, features: frozenset[str], symbolic: bool) -> Program:
         names.add("int", f"v{maker.count}")
     while maker.budget > 0:
         body += maker.statement(names, 2)
-    body.append(f"r = {_summary(rng, names)}")
+    sums = _sums(rng, names)
     right, form = rng.random() < 0.5, rng.randrange(3)
     used = frozenset(maker.used)
-    return Program(tuple(maker.definitions), tuple(body), ranges, right, form, used)
+    return Program(tuple(maker.definitions), tuple(body), sums, ranges, right, form, used)
 
 
 _SUMMARIES: Mapping[str, str] = {
@@ -278,8 +279,8 @@ _SUMMARIES: Mapping[str, str] = {
 }
 
 
-def _summary(rng: Random, names: Names) -> str:
-    """``r`` from the state at the end: most of it, each part with its own factor."""
+def _sums(rng: Random, names: Names) -> tuple[str, ...]:
+    """The terms of ``r``, from the state at the end: most of it, each part with its own factor."""
     inputs = ("n", "m", "flag")
     parts = [
         form.format(name)
@@ -288,7 +289,7 @@ def _summary(rng: Random, names: Names) -> str:
         if name not in inputs
     ]
     chosen = [part for part in parts if rng.random() < 0.8] or parts[-1:]
-    return " + ".join(part if i == 0 else f"{i + 1} * {part}" for i, part in enumerate(chosen))
+    return tuple(part if i == 0 else f"{i + 1} * {part}" for i, part in enumerate(chosen))
 
 
 def make(rng: Random, features: Collection[str] = FEATURES, symbolic: bool = False) -> Program:
@@ -321,15 +322,3 @@ def programs(
     forms = st.booleans() if symbolic is None else st.just(symbolic)
     seeds = st.integers(0, 2**32 - 1)
     return st.builds(lambda seed, form: numbered(seed, features, form), seeds, forms)
-
-
-def without(program: Program, start: int, end: int) -> Program:
-    """The program without some of its lines, counted through definitions and body."""
-    edge = len(program.definitions)
-    lines = [*program.definitions, *program.body]
-    kept = [i for i in range(len(lines)) if not start <= i < end]
-    return replace(
-        program,
-        definitions=tuple(lines[i] for i in kept if i < edge),
-        body=tuple(lines[i] for i in kept if i >= edge),
-    )
