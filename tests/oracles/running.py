@@ -6,6 +6,7 @@ import builtins
 import dis
 import signal
 import types
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,9 +100,20 @@ def _patience() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def compiled(text: str) -> types.CodeType:
+    """The code of a program; it may well say what CPython warns of.
+
+    Raises:
+        SyntaxError: it is no program.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return compile(text, _FILE, "exec")
+
+
 def run(text: str, inputs: Sequence[Inputs]) -> list[tuple[Inputs, Outcome]]:
     """What the kernel comes to for each input, each time in a module of its own."""
-    code = compile(text, _FILE, "exec")
+    code = compiled(text)
     out: list[tuple[Inputs, Outcome]] = []
     try:
         with _patience():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tests.oracles.programs import Program
+from tests.oracles.running import compiled
 
 #: attempts for one program; each is an analysis
 _ATTEMPTS = 500
@@ -88,7 +89,7 @@ def _depth(line: str) -> int:
 
 def _compiles(program: Program) -> bool:
     try:
-        compile(program.text(), "<candidate>", "exec")
+        compiled(program.text())
     except SyntaxError:
         return False
     return True
