@@ -48,7 +48,7 @@ def _smaller(program: Program) -> Iterator[Program]:
         yield replace(program, definitions=definitions)
     for body in _parts(program.body):
         yield replace(program, body=body)
-    for body in _unwrapped(program.body):
+    for body in (*_unwrapped(program.body), *_plain(program.body)):
         yield replace(program, body=body)
 
 
@@ -81,6 +81,14 @@ def _unwrapped(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if end > start + 1 and not line.lstrip().startswith(("def ", "class ")):
             inner = [text[4:] for text in lines[start + 1 : end]]
             yield (*lines[:start], *inner, *lines[end:])
+
+
+def _plain(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The lines with a number each in place of what is assigned."""
+    for start, line in enumerate(lines):
+        name, equals, value = line.partition(" = ")
+        if equals and name.strip().isidentifier() and not value.isdigit():
+            yield (*lines[:start], f"{name} = 2", *lines[start + 1 :])
 
 
 def _depth(line: str) -> int:
