@@ -111,9 +111,9 @@ def smallest(program: Program, judgement: Judgement) -> Program:
 def _count(totals: Totals, found: Found) -> None:
     judgement = found.judgement
     totals.kinds[judgement.kind] += 1
-    totals.reasons.update(set(judgement.reasons))
+    totals.reasons.update(sorted(set(judgement.reasons)))
     if judgement.disagrees:
-        totals.groups.update(found.groups)
+        totals.groups.update(sorted(found.groups))
         totals.found.append(found)
 
 
