@@ -1,1 +1,1 @@
-"""Oracles: sources of truth from outside the project that its answers are compared with."""
+"""Oracles for the Python machine that nobody here wrote: CPython's tests, generated programs."""

@@ -251,8 +251,8 @@ def _affordable(
 ) -> bool:
     """Whether the host computes it in little time and memory."""
     name = getattr(function, "__name__", "")
-    limit = _LIMITS.get(name)
-    if limit is not None and len(args) >= 2:
+    limit = _LIMITS.get(function)
+    if limit is not None and len(args) == 2:
         return limit(args[0], args[1])
     if name in _PADDED or function in (bytes, bytearray):
         widths = (*args[1:], *keywords.values()) if name in _PADDED else args[:1]
@@ -307,12 +307,12 @@ def _formatted(value: Any, spec: Any) -> bool:
     return not isinstance(spec, str) or modest(spec)
 
 
-_LIMITS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "mul": _product,
-    "pow": _power,
-    "lshift": _shift,
-    "mod": _rest,
-    "format": _formatted,
+_LIMITS: Final[dict[Callable[..., Any], Callable[[Any, Any], bool]]] = {
+    operator.mul: _product,
+    operator.pow: _power,
+    operator.lshift: _shift,
+    operator.mod: _rest,
+    format: _formatted,
 }
 
 
@@ -477,9 +477,7 @@ def payload(vm: VM, value: object) -> object:
     return value
 
 
-def host_attribute(
-    vm: VM, value: object, host: type, table: dict[str, Any], name: str, span: Span
-) -> object:
+def host_attribute(vm: VM, value: object, host: type, name: str, span: Span) -> object:
     """An attribute of a value of a built-in type: what has no model is unknown or not there."""
     if name == "__class__":
         return vm.type_of(value)

@@ -128,14 +128,30 @@ class ListBox(Box):
         return total
 
 
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """The key of a value that is no key itself and compares as ``key`` does."""
+
+    key: object
+    value: object = field(compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.key == (other.key if isinstance(other, StandIn) else other))
+
+
 @dataclass(slots=True)
 class DictBox(Box):
     """A dictionary by host keys (see ``keys.py``), in order of insertion.
 
-    An entry whose value may be :data:`UNBOUND` is there on some paths only.
+    An entry whose value may be :data:`UNBOUND` is there on some paths only. ``shuffled``: the
+    order of insertion is not the same on all paths.
     """
 
     items: dict[object, object] = field(default_factory=dict)
+    shuffled: bool = False
 
     def copy(self) -> DictBox:
         return replace(self, items=dict(self.items))
@@ -289,7 +305,13 @@ def _merge_states(test: E.Bool, left: StateBox, right: StateBox, join: Join) -> 
 
 
 def _merge_dicts(test: E.Bool, left: DictBox, right: DictBox, join: Join) -> DictBox:
-    return replace(left, items=_merge_items(test, left.items, right.items, join))
+    items = _merge_items(test, left.items, right.items, join)
+    shuffled = left.shuffled or right.shuffled or not _keeps_order(items, right.items)
+    return replace(left, items=items, shuffled=shuffled)
+
+
+def _keeps_order(merged: dict[object, object], part: dict[object, object]) -> bool:
+    return [key for key in merged if key in part] == list(part)
 
 
 def _merge_sets(test: E.Bool, left: SetBox, right: SetBox, join: Join) -> SetBox:

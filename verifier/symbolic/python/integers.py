@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.concrete import (
     MAX_BITS,
@@ -117,9 +117,10 @@ def power(vm: VM, a: Expr, b: Expr, span: Span) -> Expr:
 
 def _constant_power(vm: VM, a: Expr, exponent: int, span: Span) -> Expr:
     if a.is_const:
-        if max(a.const.bit_length(), 1) * exponent <= MAX_BITS or a.const in (0, 1, -1):
-            return E.const(a.const ** (exponent if abs(a.const) > 1 else exponent % 2 or 2))\
-                if exponent else E.const(1)
+        if a.const in (0, 1, -1):  # an exponent as good as any of its kind
+            exponent = exponent and 2 - exponent % 2
+        if a.const.bit_length() * exponent <= MAX_BITS:
+            return E.const(a.const**exponent)
         return vm.unknown_int("an integer that is too large to follow", span)
     out = E.const(1)
     if exponent * max(_degree(a), 1) > MAX_DEGREE:
@@ -220,26 +221,33 @@ def _masked(a: Expr, mask: int) -> Expr | None:
 
 def _listed(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr | None:
     """The operator by the values of the operands, if they have few."""
-    if b is -a or a is -b or _degree(b) == 0 or (a.free() == b.free() and len(a.free()) == 1):
-        # both depend on one number: it alone tells the cases apart
-        symbol = E.from_atom(a.free()[0]) if a.free() else a
-        values = range_of(vm, symbol)
-        if values is None:
-            return None
-        atom = a.free()[0]
 
-        def at(value: int) -> Expr:
-            place = E.Substitution({atom: E.const(value)})
-            return bits(vm, op, place.expr(a), place.expr(b), span)
+    def at(x: Expr, y: Expr) -> Expr:
+        return bits(vm, op, x, y, span)
 
-        return by_value(symbol, values, at)
+    for sign in (1, -1):  # x & -x, x & (x - 1)
+        rest = b - a * sign
+        values = range_of(vm, a) if rest.is_const else None
+        if values is not None:
+            return by_value(a, values, lambda k: at(E.const(k), rest + k * sign))
+    symbols = {*a.free(), *b.free()}
+    if len(symbols) == 1:
+        symbol = symbols.pop()
+        values = range_of(vm, E.from_atom(symbol))
+        if values is not None:
+            return by_value(E.from_atom(symbol), values, lambda k: at(*_placed(symbol, k, a, b)))
     first = range_of(vm, a, 16)
     second = range_of(vm, b, 16) if first is not None else None
     if first is None or second is None or len(first) * len(second) > MAX_CASES:
         return None
     return by_value(
-        a, first, lambda x: by_value(b, second, lambda y: bits(vm, op, E.const(x), E.const(y), span))
+        a, first, lambda x: by_value(b, second, lambda y: at(E.const(x), E.const(y)))
     )
+
+
+def _placed(symbol: Sym, value: int, *terms: Expr) -> tuple[Expr, ...]:
+    place = E.Substitution({symbol: E.const(value)})
+    return tuple(place.expr(term) for term in terms)
 
 
 _Bounds = tuple[int | None, int | None]

@@ -154,6 +154,14 @@ class Partial:
     keywords: tuple[tuple[str, object], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DictView:
+    """``d.keys()``, ``d.values()`` or ``d.items()`` of the dictionary ``ref``."""
+
+    ref: Ref
+    which: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneratorExpression:
     """A generator expression that nobody has begun to run through.

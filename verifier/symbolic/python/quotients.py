@@ -38,7 +38,7 @@ def as_ratio(value: object) -> Ratio | None:
     return None if formula is None else Ratio(E.ite(formula, 1, 0), E.const(1))
 
 
-def operator(vm: object, op: str, left: object, right: object) -> object:
+def operator(op: str, left: object, right: object) -> object:
     """``+ - * / // %`` with a float operand, the divisor of which is not zero."""
     a, b = as_ratio(left), as_ratio(right)
     if a is None or b is None or op in ("//", "%"):

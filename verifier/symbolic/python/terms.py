@@ -21,6 +21,7 @@ from verifier.symbolic.python.heap import (
     Scope,
     Segment,
     SetBox,
+    StandIn,
     StateBox,
 )
 from verifier.symbolic.trace import Axis, DType, View
@@ -361,6 +362,7 @@ _COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
     model.ClassMethod: (_of_dataclass, _with_parts),
     model.Super: (_of_dataclass, _with_parts),
     model.Partial: (_partial_parts, _rebuild_partial),
+    model.DictView: (lambda v: iter((v.ref,)), lambda v, new: replace(v, ref=next(new))),
     model.GeneratorExpression: (_generator_parts, _rebuild_generator),
 }
 
@@ -382,8 +384,12 @@ def box_parts(box: Box) -> Iterator[object]:
                 yield from segment.values
         return
     yield from entries(box).values()
-    if isinstance(box, DictBox):
-        yield from (key for key in box.items if isinstance(key, (Ref, tuple)))
+    if isinstance(box, (DictBox, SetBox)):
+        for key in box.items:
+            if isinstance(key, StandIn):
+                yield key.value
+            elif isinstance(key, (Ref, tuple)):
+                yield key
     if isinstance(box, ObjectBox):
         yield box.payload
     if isinstance(box, Scope) and box.parent is not None:
@@ -489,7 +495,7 @@ class Renaming:
     def _rename_box(self, box: Box) -> None:
         if isinstance(box, ListBox):
             box.segments = tuple(self.segment(x) for x in box.segments)
-        elif isinstance(box, DictBox):
+        elif isinstance(box, (DictBox, SetBox)):
             box.items = {self._key(k): self.value(v) for k, v in box.items.items()}
         else:
             held = entries(box)
@@ -499,6 +505,8 @@ class Renaming:
             box.payload = self.value(box.payload)
 
     def _key(self, key: object) -> object:
+        if isinstance(key, StandIn):
+            return StandIn(key.key, self.value(key.value))
         return self.value(key) if isinstance(key, (Ref, tuple)) else key
 
     def segment(self, segment: Segment) -> Segment:

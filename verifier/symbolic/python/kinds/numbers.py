@@ -132,7 +132,7 @@ def _inexact(vm: VM, op: str, left: object, right: object, span: Span) -> object
         _nonzero_number(vm, right, span)
     if op == "**":
         return _float_power(vm, left, right, span)
-    return quotients.operator(vm, op, left, right)
+    return quotients.operator(op, left, right)
 
 
 def _nonzero_number(vm: VM, value: object, span: Span) -> None:
@@ -200,7 +200,7 @@ class _Number(Kind):
             return self.part(vm, value, name, span)
         if name in METHODS[self.name]:
             return BoundBuiltin(self.name, name, value)
-        return host_attribute(vm, value, self.host, METHODS[self.name], name, span)
+        return host_attribute(vm, value, self.host, name, span)
 
     def part(self, vm: VM, value: Any, name: str, span: Span) -> object:
         """The real or imaginary part."""

@@ -1,0 +1,450 @@
+"""Parameters of the kernel: the first use decides what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from verifier.symbolic import expr as E
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python import ranks
+from verifier.symbolic.python.heap import ListBox, ObjectBox
+from verifier.symbolic.python.inputs import MAX_RANK, LazyShape, Parameter
+from verifier.symbolic.python.kinds.external import unknown_call
+from verifier.symbolic.python.kinds.tensors import TensorKind
+from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.terms import as_formula
+from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Unknown
+from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.values import (
+    ApiRef,
+    BufferValue,
+    DTypeText,
+    Enumerator,
+    ExternalRef,
+    IndexGrid,
+    IndexMask,
+    IndexTensor,
+    Opaque,
+    PendingAdd,
+    Ratio,
+    Ref,
+    SliceValue,
+)
+
+#: what a parameter is that has been used as a number
+_NUMBERS: Final = (None, "int", "bool")
+#: annotations of what has items and is no tensor
+_SEQUENCES: Final = ("tuple", "Tuple", "list", "List", "Sequence")
+#: operands that an operator with a parameter belongs to
+_TENSORS: Final = (View, PendingAdd, IndexTensor, IndexMask)
+#: attributes that only tensors have, where the dialect does not list them
+_TENSOR_NAMES: Final = frozenset(
+    {"reshape", "ap", "view", "broadcast_to", "permute", "size", "expand_dims"}
+)
+
+
+class ParameterKind(TensorKind):
+    """A parameter of the kernel."""
+
+    name = "parameter"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a tensor" if value.kind == "tensor" else f"the parameter `{value.name}`"
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        known = {"int": int, "bool": bool, "str": str, "tuple": tuple}.get(value.kind)
+        return HostType(known) if known is not None else Opaque(f"the type of `{value.name}`")
+
+    # -- attributes and items ----------------------------------------------------------
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        p: Parameter = value
+        if p.kind in ("int", "bool", "dtype"):
+            return vm.attribute(self._plain(vm, p), name, span)
+        if p.kind not in (None, "tensor"):
+            return Opaque(f"`{p.name}.{name}`")
+        if name == "shape":
+            p.kind = "tensor"
+            return shape_of(vm, p)
+        if name == "dtype":
+            p.kind = "tensor"
+            return vm.inputs.dtype(p)
+        if name == "ndim":
+            return ranks.count(vm, p)
+        if name == "buffer":
+            p.kind = "tensor"
+            return BufferValue(Buffer.HBM)
+        known = vm.dialect.view_names()
+        if p.kind == "tensor" or name in (_TENSOR_NAMES if known is None else known):
+            return super().attribute(vm, p, name, span)
+        return Opaque(f"`{p.name}.{name}`")
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        vm.unfollowed(f"`.{name}` of `{value.name}` is assigned to", span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        p: Parameter = value
+        if self._is_sequence(p):
+            if isinstance(index, Expr) and index.is_const and index.const >= 0:
+                return vm.inputs.item(p, index.const)
+            return Opaque(f"an item of `{p.name}`")
+        if p.kind not in (None, "tensor"):
+            return Opaque(f"an item of `{p.name}`")
+        return super().item(vm, p, index, span)
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        if value.kind not in (None, "tensor") or self._is_sequence(value):
+            vm.unfollowed(f"an item of `{value.name}` is assigned to", span)
+            return
+        super().set_item(vm, value, index, new, span)
+
+    @staticmethod
+    def _is_sequence(p: Parameter) -> bool:
+        pinned = p.pinned.value if p.pinned is not None else None
+        named = p.kind is None and p.annotation.startswith(_SEQUENCES)
+        return p.kind == "tuple" or named or isinstance(pinned, tuple)
+
+    def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
+        if isinstance(index, IndexGrid):
+            index = index.parts
+        items = index if isinstance(index, tuple) else (index,)
+        least = max(1, sum(item is not None and item is not Ellipsis for item in items))
+        if value.rank is None and value.hint is not None:
+            value.hint = max(value.hint, least)
+        return ranks.tensor(vm, value, span, least)
+
+    # -- operators -----------------------------------------------------------------------
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        if value.kind == "tensor":
+            return super().unary(vm, op, value, span)
+        if value.kind in _NUMBERS:
+            return vm.unary(op, self._plain(vm, value), span)
+        return Opaque(f"`{op}` on `{value.name}`")
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return self._computed(vm, op, left, right, span, lambda p, x: vm.binary(op, p, x, span))
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return self._computed(vm, op, right, left, span, lambda p, x: vm.binary(op, x, p, span))
+
+    def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return NotImplemented
+
+    def _computed(
+        self,
+        vm: VM,
+        op: str,
+        p: Parameter,
+        other: object,
+        span: Span,
+        again: Callable[[object, object], object],
+    ) -> object:
+        if p.kind == "tensor":
+            return again(self._view(vm, p, span), other)
+        if isinstance(other, _TENSORS) or (
+            isinstance(other, Parameter) and other.kind == "tensor"
+        ):
+            return NotImplemented
+        if isinstance(other, Opaque):
+            return other
+        if p.kind not in _NUMBERS:
+            return Opaque(f"`{op}` on `{p.name}`")
+        if isinstance(other, float) and p.kind is None:
+            return Opaque("a float", harmless=True)
+        if isinstance(other, str):
+            return Opaque("a string", harmless=True)
+        if isinstance(other, (tuple, LazyShape)) and op == "+":
+            return Opaque(f"`+` on `{p.name}`")
+        if isinstance(vm.box(other), ListBox) and op == "+":
+            return Opaque(f"`+` on `{p.name}`")
+        return again(self._plain(vm, p), other)
+
+    def _plain(self, vm: VM, p: Parameter) -> object:
+        """The parameter as the value that it is by now; a number if nothing has decided."""
+        if p.kind == "bool":
+            return vm.inputs.flag(p)
+        if p.kind == "dtype":
+            return vm.inputs.as_dtype(p)
+        return vm.inputs.integer(p)
+
+    # -- comparison ----------------------------------------------------------------------
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        p: Parameter = left
+        if op in ("==", "!="):
+            same = self._equals(vm, p, right, span)
+            if same is NotImplemented or isinstance(same, Opaque):
+                return same
+            formula = as_formula(same)
+            if formula is None:
+                return vm.compare(op, same, right, span)
+            return formula if op == "==" else E.not_(formula)
+        return self._ordered(vm, op, p, right, span)
+
+    def _ordered(self, vm: VM, op: str, p: Parameter, right: object, span: Span) -> object:
+        if p.kind == "tensor":
+            return vm.compare(op, self._view(vm, p, span), right, span)
+        if isinstance(right, _TENSORS) or (isinstance(right, Parameter) and right.kind == "tensor"):
+            return NotImplemented
+        if isinstance(right, Opaque):
+            return right
+        if p.kind not in _NUMBERS:
+            return Opaque(f"`{op}` on `{p.name}`")
+        if isinstance(right, float) and p.kind is None:
+            return Opaque("a comparison of floats", harmless=True)
+        if isinstance(right, (str, tuple)):
+            return Opaque(f"`{op}` on `{p.name}`")
+        return vm.compare(op, self._plain(vm, p), right, span)
+
+    def _equals(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
+        """Whether the parameter equals a value: a formula, or what to compare in its place."""
+        if right is None:
+            return E.FALSE
+        if right is p:
+            return E.TRUE
+        if isinstance(right, Opaque):
+            return right
+        if p.kind == "tensor":
+            return NotImplemented if isinstance(right, Parameter) else self._view(vm, p, span)
+        if isinstance(right, _TENSORS):
+            return NotImplemented
+        if isinstance(right, (DType, DTypeText)):
+            return vm.inputs.as_dtype(p) if p.kind in (None, "dtype", "str") else E.FALSE
+        constant = self._constant(vm, p, right, span)
+        if constant is not None:
+            return constant
+        return self._equals_number(vm, p, right)
+
+    def _constant(self, vm: VM, p: Parameter, right: object, span: Span) -> Bool | None:
+        """Whether the parameter is one of several constants, None if the other value is none."""
+        if isinstance(right, str):
+            if p.kind == "dtype":
+                dtype = vm.as_dtype(right, span)
+                return E.FALSE if dtype is None else vm.inputs.as_dtype(p).same(dtype)
+            return vm.inputs.string_equals(p, right)
+        flag = as_formula(right)
+        if flag is not None and p.kind in (None, "bool"):
+            own = vm.inputs.flag(p)
+            return E.or_(E.and_(own, flag), E.and_(E.not_(own), E.not_(flag)))
+        if isinstance(right, (Enumerator, ApiRef)):
+            return vm.inputs.string_equals(p, right.name)
+        if isinstance(right, BufferValue):
+            return vm.inputs.string_equals(p, right.buffer.value)
+        member = member_name(vm, right)
+        return None if member is None else vm.inputs.string_equals(p, member)
+
+    def _equals_number(self, vm: VM, p: Parameter, right: object) -> object:
+        if isinstance(right, float) and p.kind is None:
+            return Opaque("a comparison of floats", harmless=True)
+        if isinstance(right, (Expr, Ratio, float, Parameter)) or as_formula(right) is not None:
+            if p.kind not in _NUMBERS:
+                return E.FALSE
+            if isinstance(right, Parameter) and right.kind not in _NUMBERS:
+                return Opaque(f"a comparison of `{p.name}` and `{right.name}`")
+            return self._plain(vm, p)
+        if isinstance(right, ExternalRef):
+            return Opaque("a comparison with an external value")
+        return Opaque(f"a comparison of `{p.name}`")
+
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        p: Parameter = value
+        if other is None:
+            return E.FALSE  # the case of None was split off when the parameter was bound
+        if other is p:
+            return E.TRUE
+        if p.kind == "tensor" or isinstance(other, (*_TENSORS, Parameter)):
+            mine = isinstance(other, View) and other.storage.name == p.name
+            return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if mine else E.FALSE
+        constant = self._constant(vm, p, other, span)
+        if constant is not None:
+            return constant
+        if isinstance(other, (Expr, DType)):
+            return vm.truth(vm.compare("==", p, other, span), span)
+        return vm.unknown_bool(f"a condition depends on the identity of `{p.name}`", span)
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        return Opaque(f"`in` on `{value.name}`")
+
+    # -- protocols -----------------------------------------------------------------------
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        p: Parameter = value
+        if p.kind in (None, "bool") and p.annotation not in ("int", "float"):
+            if p.default is None and p.has_default:
+                return E.TRUE  # the case of None was split off when the parameter was bound
+            return vm.inputs.flag(p)
+        if p.kind == "int" or p.annotation == "int":
+            return E.ne(vm.inputs.integer(p), 0)
+        if p.kind == "str":
+            return E.not_(vm.inputs.string_equals(p, ""))
+        if p.kind == "tuple":
+            return vm.unknown_bool(f"a condition depends on the length of `{p.name}`", span)
+        return E.TRUE
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        p: Parameter = value
+        if p.kind not in (None, "tensor") or self._is_sequence(p):
+            return Opaque(f"the length of `{p.name}`")
+        p.kind = "tensor"
+        ranks.at_least(vm, p, 1, span)
+        return vm.inputs.extent(p, 0)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        known = self.as_items(vm, value, span)
+        return Items(known) if known is not None else Unknown(f"`{value.name}`")
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return unknown_call(vm, call, f"`{value.name}`", call.text or value.name)
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        if how == "s" and value.kind in (None, "dtype") and "dtype" in value.name:
+            return DTypeText(vm.inputs.as_dtype(value))
+        return Opaque("a string", harmless=True)
+
+    # -- what dialects ask ---------------------------------------------------------------
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        if value.kind == "bool":
+            return E.ite(vm.inputs.flag(value), 1, 0)
+        return vm.inputs.integer(value) if value.kind in (None, "int") else None
+
+    def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
+        return self._view(vm, value, span) if value.kind in (None, "tensor") else None
+
+    def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
+        if value.kind in (None, "dtype", "str"):
+            return vm.inputs.as_dtype(value)
+        return vm.inputs.dtype(value) if value.kind == "tensor" else None
+
+    def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
+        pinned = value.pinned.value if value.pinned is not None else None
+        if isinstance(pinned, tuple) and value.pinned.kind == "value":
+            return tuple(E.const(x) if isinstance(x, int) else x for x in pinned)
+        return None
+
+
+def shape_of(vm: VM, p: Parameter) -> object:
+    """``p.shape``: a tuple where the rank is known on all paths, else one that settles it."""
+    if p.rank is not None:
+        return vm.inputs.shape(p, p.rank)
+    pinned = vm.inputs.rank_symbol(p)
+    return vm.inputs.shape(p, pinned.const) if pinned.is_const else LazyShape(p)
+
+
+def member_name(vm: VM, value: object) -> str | None:
+    """``Class.member`` of a member of an enumeration, None for other values."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+        return None
+    if "enum" not in box.cls.traits:
+        return None
+    name = box.attributes.get("_name_", box.attributes.get("name"))
+    return f"{box.cls.name}.{name}" if isinstance(name, str) else None
+
+
+# ------------------------------------------------------------------------ shapes
+
+
+class ShapeKind(Kind):
+    """``x.shape`` while the rank of ``x`` is open: a tuple, which settles it where it has to."""
+
+    name = "tuple"
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(tuple)
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a tuple"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        return vm.find_attribute(self._settled(vm, value, span), name, span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        p: Parameter = value.parameter
+        if isinstance(index, Expr) and index.is_const and index.const >= 0:
+            if ranks.at_least(vm, p, index.const + 1, span):
+                return vm.inputs.extent(p, index.const)
+        least = 1
+        if isinstance(index, SliceValue):
+            ends = [x.const for x in (index.start, index.stop) if isinstance(x, Expr) and x.is_const]
+            least = max([1, *ends, *(-end for end in ends)])
+        elif isinstance(index, Expr) and index.is_const:
+            least = max(1, -index.const)
+        return vm.item(self._settled(vm, value, span, least), index, span)
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        vm.fault(TypeError, "a tuple does not support assignment to items", span)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        vm.fault(AttributeError, f"`.{name}` of a tuple cannot be assigned to", span)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return vm.binary(op, self._settled(vm, left, span), right, span)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return vm.binary(op, left, self._settled(vm, right, span), span)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        p: Parameter = left.parameter
+        if op not in ("==", "!="):
+            return vm.compare(op, self._settled(vm, left, span), right, span)
+        same: Bool | None = None
+        if isinstance(right, LazyShape):
+            same = self._same_shapes(vm, p, right.parameter)
+        elif isinstance(right, tuple):
+            same = self._same_items(vm, p, right, span)
+        if same is None:
+            return NotImplemented
+        return same if op == "==" else E.not_(same)
+
+    def _same_items(self, vm: VM, p: Parameter, items: tuple[object, ...], span: Span) -> Bool:
+        fits = E.eq(ranks.count(vm, p), len(items))
+        if vm.decide(fits) is False:
+            return E.FALSE
+        parts = [
+            vm.equal(vm.inputs.extent(p, axis), item, span) for axis, item in enumerate(items)
+        ]
+        return E.and_(fits, *parts)
+
+    def _same_shapes(self, vm: VM, p: Parameter, q: Parameter) -> Bool:
+        if p is q:
+            return E.TRUE
+        mine, other = ranks.count(vm, p), ranks.count(vm, q)
+        parts = [E.eq(mine, other)]
+        for axis in range(MAX_RANK):
+            there = E.gt(mine, axis)
+            if vm.decide(there) is not False:
+                equal = E.eq(vm.inputs.extent(p, axis), vm.inputs.extent(q, axis))
+                parts.append(E.implies(there, equal))
+        return E.and_(*parts)
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        return vm.compare("in", item, self._settled(vm, value, span), span)
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        return ranks.count(vm, value.parameter)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Items(self._settled(vm, value, span))
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)
+
+    def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
+        return self._settled(vm, value, span)
+
+    def _settled(self, vm: VM, value: Any, span: Span, least: int = 1) -> tuple[Expr, ...]:
+        p: Parameter = value.parameter
+        p.kind = p.kind or "tensor"
+        return vm.inputs.shape(p, ranks.settle(vm, p, span, least))
+
+
+KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind(), LazyShape: ShapeKind()}
+
+__all__ = ["KINDS", "ParameterKind", "Ref", "ShapeKind", "member_name", "shape_of"]

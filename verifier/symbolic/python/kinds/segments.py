@@ -1,0 +1,433 @@
+"""What sequences are made of: indices, slices and pieces of lists, concrete and symbolic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
+from verifier.symbolic.python.terms import Renaming, as_formula, join
+from verifier.symbolic.python.vm import VM, Items, Live, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.trace import View
+from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
+
+#: elements that a sequence may have to be listed one by one
+MAX_LENGTH: Final = 65536
+#: elements among which a symbolic index or bound tells cases apart
+MAX_CASES: Final = 256
+
+#: values that are certainly no index
+_NO_INDEX: Final = (
+    float, complex, str, bytes, tuple, type(None), type(...), type(NotImplemented), SliceValue,
+    Function, Class, HostType, BoundBuiltin,
+)  # fmt: skip
+
+
+def inert(value: object) -> bool:
+    """Whether a value is nothing that can be changed, so that losing sight of it loses nothing."""
+    if isinstance(value, tuple):
+        return all(inert(item) for item in value)
+    if isinstance(value, Guarded):
+        return all(inert(item) for _, item in value.cases)
+    return isinstance(value, (Expr, Bool, bool, str, float, bytes, complex, type(None)))
+
+
+def inert_segments(segments: Sequence[Segment]) -> bool:
+    return all(
+        inert(segment.value) if isinstance(segment, Item) else all(map(inert, segment.values))
+        for segment in segments
+    )
+
+
+def lost(vm: VM, what: str, values: bool, span: Span) -> Opaque:
+    """A result that is not known. ``values``: nothing in it can be changed."""
+    return Opaque(what) if values else vm.unfollowed(f"{what} is not followed", span)
+
+
+# ------------------------------------------------------------------------ indices
+
+
+def index_of(vm: VM, value: object, span: Span) -> Expr | None:
+    """The integer that a value is as an index (``__index__``); None: it is none."""
+    if isinstance(value, Expr):
+        return value
+    formula = as_formula(value)
+    if formula is not None:
+        return E.ite(formula, 1, 0)
+    if isinstance(value, _NO_INDEX):
+        return None
+    return vm.as_int(value, span)
+
+
+def needs_index(vm: VM, value: object, what: str, span: Span) -> Opaque:
+    """Python's error for something that is no index, unless it may be one after all."""
+    if isinstance(value, _NO_INDEX) or vm.kind(value).complete:
+        cls = vm.type_of(value)
+        name = cls.name if isinstance(cls, (HostType, Class)) else "object"
+        vm.fault(TypeError, f"{what} must be integers or slices, not {name}", span)
+    if isinstance(value, Opaque):
+        return value
+    return vm.unfollowed(f"{vm.kind(value).describe(vm, value)} as an index", span)
+
+
+def checked(vm: VM, index: Expr, length: Expr, what: str, span: Span) -> Expr:
+    """The position that an index means; one outside of the sequence is Python's error.
+
+    Raises:
+        Ended: it always is.
+    """
+    counted = index.is_const and index.const < 0
+    if counted:
+        index = length + index.const
+    low, _ = E.bounds(index)
+    natural = low is not None and low >= 0
+    enough = E.TRUE if natural else E.ge(index, 0 if counted else -length)
+    vm.fault(
+        IndexError,
+        f"list index `{pretty(index)}` is out of range",
+        span,
+        when=E.not_(E.and_(enough, E.lt(index, length))),
+        text=f"{pretty(index)} < {pretty(length)}",
+        values=(("index", index), ("length", length)),
+        args=(f"{what} out of range",),
+    )
+    if counted or natural:
+        return index
+    below = E.lt(index, 0)
+    known = vm.decide(below)
+    if known is None:
+        return E.ite(below, index + length, index)
+    return index + length if known else index
+
+
+def bounds_of(
+    vm: VM, index: SliceValue, length: Expr, span: Span
+) -> tuple[Expr, Expr, int] | None:
+    """Where a slice starts and ends in a sequence, and its step; None: it is not known.
+
+    The bounds are those of ``slice.indices``.
+    """
+    parts: list[Expr | None] = []
+    for part in (index.start, index.stop, index.step):
+        part = vm.settled(part)
+        if part is None:
+            parts.append(None)
+            continue
+        if isinstance(part, Guarded):
+            return None
+        number = index_of(vm, part, span)
+        if number is None:
+            if isinstance(part, _NO_INDEX):
+                message = (
+                    "slice indices must be integers or None or have an __index__ method"
+                )
+                vm.fault(TypeError, message, span)
+            return None
+        parts.append(number)
+    start, stop, step = parts
+    step = E.const(1) if step is None else step
+    vm.fault(ValueError, "slice step cannot be zero", span, when=E.eq(step, 0))
+    if not step.is_const:
+        return None
+    forward = step.const > 0
+    least, most = (E.const(0), length) if forward else (E.const(-1), length - 1)
+    low = (least if forward else most) if start is None else _clamped(vm, start, length, least, most)
+    high = (most if forward else least) if stop is None else _clamped(vm, stop, length, least, most)
+    return low, high, step.const
+
+
+def _clamped(vm: VM, bound: Expr, length: Expr, least: Expr, most: Expr) -> Expr:
+    """A bound of a slice inside of what the sequence has."""
+    below = E.lt(bound, 0)
+    known = vm.decide(below)
+    if known is True:
+        return maximum(vm, bound + length, least)
+    inside = minimum(vm, bound, most)
+    if known is False:
+        return inside
+    return E.ite(below, maximum(vm, bound + length, least), inside)
+
+
+def maximum(vm: VM, a: Expr, b: Expr) -> Expr:
+    known = vm.decide(E.ge(a, b))
+    return E.maximum(a, b) if known is None else a if known else b
+
+
+def minimum(vm: VM, a: Expr, b: Expr) -> Expr:
+    known = vm.decide(E.le(a, b))
+    return E.minimum(a, b) if known is None else a if known else b
+
+
+# ------------------------------------------------------------------------ items
+
+
+def pick(vm: VM, segments: Sequence[Segment], index: Expr) -> object:
+    """The item at a position that is inside."""
+    if len(segments) == 1 and isinstance(segments[0], Many):
+        return of_run(vm, segments[0], index)
+    position = E.const(0)
+    cases: list[tuple[Bool, object]] = []
+    for segment in segments:
+        if isinstance(segment, Item):
+            here = E.eq(index, position)
+            value: object = segment.value
+            position = position + 1
+        else:
+            here = E.and_(E.ge(index, position), E.lt(index, position + segment.length))
+            if here is E.FALSE or vm.decide(here) is False:
+                position = position + segment.length
+                continue
+            value = of_run(vm, segment, index - position)
+            position = position + segment.length
+        known = vm.decide(here)
+        if known is True:
+            return value
+        if known is None:
+            cases.append((here, _known_where(vm, here, value)))
+    if not cases:
+        return Opaque("an item outside the list")
+    result = cases[-1][1]
+    for guard, value in reversed(cases[:-1]):
+        result = join(guard, value, result)
+    return result
+
+
+def _known_where(vm: VM, here: Bool, value: object) -> object:
+    """A value with the cases that ``here`` rules out left away, if one remains."""
+    if not isinstance(value, Guarded):
+        return value
+    with vm.guarded(here):
+        cases = vm.cases(value)
+    return cases[0][1] if len(cases) == 1 else value
+
+
+def of_run(vm: VM, run: Many, index: Expr) -> object:
+    """Item ``index`` of a run."""
+    width = len(run.values)
+    if width == 1:
+        return told_apart(vm, renamed(vm, run, run.values[0], index))
+    trip, place = index // width, index % width
+    result: object = UNBOUND
+    for position in reversed(range(width)):
+        here = E.eq(place, position)
+        if here is E.FALSE:
+            continue
+        value = renamed(vm, run, run.values[position], trip)
+        result = value if result is UNBOUND else join(here, value, result)
+    return result
+
+
+def renamed(vm: VM, run: Many, value: object, trip: Expr) -> object:
+    """A value of a run in one of its trips."""
+    return Renaming(vm.heap, {run.index: trip}, fresh=run.fresh).value(value)
+
+
+def told_apart(vm: VM, value: object) -> object:
+    """A tile of a flattened nest of loops, its loop indices told apart where the facts allow it."""
+    if isinstance(value, View) and any(
+        isinstance(atom, E.Div) for part in value.instance for atom in part.atoms()
+    ):
+        return replace(value, instance=tuple(vm.without_quotients(p) for p in value.instance))
+    return value
+
+
+# ------------------------------------------------------------------------ pieces
+
+
+def sliced(
+    vm: VM, segments: tuple[Segment, ...], low: Expr, high: Expr, step: int
+) -> tuple[Segment, ...] | None:
+    """The segments of a slice with bounds as of ``slice.indices``; None: there is no form."""
+    concrete = all(isinstance(segment, Item) for segment in segments)
+    if concrete and low.is_const and high.is_const:
+        chosen = range(low.const, high.const, step)
+        return tuple(segments[k] for k in chosen)
+    length = ListBox(segments).length
+    if step == -1 and low is length - 1 and high.is_const and high.const == -1:
+        return backwards(vm, segments)
+    if step != 1:
+        return None
+    if low.is_const and low.const == 0 and high is length:
+        return segments
+    if len(segments) > MAX_CASES:
+        return None
+    out: list[Segment] = []
+    position = E.const(0)
+    for segment in segments:
+        piece = _piece(vm, segment, low - position, high - position)
+        if piece is None:
+            return None
+        out.extend(piece)
+        position = position + (1 if isinstance(segment, Item) else segment.length)
+    return tuple(out)
+
+
+def _piece(vm: VM, segment: Segment, low: Expr, high: Expr) -> tuple[Segment, ...] | None:
+    """What of one segment lies between two positions, counted from its start."""
+    if isinstance(segment, Item):
+        return optional(vm, E.and_(E.le(low, 0), E.gt(high, 0)), segment.value)
+    first = maximum(vm, low, E.const(0))
+    last = minimum(vm, high, segment.length)
+    if first.is_const and first.const == 0 and last is segment.length:
+        return (segment,)
+    known = vm.decide(E.ge(first, last))
+    if known is True:
+        return ()
+    if len(segment.values) != 1:
+        return None
+    index = index_symbol()
+    trip = E.from_atom(index) + first
+    value = Renaming(vm.heap, {segment.index: trip}).value(segment.values[0])
+    count = maximum(vm, last - first, E.const(0))
+    return (Many(count, index, (value,), segment.fresh),)
+
+
+def optional(vm: VM, there: Bool, value: object) -> tuple[Segment, ...]:
+    """An item that is there under a condition: a run of length one or zero."""
+    known = vm.decide(there)
+    if known is not None:
+        return (Item(value),) if known else ()
+    return (Many(E.ite(there, 1, 0), index_symbol(), (value,)),)
+
+
+def index_symbol() -> Sym:
+    index = E.fresh("item", 0, origin="loop").as_atom()
+    assert isinstance(index, Sym)
+    return index
+
+
+def backwards(vm: VM, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """The segments in the opposite order."""
+    out: list[Segment] = []
+    for segment in reversed(segments):
+        if isinstance(segment, Item):
+            out.append(segment)
+            continue
+        index = index_symbol()
+        trip = segment.count - 1 - E.from_atom(index)
+        rename = Renaming(vm.heap, {segment.index: trip})
+        values = tuple(rename.value(value) for value in reversed(segment.values))
+        out.append(Many(segment.count, index, values, segment.fresh))
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------ what is run through
+
+
+def count_of(vm: VM, rng: Range) -> Expr:
+    """How many values a range has."""
+    distance, step = rng.stop - rng.start, rng.step
+    if step.is_const and step.const == 0:
+        return E.const(0)
+    if step.is_const:
+        trips = E.ceildiv(distance, step) if step.const > 0 else E.ceildiv(-distance, -step.const)
+    elif vm.decide(E.gt(step, 0)) is True:
+        trips = E.ceildiv(distance, step)
+    else:
+        up = E.ceildiv(distance, E.maximum(step, 1))
+        down = E.ceildiv(-distance, E.maximum(-step, 1))
+        trips = E.ite(E.gt(step, 0), up, down)
+    return maximum(vm, trips, E.const(0))
+
+
+def range_segments(vm: VM, rng: Range) -> tuple[Segment, ...]:
+    """The values of a range as a list."""
+    count = count_of(vm, rng)
+    if count.is_const and count.const <= MAX_LENGTH:
+        return tuple(Item(rng.start + rng.step * k) for k in range(count.const))
+    index = vm.loop_symbol("item")
+    return (Many(count, index, (rng.start + rng.step * E.from_atom(index),)),)
+
+
+def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None:
+    """The items of an iterable as segments, consumed; None: they are not followed.
+
+    What runs code of the project for its items is run here.
+    """
+    value = vm.settled(value)
+    if isinstance(value, Guarded):
+        return None
+    box = vm.box(value)
+    if isinstance(box, ListBox):
+        return box.segments
+    known = vm.kind(value).as_items(vm, value, span)
+    if known is not None:
+        return tuple(Item(item) for item in known)
+    if isinstance(value, Opaque):
+        return None
+    way = vm.iteration(value, span)
+    if isinstance(way, Items):
+        return tuple(Item(item) for item in way.items)
+    if isinstance(way, Runs):
+        return way.ref.segments
+    if isinstance(way, Trips):
+        return range_segments(vm, way.range)
+    return None if isinstance(way, Unknown) else _gathered(vm, way, span)
+
+
+def _gathered(vm: VM, way: Live | Pull | Push, span: Span) -> tuple[Segment, ...]:
+    """What an iterator or a generator hands out, run to its end."""
+    made = vm.heap.new(ListBox())
+
+    def add(item: object) -> None:
+        vm.step(span)
+        box = vm.write(made, span)
+        assert isinstance(box, ListBox)
+        box.segments = (*box.segments, Item(item))
+
+    if isinstance(way, Push):
+        way.run(add)
+    else:
+        for_each(vm, way, add)
+    box = vm.heap.get(made.id)
+    assert isinstance(box, ListBox)
+    return box.segments
+
+
+def for_each(vm: VM, way: Live | Pull, body: Callable[[object], None]) -> None:
+    """Hand each item to a body while there is one; on some paths there may be fewer."""
+    position = 0
+    while True:
+        item = way.at(position) if isinstance(way, Live) else way.next()
+        there = presence(item)
+        if there is E.FALSE:
+            return
+        if there is not E.TRUE:
+            vm.fork(there, lambda: _and_on(vm, way, position, item, body), lambda: None)
+            return
+        body(item)
+        position += 1
+
+
+def _and_on(
+    vm: VM, way: Live | Pull, position: int, item: object, body: Callable[[object], None]
+) -> None:
+    body(vm.settled(item))
+    rest = Live(lambda k: way.at(position + 1 + k)) if isinstance(way, Live) else way
+    for_each(vm, rest, body)
+
+
+def presence(value: object) -> Bool:
+    """When a value is there."""
+    if value is UNBOUND:
+        return E.FALSE
+    if isinstance(value, Guarded):
+        return E.not_(E.or_(*(guard for guard, item in value.cases if item is UNBOUND)))
+    return E.TRUE
+
+
+def values_in(segments: Sequence[Segment]) -> tuple[object, ...] | None:
+    """The items if none of the segments is a run."""
+    if all(isinstance(segment, Item) for segment in segments):
+        return tuple(segment.value for segment in segments if isinstance(segment, Item))
+    return None
+
+
+def as_list(vm: VM, segments: Sequence[Segment]) -> Ref:
+    return vm.heap.new(ListBox(tuple(segments)))

@@ -1,0 +1,345 @@
+"""Tensors, parts of them, and what kernels index them with.
+
+What an operator, an attribute or a method of a tensor means is the dialect's to say.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.model import TensorMethod
+from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Unknown
+from verifier.symbolic.trace import View
+from verifier.symbolic.values import (
+    DynamicSlice,
+    Guarded,
+    IndexGrid,
+    IndexMask,
+    IndexTensor,
+    Opaque,
+    ParDim,
+    PendingAdd,
+    Register,
+)
+from verifier.symbolic.views import grid_part, index_binop, index_subscript, mask_binop
+
+#: values that no tensor equals, whatever the dialect says of `==`
+_OTHER: Final = (str, bytes, tuple)
+
+
+class TensorKind(Kind):
+    """A tile or tensor."""
+
+    name = "tensor"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a tensor"
+
+    # -- attributes and items ----------------------------------------------------------
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        view = self._view(vm, value, span)
+        found = vm.dialect.view_attribute(vm, view, name, span)
+        if found is not None:
+            return found
+        known = vm.dialect.view_names()
+        return UNBOUND if known is not None and name not in known else TensorMethod(view, name)
+
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        known = vm.dialect.view_names() or frozenset()
+        text = f"{self.describe(vm, value)} has no attribute `{name}`"
+        vm.fault(AttributeError, text, span, help=meant(name, known))
+        return UNBOUND  # pragma: no cover - the path has ended
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return self._part(vm, self._view(vm, value, span, index), index, span)
+
+    def _part(self, vm: VM, view: View, index: object, span: Span) -> object:
+        """``view[index]``; each item of a tuple may depend on the path."""
+        if isinstance(index, tuple):
+            for position, one in enumerate(index):
+                if isinstance(one, Guarded):
+                    return vm.each(
+                        one,
+                        lambda x: self._part(
+                            vm, view, (*index[:position], x, *index[position + 1 :]), span
+                        ),
+                    )
+        return vm.dialect.subscript(vm, view, index, span)
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        if new is UNBOUND:
+            vm.unfollowed("`del` of a part of a tensor is not followed", span)
+            return
+        region = self._part(vm, self._view(vm, value, span, index), index, span)
+        vm.each(region, lambda part: self._store(vm, part, new, None, span))
+
+    def _store(self, vm: VM, part: object, new: object, op: str | None, span: Span) -> None:
+        if not isinstance(part, View):
+            vm.unfollowed("an assignment to a part of a tensor that is not followed", span)
+            return
+        vm.each(new, lambda item: vm.dialect.store(vm, part, item, op, span, span))
+
+    # -- operators -----------------------------------------------------------------------
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        found = vm.dialect.operator(vm, op, self._view(vm, value, span), None, span)
+        return self._known(vm, op, found, span)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return self._operator(vm, op, self._view(vm, left, span), self._other(vm, right), span)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return self._operator(vm, op, self._other(vm, left), self._view(vm, right, span), span)
+
+    def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        view = self._view(vm, left, span)
+        vm.dialect.store(vm, view, right, op, span, span)
+        return view
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op in ("==", "!="):
+            if right is None or isinstance(right, _OTHER):
+                return op == "!="
+        return self._operator(vm, op, self._view(vm, left, span), self._other(vm, right), span)
+
+    def _operator(self, vm: VM, op: str, left: object, right: object, span: Span) -> object:
+        for side in (left, right):
+            if side is None:
+                return NotImplemented
+            if isinstance(side, Opaque) and not side.harmless:
+                return side
+        return self._known(vm, op, vm.dialect.operator(vm, op, left, right, span), span)
+
+    def _known(self, vm: VM, op: str, found: object, span: Span) -> object:
+        return vm.unfollowed(f"`{op}` on a tensor is not followed", span) if found is None else found
+
+    def _other(self, vm: VM, value: object) -> object:
+        """The other operand as dialects take it."""
+        return value.view if isinstance(value, PendingAdd) else value
+
+    # -- protocols -----------------------------------------------------------------------
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        view = self._view(vm, value, span)
+        if not view.axes:
+            vm.fault(TypeError, "a tensor of rank 0 has no len()", span)
+        return view.shape[0]
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Unknown("a tensor")
+
+    def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
+        return self._view(vm, value, span)
+
+    def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
+        """The tensor that the value is; ``index`` is about to be taken of it."""
+        assert isinstance(value, View)
+        return value
+
+
+class PendingKind(TensorKind):
+    """The result of a matrix multiplication that is added to a tile when it is assigned."""
+
+    def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
+        assert isinstance(value, PendingAdd)
+        return value.view
+
+
+class MethodKind(Kind):
+    """A method of a tensor."""
+
+    name = "method"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the method `{value.name}` of a tensor"
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        result = vm.dialect.view_method(vm, value.view, value.name, call)
+        if result is None:
+            vm.unmodelled(f"tensor.{value.name}", call.span)
+            return Opaque(f"`.{value.name}()` of a tensor")
+        return result
+
+
+# ------------------------------------------------------------------------ indices
+
+
+class IndexKind(Kind):
+    """An index array of Beta 1."""
+
+    name = "index tensor"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "an index tensor"
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return index_subscript(vm, value, index, span)
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        if op == "-":
+            return self._operator(vm, "*", value, E.const(-1), span)
+        if op == "+":
+            return value
+        return vm.unfollowed(f"`{op}` on an index tensor is not followed", span)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return self._operator(vm, op, left, right, span)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return self._operator(vm, op, left, right, span)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op in ("==", "!=") and (right is None or isinstance(right, _OTHER)):
+            return op == "!="
+        return self._operator(vm, op, left, right, span)
+
+    def _operator(self, vm: VM, op: str, left: object, right: object, span: Span) -> object:
+        for side in (left, right):
+            if isinstance(side, (View, PendingAdd)):
+                return NotImplemented
+            if isinstance(side, Opaque):
+                return side
+            if isinstance(side, float):
+                return Opaque(f"`{op}` on an index tensor and a float")
+        found: object
+        if isinstance(left, IndexMask) or isinstance(right, IndexMask):
+            found = mask_binop(vm, left, right, span) if op == "&" else None
+        else:
+            found = index_binop(vm, op, left, right, span)
+        if found is None:
+            return vm.unfollowed(f"`{op}` on an index tensor is not followed", span)
+        return found
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        return vm.unknown_bool("a condition depends on an index tensor", span)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Unknown("an index tensor")
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        if isinstance(value, IndexTensor) and not value.axes:
+            return value.expr
+        return None
+
+
+class MaskKind(IndexKind):
+    """A condition on index arrays."""
+
+    name = "mask"
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a mask"
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return vm.unfollowed("an item of a mask is not followed", span)
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        if op == "~":
+            return IndexMask(E.not_(value.condition), value.ndim, value.axes)
+        return vm.unfollowed(f"`{op}` on a mask is not followed", span)
+
+
+class GridKind(Kind):
+    """``nl.mgrid[...]``: an index array for each axis."""
+
+    name = "index grid"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "an index grid"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        part = grid_part(value, name)
+        if part is not None:
+            return part
+        return vm.unfollowed(f"`.{name}` of an index grid is not followed", span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        number = vm.as_int(index, span)
+        if number is not None and number.is_const and 0 <= number.const < len(value.parts):
+            return value.parts[number.const]
+        return vm.unfollowed("an item of an index grid is not followed", span)
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        return E.const(len(value.parts))
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Items(value.parts)
+
+    def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
+        parts: tuple[object, ...] = value.parts
+        return parts
+
+
+class MarkKind(Kind):
+    """A piece of an index or a shape: ``nl.ds(start, size)``, ``nl.par_dim(n)``."""
+
+    pure = True
+
+    def __init__(self, text: str) -> None:
+        self.name = text
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return self.name
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        return value.size if isinstance(value, ParDim) else None
+
+
+class RegisterKind(Kind):
+    """A scalar that only the device knows: arithmetic on it is no number here either."""
+
+    name = "register"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the register `{value.name}`"
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        return self._computed(vm, value)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return self._computed(vm, left)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return self._computed(vm, right)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return self._computed(vm, left)
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        return vm.unknown_bool(f"a condition depends on {self.describe(vm, value)}", span)
+
+    def _computed(self, vm: VM, value: Any) -> Opaque:
+        return Opaque(f"a value of {self.describe(vm, value)}, which only the device knows")
+
+
+def meant(name: str, known: frozenset[str]) -> tuple[str, ...]:
+    """The name that was probably meant, as a line of help."""
+    close = difflib.get_close_matches(name, sorted(known), 1, 0.6)
+    return (f"did you mean `{close[0]}`?",) if close else ()
+
+
+KINDS: Final[dict[type, Kind]] = {
+    View: TensorKind(),
+    PendingAdd: PendingKind(),
+    TensorMethod: MethodKind(),
+    IndexTensor: IndexKind(),
+    IndexMask: MaskKind(),
+    IndexGrid: GridKind(),
+    DynamicSlice: MarkKind("a dynamic slice"),
+    ParDim: MarkKind("a partition dimension"),
+    Register: RegisterKind(),
+}
+
+__all__ = ["KINDS", "IndexKind", "TensorKind", "meant"]
