@@ -15,8 +15,8 @@ from typing import Any, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ratio, Ref, SliceValue
@@ -136,7 +136,7 @@ def _container(vm: VM, ref: Ref, depth: int) -> Any:
         items = _all(vm, box.concrete or (), depth)
         return SYMBOLIC if items is None else items
     if isinstance(box, DictBox):
-        if not all(map(_is_key, box.items)):
+        if box.shuffled or not all(map(_is_key, box.items)):
             return SYMBOLIC
         items = _all(vm, tuple(box.items.values()), depth)
         return SYMBOLIC if items is None else dict(zip(box.items, items, strict=True))
@@ -320,13 +320,14 @@ _LIMITS: Final[dict[Callable[..., Any], Callable[[Any, Any], bool]]] = {
 
 
 def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
-    """The first of some operands that is not followed: so is the result then."""
+    """The operand that is not followed, if one is: so is the result then."""
+    found: Opaque | None = None
     for value in values:
-        if isinstance(value, Opaque):
-            return value
         if isinstance(value, ExternalRef):
-            return Opaque(value.said)
-    return None
+            value = Opaque(value.said)
+        if isinstance(value, Opaque) and (found is None or found.harmless):
+            found = value
+    return found
 
 
 Handler = Callable[..., object]
@@ -455,18 +456,18 @@ def bounded_unknown(
 # ------------------------------------------------------------------------ classes
 
 
-def special(vm: VM, value: object, name: str, span: Span) -> object:
-    """The special method that an instance's class defines, bound; :data:`UNBOUND` if none does."""
-    box = vm.box(value)
-    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+def asked(
+    vm: VM, value: object, name: str, args: Sequence[object], span: Span
+) -> object:
+    """What a special method of an instance's class gives; :data:`UNBOUND` if no class defines it.
+
+    Those of built-in types are not asked.
+    """
+    if not isinstance(vm.box(value), ObjectBox):
         return UNBOUND
-    for base in box.cls.mro:
-        if isinstance(base, Class):
-            scope = vm.heap.get(base.namespace.id)
-            names = getattr(scope, "names", {})
-            if names.get(name, UNBOUND) is not UNBOUND:
-                return vm.kind(value).attribute(vm, value, name, span)
-    return UNBOUND
+    return hierarchy.special(
+        vm, value, name, args, span, lambda inherited: UNBOUND, lambda: UNBOUND
+    )
 
 
 def payload(vm: VM, value: object) -> object:

@@ -286,6 +286,7 @@ class VM(RecordMachine):
         self.handled: list[Escape] = []
         #: the nested definition that the run is on its way to
         self.awaited: Awaited | None = None
+        self.counters = {}
 
     def kind(self, value: object) -> Kind:
         """How a value behaves."""

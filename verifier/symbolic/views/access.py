@@ -38,9 +38,7 @@ def ap(
     element = dtype or view.dtype
     storage = view.storage
     if offset is None:
-        offset = linear_start(view)
-        if offset is not None and dtype is not None and dtype.itemsize is not view.dtype.itemsize:
-            offset = rescale(offset, view.dtype, dtype)
+        offset = _own_start(view, element)
     known = offset is not None
     offset = offset if offset is not None else E.const(0)
     axes = tuple(machine.axis(count) for _, count in pattern)
@@ -80,6 +78,12 @@ def ap(
         span=span,
         indices=tuple(v for v in (scalar_offset, vector_offset) if isinstance(v, View)),
     )
+
+
+def _own_start(view: View, element: DType) -> Expr | None:
+    """Where a view starts in its tensor, in elements of ``element``; None if it is not known."""
+    start = linear_start(view)
+    return None if start is None else rescale(start, view.dtype, element)
 
 
 def rescale(count: Expr, old: DType, new: DType) -> Expr:

@@ -7,7 +7,7 @@ NKI-X64), so a gather records them on the view and :func:`~verifier.symbolic.vie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -250,6 +250,38 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             f"`{view.name}` is indexed with slices and index arrays at once",
             facts=("NKI-X62",),
         )
+    arrays, runtime = _arrays(machine, view, present, span)
+    gathered, exprs = _broadcast(machine, view, list(arrays.values()), span)
+    own = {axis.symbol.id for axis in gathered}
+    replacement: dict[E.Sym, Expr] = {}
+    bounds: list[Bound] = []
+    dims = dict(zip(arrays, exprs, strict=True))
+    for dim, value in dims.items():
+        axis = view.axes[dim]
+        replacement[axis.symbol] = value
+        if not isinstance(present[dim], View):
+            bounds.append(_bound(view, dim, axis.size, value, gathered, span))
+    rest = _others(machine, view, dims, present, own, replacement, span)
+    first_array = min(dims)
+    leading = sum(1 for dim in range(first_array) if dim not in dims)
+    result = [*rest[:leading], *gathered, *rest[leading:]]
+    out = rewrite(view, Substitution(replacement), result)
+    out = replace(out, bounds=(*out.bounds, *bounds), span=span)
+    if runtime:
+        out = replace(
+            out,
+            exact=False,
+            indirect=True,
+            indices=(*out.indices, *(item for item in present if isinstance(item, View))),
+            reason=out.reason or "indices are known at run time only",
+        )
+    return out
+
+
+def _arrays(
+    machine: Machine, view: View, present: Sequence[object], span: Span
+) -> tuple[dict[int, IndexTensor], bool]:
+    """The index array of each dimension, and whether one is known at run time only."""
     runtime = False
     arrays: dict[int, IndexTensor] = {}
     for dim, item in enumerate(present):
@@ -277,7 +309,14 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             elif number.is_const and number.const < 0:
                 number = number + view.axes[dim].size
             arrays[dim] = IndexTensor(number, 0, ())
-    ndim, placed, exprs = _align(machine, list(arrays.values()), span)
+    return arrays, runtime
+
+
+def _broadcast(
+    machine: Machine, view: View, arrays: list[IndexTensor], span: Span
+) -> tuple[list[Axis], Sequence[Expr]]:
+    """The axes of the index arrays together, and the index that each array gives along them."""
+    ndim, placed, exprs = _align(machine, arrays, span)
     if ndim < 2:
         machine.check(
             "beta1-index-rank",
@@ -301,15 +340,19 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
                 facts=("NKI-X06",),
                 values=(("indices", axis.size),),
             )
-    own = {axis.symbol.id for axis in gathered}
-    replacement: dict[E.Sym, Expr] = {}
-    bounds: list[Bound] = []
-    dims = dict(zip(arrays, exprs, strict=True))
-    for dim, value in dims.items():
-        axis = view.axes[dim]
-        replacement[axis.symbol] = value
-        if not isinstance(present[dim], View):
-            bounds.append(_bound(view, dim, axis.size, value, gathered, span))
+    return gathered, exprs
+
+
+def _others(
+    machine: Machine,
+    view: View,
+    dims: Collection[int],
+    present: Sequence[object],
+    own: Collection[int],
+    replacement: dict[E.Sym, Expr],
+    span: Span,
+) -> list[Axis]:
+    """The axes of the dimensions that no array indexes; what they stand for is put down."""
     rest: list[Axis] = []
     for dim, axis in enumerate(view.axes):
         if dim in dims:
@@ -326,20 +369,7 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             replacement[axis.symbol] = start + fresh.index
             axis = fresh
         rest.append(axis)
-    first_array = min(dims)
-    leading = sum(1 for dim in range(first_array) if dim not in dims)
-    result = [*rest[:leading], *gathered, *rest[leading:]]
-    out = rewrite(view, Substitution(replacement), result)
-    out = replace(out, bounds=(*out.bounds, *bounds), span=span)
-    if runtime:
-        out = replace(
-            out,
-            exact=False,
-            indirect=True,
-            indices=(*out.indices, *(item for item in present if isinstance(item, View))),
-            reason=out.reason or "indices are known at run time only",
-        )
-    return out
+    return rest
 
 
 def _bound(

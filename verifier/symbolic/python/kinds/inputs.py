@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from verifier.symbolic import expr as E
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import ranks
@@ -30,7 +30,6 @@ from verifier.symbolic.values import (
     Opaque,
     PendingAdd,
     Ratio,
-    Ref,
     SliceValue,
 )
 
@@ -176,49 +175,41 @@ class ParameterKind(TensorKind):
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         p: Parameter = left
-        if op in ("==", "!="):
-            same = self._equals(vm, p, right, span)
-            if same is NotImplemented or isinstance(same, Opaque):
-                return same
-            formula = as_formula(same)
-            if formula is None:
-                return vm.compare(op, same, right, span)
-            return formula if op == "==" else E.not_(formula)
-        return self._ordered(vm, op, p, right, span)
-
-    def _ordered(self, vm: VM, op: str, p: Parameter, right: object, span: Span) -> object:
         if p.kind == "tensor":
+            if isinstance(right, Parameter):
+                return NotImplemented
             return vm.compare(op, self._view(vm, p, span), right, span)
         if isinstance(right, _TENSORS) or (isinstance(right, Parameter) and right.kind == "tensor"):
             return NotImplemented
         if isinstance(right, Opaque):
             return right
-        if p.kind not in _NUMBERS:
+        if op not in ("==", "!="):
+            return self._ordered(vm, op, p, right, span)
+        same = self._equals(vm, p, right, span)
+        formula = as_formula(same)
+        if formula is None:
+            return same
+        return formula if op == "==" else E.not_(formula)
+
+    def _ordered(self, vm: VM, op: str, p: Parameter, right: object, span: Span) -> object:
+        if p.kind not in _NUMBERS or isinstance(right, (str, tuple)):
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(right, float) and p.kind is None:
             return Opaque("a comparison of floats", harmless=True)
-        if isinstance(right, (str, tuple)):
-            return Opaque(f"`{op}` on `{p.name}`")
         return vm.compare(op, self._plain(vm, p), right, span)
 
     def _equals(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
-        """Whether the parameter equals a value: a formula, or what to compare in its place."""
+        """Whether the parameter equals a value, which is no tensor."""
         if right is None:
             return E.FALSE
         if right is p:
             return E.TRUE
-        if isinstance(right, Opaque):
-            return right
-        if p.kind == "tensor":
-            return NotImplemented if isinstance(right, Parameter) else self._view(vm, p, span)
-        if isinstance(right, _TENSORS):
-            return NotImplemented
         if isinstance(right, (DType, DTypeText)):
-            return vm.inputs.as_dtype(p) if p.kind in (None, "dtype", "str") else E.FALSE
+            if p.kind not in (None, "dtype", "str"):
+                return E.FALSE
+            return vm.compare("==", vm.inputs.as_dtype(p), right, span)
         constant = self._constant(vm, p, right, span)
-        if constant is not None:
-            return constant
-        return self._equals_number(vm, p, right)
+        return self._equals_number(vm, p, right, span) if constant is None else constant
 
     def _constant(self, vm: VM, p: Parameter, right: object, span: Span) -> Bool | None:
         """Whether the parameter is one of several constants, None if the other value is none."""
@@ -238,7 +229,7 @@ class ParameterKind(TensorKind):
         member = member_name(vm, right)
         return None if member is None else vm.inputs.string_equals(p, member)
 
-    def _equals_number(self, vm: VM, p: Parameter, right: object) -> object:
+    def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
         if isinstance(right, float) and p.kind is None:
             return Opaque("a comparison of floats", harmless=True)
         if isinstance(right, (Expr, Ratio, float, Parameter)) or as_formula(right) is not None:
@@ -246,7 +237,7 @@ class ParameterKind(TensorKind):
                 return E.FALSE
             if isinstance(right, Parameter) and right.kind not in _NUMBERS:
                 return Opaque(f"a comparison of `{p.name}` and `{right.name}`")
-            return self._plain(vm, p)
+            return vm.compare("==", self._plain(vm, p), right, span)
         if isinstance(right, ExternalRef):
             return Opaque("a comparison with an external value")
         return Opaque(f"a comparison of `{p.name}`")
@@ -447,4 +438,4 @@ class ShapeKind(Kind):
 
 KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind(), LazyShape: ShapeKind()}
 
-__all__ = ["KINDS", "ParameterKind", "Ref", "ShapeKind", "member_name", "shape_of"]
+__all__ = ["KINDS", "ParameterKind", "ShapeKind", "member_name", "shape_of"]

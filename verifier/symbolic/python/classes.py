@@ -1,0 +1,468 @@
+"""Classes of the project: running their bodies, and making instances of them."""
+
+from __future__ import annotations
+
+import abc
+import enum
+import inspect
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Final
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.scopes import names_of
+from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python import attributes, hierarchy, records_of_fields
+from verifier.symbolic.python.flow import Frame
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
+from verifier.symbolic.python.hierarchy import (
+    Generated,
+    Inherited,
+    linearised,
+    lookup,
+    namespace,
+)
+from verifier.symbolic.python.library import enums, namedtuples
+from verifier.symbolic.python.model import (
+    Builtin,
+    Class,
+    ClassMethod,
+    Function,
+    HostType,
+    Property,
+    StaticMethod,
+)
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, ModuleRef, Opaque, Ref
+
+#: built-in types whose instances are made with their value, which never changes
+_IMMUTABLE: Final = (int, float, complex, str, bytes, tuple, frozenset)
+#: built-in types whose instances are made empty and filled by ``__init__``
+_MUTABLE: Final = (list, dict, set, bytearray)
+#: methods that belong to the class without being declared so
+_OF_CLASS: Final = ("__init_subclass__", "__class_getitem__")
+#: of a type that may be a base (CPython's ``Py_TPFLAGS_BASETYPE``)
+_BASETYPE: Final = 1 << 10
+
+
+# ------------------------------------------------------------------------ definition
+
+
+def define(vm: VM, stmt: ir.ClassDef) -> object:
+    """Run a class statement; the class, before its decorators."""
+    bases, traits = _bases(vm, stmt)
+    keywords = _keywords(vm, stmt)
+    metaclass = _metaclass(vm, stmt, keywords, traits)
+    above = linearised(bases)
+    if above is None:
+        message = f"the bases of `{stmt.name}` have no consistent order"
+        vm.fault(TypeError, message, stmt.span)
+        return vm.unfollowed(message, stmt.span)
+    _check_layout(vm, stmt, above)
+    scope = vm.scope()
+    frame = vm.frame
+    parent = frame.scope if frame.function is not None or scope.skipped else None
+    own = names_of(stmt)
+    names: dict[str, object] = {
+        "__module__": frame.module.path.stem,
+        "__qualname__": _qualname(vm, stmt.name),
+    }
+    space = vm.heap.new(
+        Scope(
+            names,
+            parent,
+            shared_global=own.declared_global,
+            shared_outer=own.declared_nonlocal,
+            skipped=True,
+        )
+    )
+    cls = Class(stmt.name, frame.module, space, bases, stmt, above, traits, metaclass)
+    if hierarchy.derives_from_host(cls, enum.Enum):
+        enums.begin(vm, cls, stmt.span)
+    _run(vm, cls, stmt)
+    _finish(vm, cls, keywords, stmt)
+    return cls
+
+
+def _bases(vm: VM, stmt: ir.ClassDef) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The base classes, and what bases that are none make of the class."""
+    bases: list[object] = []
+    traits: dict[str, object] = {}
+    for node in stmt.bases:
+        if isinstance(node, ir.Starred):
+            items = vm.items_of(vm.settled(vm.eval(node.value)), node.span)
+            values = items if items is not None else (Opaque("a base class"),)
+        else:
+            values = (vm.eval(node),)
+        for value in values:
+            _base(vm, stmt, vm.settled(value), bases, traits)
+    if not bases:
+        bases.append(HostType(object))
+    if len({id(b) if isinstance(b, Class) else b for b in bases}) < len(bases):
+        vm.fault(TypeError, f"`{stmt.name}` has the same base twice", stmt.span)
+    return tuple(bases), traits
+
+
+def _base(
+    vm: VM, stmt: ir.ClassDef, value: object, bases: list[object], traits: dict[str, object]
+) -> None:
+    value = hierarchy.origin_of(value)
+    if isinstance(value, Class):
+        bases.append(value)
+    elif isinstance(value, HostType):
+        if not value.type.__flags__ & _BASETYPE:
+            vm.fault(TypeError, f"`{value.name}` is not an acceptable base type", stmt.span)
+        bases.append(value)
+    elif value == namedtuples.NAMED_TUPLE:
+        traits["namedtuple"] = ()
+        bases.append(HostType(tuple))
+    elif isinstance(value, ApiRef) and value.name.rpartition(".")[2] == "NKIObject":
+        traits["nki"] = ()
+    elif isinstance(value, (Opaque, ExternalRef, ApiRef, ModuleRef)):
+        if not (isinstance(value, Opaque) and value.harmless):
+            traits["external"] = value
+    elif isinstance(value, Guarded):
+        what = f"which base `{stmt.name}` has depends on the inputs"
+        traits["external"] = vm.unfollowed(what, stmt.span)
+    elif isinstance(vm.box(value), ObjectBox):
+        what = f"what a base of `{stmt.name}` makes of it is not followed"
+        traits["external"] = vm.unfollowed(what, stmt.span)
+    else:
+        what = vm.kind(value).describe(vm, value)
+        vm.fault(TypeError, f"{what} is no base class", stmt.span)
+        traits["external"] = vm.unfollowed(f"{what} is a base class", stmt.span)
+
+
+def _keywords(vm: VM, stmt: ir.ClassDef) -> dict[str, Arg]:
+    out: dict[str, Arg] = {}
+    for keyword in stmt.keywords:
+        value = vm.eval(keyword.value)
+        if keyword.name is None:
+            vm.unfollowed("the keywords of a class come from a dictionary", keyword.span)
+        else:
+            out[keyword.name] = Arg(value, keyword.value.span)
+    return out
+
+
+def _metaclass(
+    vm: VM, stmt: ir.ClassDef, keywords: dict[str, Arg], traits: dict[str, object]
+) -> object:
+    given = keywords.pop("metaclass", None)
+    if given is None:
+        return None
+    value = vm.settled(given.value)
+    if isinstance(value, HostType) and value.type in (type, abc.ABCMeta):
+        return value
+    what = f"the metaclass of `{stmt.name}` is not followed"
+    if isinstance(value, (ExternalRef, Opaque, ApiRef)):
+        traits["external"] = value
+    else:
+        traits["external"] = vm.unfollowed(what, given.span)
+    return value
+
+
+def _check_layout(vm: VM, stmt: ir.ClassDef, above: tuple[object, ...]) -> None:
+    """A class has the value of at most one built-in type."""
+    first: type | None = None
+    for base in above:
+        here = hierarchy.layout(base) if isinstance(base, HostType) else None
+        if here is None:
+            continue
+        if first is None or issubclass(here, first):
+            first = here
+        elif not issubclass(first, here) and not issubclass(here, BaseException):
+            message = f"the bases of `{stmt.name}` have an instance lay-out conflict"
+            vm.fault(TypeError, message, stmt.span)
+            return
+
+
+def _qualname(vm: VM, name: str) -> str:
+    frame = vm.frame
+    if frame.body_of is not None and vm.scope().skipped:
+        outer = namespace(vm, frame.body_of).get("__qualname__")
+        return f"{outer}.{name}" if isinstance(outer, str) else name
+    if frame.function is not None:
+        return f"{frame.function.qualname}.<locals>.{name}"
+    return name
+
+
+def _run(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
+    outer = vm.frame
+    vm.frames.append(
+        Frame(outer.module, cls.namespace.id, outer.path_base, outer.function, None, cls)
+    )
+    hint, vm.target_name = vm.target_name, None
+    try:
+        vm.exec(stmt.body)
+    finally:
+        vm.target_name = hint
+        vm.frames.pop()
+
+
+# ------------------------------------------------------------------------ what type() does
+
+
+def _finish(vm: VM, cls: Class, keywords: dict[str, Arg], stmt: ir.ClassDef) -> None:
+    _adjust(vm, cls, stmt)
+    if "namedtuple" in cls.traits:
+        namedtuples.finish(vm, cls, stmt)
+    if hierarchy.trait(cls, "nki") is not None:
+        records_of_fields.finish(vm, cls, stmt)
+    if "enum" in cls.traits:
+        enums.finish(vm, cls, stmt.span)
+    _set_names(vm, cls, stmt.span)
+    _init_subclass(vm, cls, keywords, stmt.span)
+
+
+def _adjust(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
+    """What the type's constructor makes of some names in a class body."""
+    for name, value in list(namespace(vm, cls).items()):
+        hidden = hierarchy.private(cls.name, name)
+        if hidden != name:
+            hierarchy.define_attribute(vm, cls, name, UNBOUND)
+            hierarchy.define_attribute(vm, cls, hidden, value)
+        if name in _OF_CLASS and isinstance(value, Function):
+            hierarchy.define_attribute(vm, cls, name, ClassMethod(value))
+        elif name == "__new__" and isinstance(value, Function):
+            hierarchy.define_attribute(vm, cls, name, StaticMethod(value))
+    names = namespace(vm, cls)
+    if "__eq__" in names and "__hash__" not in names:
+        hierarchy.define_attribute(vm, cls, "__hash__", None)
+    first = stmt.body[0] if stmt.body else None
+    if isinstance(first, ir.ExprStmt) and isinstance(first.value, ir.Const):
+        if isinstance(first.value.value, str):
+            hierarchy.define_attribute(vm, cls, "__doc__", first.value.value)
+    if "__slots__" in names:
+        _slots(vm, cls, names["__slots__"], stmt.span)
+
+
+def _slots(vm: VM, cls: Class, value: object, span: Span) -> None:
+    value = vm.settled(value)
+    items = (value,) if isinstance(value, str) else vm.items_of(value, span)
+    if items is None or not all(isinstance(item, str) for item in items):
+        vm.unfollowed(f"the slots of `{cls.name}` are not followed", span)
+        return
+    slots = frozenset(hierarchy.private(cls.name, str(item)) for item in items)
+    names = namespace(vm, cls)
+    for name in slots:
+        if name in names:
+            message = f"`{name}` in `__slots__` conflicts with a class variable"
+            vm.fault(ValueError, message, span)
+    cls.traits["slots"] = slots
+
+
+def _set_names(vm: VM, cls: Class, span: Span) -> None:
+    """Tell the objects in a class body their names."""
+    for name, value in list(namespace(vm, cls).items()):
+        box = vm.box(value)
+        if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+            continue
+        hook = lookup(vm, box.cls, "__set_name__")
+        if hook is not UNBOUND:
+            method = hierarchy.bind(vm, hook, value, box.cls, span)
+            vm.call(method, (cls, name), span=span)
+
+
+def _init_subclass(vm: VM, cls: Class, keywords: Mapping[str, Arg], span: Span) -> None:
+    hook = hierarchy.find(vm, cls.mro[1:], "__init_subclass__")
+    if isinstance(hook, Inherited) or hook is UNBOUND:
+        if keywords and not hierarchy.is_external(cls):
+            message = f"`{cls.name}.__init_subclass__()` takes no keyword arguments"
+            vm.fault(TypeError, message, span, rule="call-signature")
+        return
+    bound = hierarchy.bind(vm, hook, UNBOUND, cls, span)
+    vm.invoke(bound, Call((), keywords, span, "__init_subclass__"))
+
+
+# ------------------------------------------------------------------------ class attributes
+
+
+def set_class_attribute(vm: VM, cls: Class, name: str, value: object, span: Span) -> None:
+    """``cls.name = value``; deleted if the value is :data:`UNBOUND`."""
+    held = namespace(vm, cls).get(name, UNBOUND)
+    if "enum" in cls.traits and enums.is_member_name(cls, name):
+        vm.fault(AttributeError, f"cannot reassign member `{name}`", span)
+        return
+    if value is UNBOUND and held is UNBOUND:
+        vm.fault(AttributeError, f"`{cls.name}` has no attribute `{name}`", span)
+        return
+    if name in ("__class__", "__bases__", "__mro__", "__dict__", "__abstractmethods__"):
+        vm.unfollowed(f"`{cls.name}.{name}` is assigned to", span)
+        return
+    box = vm.write(cls.namespace, span)
+    assert isinstance(box, Scope)
+    if value is UNBOUND:
+        box.names.pop(name, None)
+    else:
+        box.names[name] = value
+
+
+# ------------------------------------------------------------------------ instances
+
+
+def instantiate(vm: VM, cls: Class, call: Call) -> object:
+    """``cls(...)``."""
+    if hierarchy.trait(cls, "enum") is not None:
+        return enums.called(vm, cls, call)
+    if hierarchy.is_external(cls):
+        what = f"an instance of `{cls.name}`, whose base is not followed"
+        return vm.unfollowed(what, call.span)
+    _check_abstract(vm, cls, call.span)
+    made = _new(vm, cls, call)
+
+    def initialise(value: object) -> object:
+        actual = vm.type_of(value)
+        if hierarchy.derives(actual, cls) and isinstance(value, Ref):
+            _initialise(vm, value, actual, call)
+        return value
+
+    return vm.each(made, initialise)
+
+
+def _new(vm: VM, cls: Class, call: Call) -> object:
+    """What ``__new__`` makes."""
+    found = lookup(vm, cls, "__new__")
+    if isinstance(found, Inherited) or found is UNBOUND:
+        return allocate(vm, cls, call)
+    bound = hierarchy.bind(vm, found, UNBOUND, cls, call.span)
+    given = (Arg(cls, call.span), *call.args)
+    return vm.invoke(bound, Call(given, call.keywords, call.span, call.text))
+
+
+def allocate(vm: VM, cls: Class, call: Call) -> Ref:
+    """A new instance, not initialised; with the value that a built-in base gives it."""
+    host = hierarchy.layout(cls)
+    if host is None:
+        return vm.heap.new(ObjectBox(cls))
+    if issubclass(host, BaseException):
+        args = tuple(arg.value for arg in call.args)
+        return vm.heap.new(ObjectBox(cls, {"args": args}))
+    if host in _IMMUTABLE:
+        return vm.heap.new(ObjectBox(cls, payload=vm.invoke(HostType(host), call)))
+    if host in vm.language.constructors:
+        empty = Call((), {}, call.span, call.text)
+        return vm.heap.new(ObjectBox(cls, payload=vm.invoke(HostType(host), empty)))
+    what = f"the value that `{host.__name__}` gives an instance is not followed"
+    vm.unfollowed(what, call.span)
+    return vm.heap.new(ObjectBox(cls))
+
+
+def _initialise(vm: VM, value: Ref, cls: object, call: Call) -> None:
+    found = lookup(vm, cls, "__init__")
+
+    def one(attribute: object) -> None:
+        if isinstance(attribute, Inherited) or attribute is UNBOUND:
+            built_in_init(vm, value, call)
+            return
+        bound = hierarchy.bind(vm, attribute, value, cls, call.span)
+        result = vm.invoke(bound, call)
+        if result is not None and not isinstance(result, (Opaque, Guarded)):
+            message = f"`{hierarchy.described(cls)}.__init__()` should return None"
+            vm.fault(TypeError, message, call.span)
+
+    hierarchy.split(vm, found, one)
+
+
+def built_in_init(vm: VM, value: Ref, call: Call) -> None:
+    """``__init__`` of the built-in type among the bases."""
+    box = vm.heap.get(value.id)
+    assert isinstance(box, ObjectBox)
+    host = hierarchy.layout(box.cls)
+    if host is not None and issubclass(host, BaseException):
+        if call.keywords:
+            _no_arguments(vm, box.cls, "keyword arguments", call.span)
+        attributes.put(vm, value, "args", tuple(arg.value for arg in call.args), call.span)
+    elif host in _IMMUTABLE:
+        return
+    elif host is not None:
+        _fill(vm, box.payload, vm.invoke(HostType(host), call), call.span)
+    elif call.args or call.keywords:
+        new = lookup(vm, box.cls, "__new__")
+        init = lookup(vm, box.cls, "__init__")
+        if isinstance(new, Inherited) or not isinstance(init, Inherited):
+            _no_arguments(vm, box.cls, "arguments", call.span)
+
+
+def _no_arguments(vm: VM, cls: object, what: str, span: Span) -> None:
+    message = f"{hierarchy.described(cls)} takes no {what}"
+    vm.fault(TypeError, message, span, rule="call-signature")
+
+
+def _fill(vm: VM, payload: object, contents: object, span: Span) -> None:
+    """Give the container in an instance the contents of another one."""
+    if not isinstance(payload, Ref) or not isinstance(contents, Ref):
+        vm.unfollowed("what a built-in base is filled with is not followed", span)
+        return
+    source = vm.heap.get(contents.id).copy()
+    target = vm.write(payload, span)
+    if type(source) is not type(target):
+        vm.unfollowed("what a built-in base is filled with is not followed", span)
+        return
+    for field in fields(target):
+        if field.name not in ("owner", "ghost"):
+            setattr(target, field.name, getattr(source, field.name))
+
+
+# ------------------------------------------------------------------------ abstract classes
+
+
+def _check_abstract(vm: VM, cls: Class, span: Span) -> None:
+    if typing.Protocol in (b.type for b in cls.bases if isinstance(b, HostType)):  # type: ignore[comparison-overlap]
+        vm.fault(TypeError, f"`{cls.name}` is a protocol, which has no instances", span)
+    missing = sorted(abstract_names(vm, cls))
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        message = f"`{cls.name}` is abstract: it has no implementation of {names}"
+        vm.fault(TypeError, message, span)
+
+
+def abstract_names(vm: VM, cls: Class) -> set[str]:
+    """The abstract methods that a class leaves unimplemented, if its metaclass minds."""
+    minds = any(
+        isinstance(base.type, abc.ABCMeta) if isinstance(base, HostType) else _is_abc(base)
+        for base in cls.mro
+    )
+    return set(_abstract(vm, cls)) if minds else set()
+
+
+def _is_abc(cls: object) -> bool:
+    return isinstance(cls, Class) and cls.metaclass == HostType(abc.ABCMeta)
+
+
+def _abstract(vm: VM, cls: Class) -> Iterator[str]:
+    for base in cls.mro:
+        if isinstance(base, HostType):
+            names: frozenset[str] = getattr(base.type, "__abstractmethods__", frozenset())
+        else:
+            assert isinstance(base, Class)
+            names = frozenset(namespace(vm, base))
+        for name in names:
+            if _is_abstract(vm, lookup(vm, cls, name)):
+                yield name
+
+
+def _is_abstract(vm: VM, value: object) -> bool:
+    if isinstance(value, Inherited):
+        raw = inspect.getattr_static(value.type, value.name, None)
+        return bool(getattr(raw, "__isabstractmethod__", False))
+    if isinstance(value, Property):
+        parts = (value.fget, value.fset, value.fdel)
+        return any(part is not None and _is_abstract(vm, part) for part in parts)
+    if isinstance(value, (StaticMethod, ClassMethod)):
+        return _is_abstract(vm, value.function)
+    if isinstance(value, (Function, Builtin, Generated)):
+        return hierarchy.noted(vm, value, "__isabstractmethod__") is True
+    return False
+
+
+__all__ = [
+    "abstract_names",
+    "allocate",
+    "built_in_init",
+    "define",
+    "instantiate",
+    "lookup",
+    "set_class_attribute",
+]

@@ -1,0 +1,266 @@
+"""What is not of the project: libraries that are not followed, modules, names of kernel APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, Final
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python import modules
+from verifier.symbolic.python.flow import Ended
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
+from verifier.symbolic.python.terms import box_parts, parts
+from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
+from verifier.symbolic.trace import DType, View
+from verifier.symbolic.values import (
+    ExternalRef,
+    Managed,
+    ModuleRef,
+    Opaque,
+    Ref,
+)
+
+#: helpers that assert under another name are assumed to when their source is not on disk
+_ASSERTS: Final = ("kernel_assert", "assert_that", "check_assert")
+#: functions of the standard library that raise
+_EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
+
+
+# ------------------------------------------------------------------------ calls into the unknown
+
+
+def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool = False) -> object:
+    """A call that leads nowhere we can see: what it is given may be changed there.
+
+    ``said`` names the callee in words, ``text`` as it is written.
+    """
+    given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    tensors, state = _given(vm, given)
+    if tensors:
+        vm.unmodelled(text or call.text or "a call", call.span)
+    if state:
+        return vm.unfollowed(f"what {said} does with {state} is not followed", call.span)
+    return Opaque(f"the result of {said}", harmless)
+
+
+def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
+    """Whether there is a tensor among values, and what of the program's own can be changed."""
+    stack, seen = list(values), set[int]()
+    tensors, state = False, ""
+    while stack:
+        value = stack.pop()
+        if isinstance(value, (View, TensorMethod)):
+            tensors = True
+        elif isinstance(value, Parameter):
+            tensors = tensors or value.kind == "tensor"
+        elif isinstance(value, (Function, Class)):
+            tensors, state = True, state or f"`{value.name}`"  # it may be called there
+        elif isinstance(value, Ref):
+            if value.id in seen:
+                continue
+            seen.add(value.id)
+            if _changes(vm, value):
+                state = state or vm.kind(value).describe(vm, value)
+            stack.extend(box_parts(vm.heap.get(value.id)))
+        else:
+            stack.extend(parts(value))
+    return tensors, state
+
+
+def _changes(vm: VM, ref: Ref) -> bool:
+    """Whether the object can be changed at all."""
+    box = vm.heap.get(ref.id)
+    if isinstance(box, SetBox):
+        return not box.frozen
+    if isinstance(box, ObjectBox) and isinstance(box.cls, Class):
+        return "enum" not in box.cls.traits
+    return True
+
+
+class OpaqueKind(Kind):
+    """A value that is not followed: everything that is done with it gives the same."""
+
+    name = "unknown"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return str(value.reason)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        return value
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        """What it is has no part in what is followed."""
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return value
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        """What it is has no part in what is followed."""
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        return value
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _worse(left, right)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return _worse(right, left)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if left.harmless and right is None and op in ("==", "!="):
+            return op == "!="
+        return _worse(left, right)
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        return value
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        return vm.unknown_bool(f"a condition depends on {value.reason}", span)
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Unknown(value.reason)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        what = f"`{call.text}`" if call.text else value.reason
+        return unknown_call(vm, call, what, call.text, value.harmless)
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        return vm.unknown_int(f"a size depends on {value.reason}", span)
+
+    def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
+        code = E.fresh("dtype", 0, len(dt.NAMES) - 1)
+        vm.approximate("opaque", f"a dtype depends on {value.reason}", span, [repr(code)])
+        return DType(code)
+
+
+def _worse(value: Opaque, other: object) -> Opaque:
+    """Of two values that are not followed the one that matters."""
+    return other if isinstance(other, Opaque) and value.harmless else value
+
+
+class ExternalKind(Kind):
+    """A name of a library that is not on disk."""
+
+    name = "external"
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return str(value.said)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        return modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return Opaque(f"an item of {value.said}")
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        return Opaque(value.said)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return right if isinstance(right, Opaque) else Opaque(left.said)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return left if isinstance(left, Opaque) else Opaque(right.said)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op in ("==", "!="):
+            if right is None:
+                return op == "!="
+            if isinstance(right, ExternalRef) and left.path == right.path:
+                return op == "=="
+        if isinstance(right, (DType, Parameter)):
+            return NotImplemented
+        return right if isinstance(right, Opaque) else Opaque("a comparison with an external value")
+
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        if other is None:
+            return E.FALSE
+        if isinstance(other, ExternalRef):
+            return E.TRUE if value.path == other.path else None
+        return None
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        return Opaque(value.said)
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        return vm.unknown_bool(f"a condition depends on {value.said}", span)
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        return Opaque(value.said)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        return Unknown(value.said)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        if value.path in _EXITS:
+            vm.fault(SystemExit, f"`{value.path}()` ends the program", call.span)
+            raise Ended
+        if value.path.rpartition(".")[2] in _ASSERTS and call.args:
+            test = call.args[0]
+            condition = vm.truth(test.value, test.span)
+            vm.assume(condition, vm.text(test.span), test.span, "assert")
+            if condition is E.FALSE:
+                raise Ended
+            return None
+        return unknown_call(vm, call, value.said, value.path)
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        return vm.unknown_int(f"a size depends on {value.said}", span)
+
+    def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
+        name = dt.canonical(value.path.rpartition(".")[2])
+        return DType.named(name) if name is not None else None
+
+
+class ModuleKind(Kind):
+    """An imported module of the project."""
+
+    name = "module"
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(ModuleType)
+
+    def describe(self, vm: VM, value: Any) -> str:
+        module = value.module
+        return f"the module `{module.path.stem if module is not None else value.path}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        found = modules.module_attribute(vm, value, name)
+        if found is UNBOUND and name.startswith("__") and name.endswith("__"):
+            return vm.unfollowed(f"`.{name}` of a module is not followed", span)
+        return found
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        if value.module is None or new is UNBOUND:
+            super().set_attribute(vm, value, name, new, span)
+            return
+        modules.bind_global(vm, value.module, name, new)
+
+
+class ManagedKind(Kind):
+    """What ``with`` enters and leaves."""
+
+    name = "context manager"
+    pure = True
+
+
+KINDS: Final[dict[type, Kind]] = {
+    Opaque: OpaqueKind(),
+    ExternalRef: ExternalKind(),
+    ModuleRef: ModuleKind(),
+    Managed: ManagedKind(),
+}
+
+__all__ = ["KINDS", "unknown_call"]

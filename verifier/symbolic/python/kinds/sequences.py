@@ -1,0 +1,14 @@
+"""Sequences: tuples, lists, ranges, slices, and the shapes of parameters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.symbolic.python.kinds import lists, ranges, tuples
+from verifier.symbolic.python.kinds.segments import pick, segments_of, values_in
+from verifier.symbolic.python.vm import Kind
+
+KINDS: Final[dict[type, Kind]] = {**tuples.KINDS, **lists.KINDS, **ranges.KINDS}
+METHODS: Final = {**tuples.METHODS, **lists.METHODS, **ranges.METHODS}
+
+__all__ = ["KINDS", "METHODS", "pick", "segments_of", "values_in"]

@@ -1,0 +1,295 @@
+"""Built-in functions on numbers, and what makes numbers of other values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.python import quotients
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.concrete import (
+    SYMBOLIC,
+    asked,
+    lifted,
+    payload,
+    run,
+    to_host,
+    unfollowed_operand,
+)
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
+from verifier.symbolic.python.strings import TEXT
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque, Ratio
+
+NUMBERS: Final = Table()
+
+
+def number_of(vm: VM, value: object, span: Span) -> object:
+    """A value as a number of a built-in type, if it is one; else the value.
+
+    A parameter of which nothing is known yet becomes an integer, or a float if it says so.
+    """
+    value = payload(vm, value)
+    if isinstance(value, Parameter) and value.kind in (None, "int", "bool"):
+        if value.annotation.startswith("float") or isinstance(value.default, float):
+            return FLOAT
+        if value.kind == "bool":
+            return vm.inputs.flag(value)
+        number = vm.as_int(value, span)
+        return value if number is None else number
+    return value
+
+
+def unusable(vm: VM, what: str, value: object, span: Span) -> object:
+    """A built-in function is given something that it does not take, or may not."""
+    known = unfollowed_operand((value,))
+    if known is not None:
+        return known
+    kind = vm.kind(value)
+    if kind.complete:
+        vm.fault(TypeError, f"{what} does not take {kind.describe(vm, value)}", span)
+    return vm.unfollowed(f"{what} of {kind.describe(vm, value)} is not followed", span)
+
+
+def _by_method(
+    vm: VM, value: object, names: tuple[str, ...], args: tuple[object, ...], span: Span
+) -> object:
+    """What the first of some special methods gives; :data:`UNBOUND` if there is none."""
+    for name in names:
+        found = asked(vm, value, name, args, span)
+        if found is not UNBOUND:
+            return found
+    return UNBOUND
+
+
+# ------------------------------------------------------------------------ abs, divmod, pow, round
+
+
+@NUMBERS.add("abs")
+@lifted
+def _abs(vm: VM, span: Span, x: object, /) -> object:
+    own = _by_method(vm, x, ("__abs__",), (), span)
+    if own is not UNBOUND:
+        return own
+    x = number_of(vm, x, span)
+    if is_integer(x):
+        return E.absolute(as_expr(x))
+    held = to_host(vm, x)
+    if isinstance(held, (float, complex)):
+        return run(vm, span, abs, held)
+    if isinstance(x, Ratio):
+        return Ratio(E.absolute(x.num), E.absolute(x.den))
+    return x if isinstance(x, Opaque) else unusable(vm, "`abs()`", x, span)
+
+
+@NUMBERS.add("divmod")
+@lifted
+def _divmod(vm: VM, span: Span, x: object, y: object, /) -> object:
+    for value, other, name in ((x, y, "__divmod__"), (y, x, "__rdivmod__")):
+        own = asked(vm, value, name, (other,), span)
+        if own is not UNBOUND and own is not NotImplemented:
+            return own
+    a, b = number_of(vm, x, span), number_of(vm, y, span)
+    known = unfollowed_operand((a, b))
+    if known is not None:
+        return (known, known)
+    if not is_number(a) or not is_number(b) or isinstance(a, complex) or isinstance(b, complex):
+        return unusable(vm, "`divmod()`", b if is_number(a) else a, span)
+    quotient = vm.binary("//", a, b, span)
+    if isinstance(quotient, Expr) and is_integer(a) and is_integer(b):
+        return (quotient, as_expr(a) - as_expr(b) * quotient)
+    return (quotient, vm.binary("%", a, b, span))
+
+
+@NUMBERS.add("pow")
+@lifted
+def _pow(vm: VM, span: Span, base: object, exp: object, mod: object = None) -> object:
+    if mod is None:
+        return vm.binary("**", base, exp, span)
+    for value in (base, exp, mod):
+        if not is_integer(number_of(vm, value, span)):
+            return unusable(vm, "`pow()` with a modulus", value, span)
+    a, b, m = (as_expr(number_of(vm, value, span)) for value in (base, exp, mod))
+    held = [to_host(vm, value) for value in (a, b, m)]
+    if SYMBOLIC not in held:
+        return run(vm, span, pow, *held)
+    vm.fault(ValueError, "pow() 3rd argument cannot be 0", span, when=E.eq(m, 0))
+    if not b.is_const or b.const < 0:
+        return vm.unknown_int("`pow()` with a symbolic exponent and a modulus", span)
+    power = vm.binary("**", a, b, span)
+    return power % m if isinstance(power, Expr) else power
+
+
+@NUMBERS.add("round")
+@lifted
+def _round(vm: VM, span: Span, number: object, ndigits: object = None) -> object:
+    args = () if ndigits is None else (ndigits,)
+    own = _by_method(vm, number, ("__round__",), args, span)
+    if own is not UNBOUND:
+        return own
+    value, digits = number_of(vm, number, span), number_of(vm, ndigits, span)
+    known = unfollowed_operand((value, digits))
+    if known is not None:
+        return known
+    held, places = to_host(vm, value), to_host(vm, digits)
+    if held is not SYMBOLIC and places is not SYMBOLIC:
+        return run(vm, span, round, held, places)
+    if places is None:
+        if is_integer(value):
+            return as_expr(value)
+        if isinstance(value, Ratio):
+            return quotients.rounded(value)
+    if is_integer(digits):
+        if is_integer(value):
+            a, b = as_expr(value), as_expr(digits)
+            if vm.decide(E.ge(b, 0)) is True:
+                return a
+            return vm.unknown_int("an integer rounded to tens is not followed", span)
+        if isinstance(value, (Ratio, float)):
+            return FLOAT
+    return unusable(vm, "`round()`", value, span)
+
+
+# ------------------------------------------------------------------------ int, float, complex
+
+
+@lifted
+def make_int(vm: VM, span: Span, x: object = UNBOUND, /, base: object = UNBOUND) -> object:
+    """``int(x, base)``."""
+    if x is UNBOUND and base is UNBOUND:
+        return E.const(0)
+    if base is not UNBOUND:
+        held, radix = to_host(vm, payload(vm, x)), to_host(vm, payload(vm, base))
+        if x is UNBOUND:
+            vm.fault(TypeError, "int() missing string argument", span)
+        if held is SYMBOLIC or radix is SYMBOLIC:
+            return vm.unfollowed("`int()` with a base is not followed", span)
+        return run(vm, span, int, held, radix)
+    own = _by_method(vm, x, ("__int__", "__index__", "__trunc__"), (), span)
+    if own is not UNBOUND:
+        return own
+    return truncated(vm, "`int()`", number_of(vm, x, span), span)
+
+
+def truncated(vm: VM, what: str, value: object, span: Span) -> object:
+    """A number rounded towards zero, a text read as an integer."""
+    if is_integer(value):
+        return as_expr(value)
+    if isinstance(value, Ratio) and to_host(vm, value) is SYMBOLIC:
+        return quotients.truncated(value)
+    held = to_host(vm, value)
+    if isinstance(held, (float, str, bytes, complex)):
+        return run(vm, span, int, held)
+    return unusable(vm, what, value, span)
+
+
+@lifted
+def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
+    """``float(x)``."""
+    own = _by_method(vm, x, ("__float__", "__index__"), (), span)
+    if own is not UNBOUND:
+        return vm.each(own, lambda v: make_float(vm, span, v) if is_integer(v) else v)
+    value = number_of(vm, x, span)
+    held = to_host(vm, value)
+    if isinstance(held, (int, float, str, bytes, complex)):
+        return run(vm, span, float, held)
+    if is_integer(value):
+        return Ratio(as_expr(value), E.const(1))
+    return value if isinstance(value, (Ratio, Opaque)) else unusable(vm, "`float()`", value, span)
+
+
+@lifted
+def make_complex(vm: VM, span: Span, real: object = UNBOUND, imag: object = UNBOUND) -> object:
+    """``complex(real, imag)``."""
+    given = [number_of(vm, value, span) for value in (real, imag)]
+    names = [name for name, v in zip(("real", "imag"), given, strict=True) if v is not UNBOUND]
+    held = [to_host(vm, value) for value in given if value is not UNBOUND]
+    if SYMBOLIC not in held:
+        return run(vm, span, complex, **dict(zip(names, held, strict=True)))
+    for value in given:
+        if value is not UNBOUND and not is_number(value):
+            return unusable(vm, "`complex()`", value, span)
+    return COMPLEX
+
+
+@lifted
+def make_bool(vm: VM, span: Span, x: object = False, /) -> object:
+    """``bool(x)``."""
+    return vm.truth(x, span)
+
+
+# ------------------------------------------------------------------------ texts of numbers
+
+
+def _in_base(name: str, function: Callable[[int], str]) -> None:
+    @NUMBERS.add(name)
+    @lifted
+    def shown(vm: VM, span: Span, number: object, /) -> object:
+        own = _by_method(vm, number, ("__index__",), (), span)
+        value = number_of(vm, own if own is not UNBOUND else number, span)
+        held = to_host(vm, value)
+        if held is not SYMBOLIC:
+            return run(vm, span, function, held)
+        return TEXT if is_integer(value) else unusable(vm, f"`{name}()`", value, span)
+
+
+for _name, _function in (("bin", bin), ("hex", hex), ("oct", oct)):
+    _in_base(_name, _function)
+
+
+@NUMBERS.add("chr")
+@lifted
+def _chr(vm: VM, span: Span, i: object, /) -> object:
+    value = number_of(vm, i, span)
+    held = to_host(vm, value)
+    if held is not SYMBOLIC:
+        return run(vm, span, chr, held)
+    if not is_integer(value):
+        return unusable(vm, "`chr()`", value, span)
+    number = as_expr(value)
+    vm.fault(
+        ValueError,
+        "chr() arg not in range(0x110000)",
+        span,
+        when=E.not_(E.and_(E.ge(number, 0), E.lt(number, 0x110000))),
+    )
+    return Opaque("a character")
+
+
+@NUMBERS.add("ord")
+@lifted
+def _ord(vm: VM, span: Span, c: object, /) -> object:
+    value = payload(vm, c)
+    held = to_host(vm, value)
+    if held is not SYMBOLIC:
+        return run(vm, span, ord, held)
+    return unusable(vm, "`ord()`", value, span)
+
+
+@lifted
+def make_bytes(
+    vm: VM,
+    span: Span,
+    source: object = UNBOUND,
+    encoding: object = UNBOUND,
+    errors: object = UNBOUND,
+) -> object:
+    """``bytes(source, encoding, errors)``."""
+    given = {"source": source, "encoding": encoding, "errors": errors}
+    held: dict[str, Any] = {
+        name: to_host(vm, payload(vm, value))
+        for name, value in given.items()
+        if value is not UNBOUND
+    }
+    if held.get("source") is SYMBOLIC and not is_number(source):
+        items = vm.items_of(source, span)
+        held["source"] = SYMBOLIC if items is None else to_host(vm, items)
+    if SYMBOLIC in held.values() or held.get("encoding", "utf-8") not in ("utf-8", "ascii"):
+        return vm.unfollowed("these `bytes()` are not followed", span)
+    first = [held.pop("source")] if "source" in held else []
+    return run(vm, span, bytes, *first, **held)

@@ -1,0 +1,322 @@
+"""Built-in functions that run through an iterable: all, any, sum, min, max, sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.concrete import SYMBOLIC, failed, to_host, unfollowed_operand
+from verifier.symbolic.python.flow import Exit, Wait
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, StateBox
+from verifier.symbolic.python.kinds.segments import segments_of, values_in
+from verifier.symbolic.python.library.core_numbers import number_of
+from verifier.symbolic.python.model import GeneratorExpression
+from verifier.symbolic.python.terms import as_formula, join
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
+
+ORDER: Final = Table()
+
+#: symbolic integers that are put in order by exchanging them
+_MAX_EXCHANGED = 8
+
+
+class _Cell:
+    """A variable of the machine's own, which forks and joins as the program's do."""
+
+    def __init__(self, vm: VM, value: object) -> None:
+        self.vm = vm
+        self.ref = vm.heap.new(StateBox("cell", {"value": value}))
+
+    def get(self) -> object:
+        box = self.vm.heap.get(self.ref.id)
+        assert isinstance(box, StateBox)
+        return self.vm.settled(box.fields["value"])
+
+    def set(self, value: object) -> None:
+        box = self.vm.heap.write(self.ref.id)
+        assert isinstance(box, StateBox)
+        box.fields["value"] = value
+
+
+def _listed(vm: VM, iterable: object, span: Span) -> tuple[object, ...] | None:
+    """The items of a container if they are all there; what runs code for them is not asked."""
+    if isinstance(iterable, tuple):
+        return iterable
+    box = vm.box(iterable)
+    return box.concrete if isinstance(box, ListBox) else None
+
+
+# ------------------------------------------------------------------------ all, any
+
+
+@ORDER.add("all")
+def _all(vm: VM, span: Span, iterable: object, /) -> object:
+    return vm.each(iterable, lambda v: _quantified(vm, v, False, span))
+
+
+@ORDER.add("any")
+def _any(vm: VM, span: Span, iterable: object, /) -> object:
+    return vm.each(iterable, lambda v: _quantified(vm, v, True, span))
+
+
+def _quantified(vm: VM, iterable: object, stops: bool, span: Span) -> object:
+    """``any`` (``stops`` True) or ``all``: the items up to the first that settles it."""
+    known = unfollowed_operand((iterable,))
+    if known is not None:
+        return known
+    items = _listed(vm, iterable, span)
+    if items is not None and all(_pure(vm, item) for item in items):
+        tests = [vm.truth(item, span) for item in items]
+        return E.or_(*tests) if stops else E.and_(*tests)
+    answer = _Cell(vm, E.truth(not stops))
+
+    def stop() -> None:
+        answer.set(E.truth(stops))
+        vm.leave(Exit.BREAK, None, span)
+
+    def body(item: object) -> None:
+        test = vm.truth(item, span)
+        vm.fork(test if stops else E.not_(test), stop, lambda: None)
+
+    vm.gathered(Wait.LOOP, lambda: vm.iterate(iterable, body, span))
+    return answer.get()
+
+
+def _pure(vm: VM, value: object) -> bool:
+    if isinstance(value, Guarded):
+        return all(vm.kind(item).pure for _, item in value.cases)
+    return vm.kind(value).pure and not isinstance(value, (Opaque, ExternalRef))
+
+
+# ------------------------------------------------------------------------ sum
+
+
+@ORDER.add("sum")
+def _sum(vm: VM, span: Span, iterable: object, /, start: object = UNBOUND) -> object:
+    first = E.const(0) if start is UNBOUND else start
+    if isinstance(first, (str, bytes)):
+        name = type(first).__name__
+        vm.fault(TypeError, f"sum() can't sum {name} objects: use `.join()`", span)
+    return vm.each(iterable, lambda v: _total(vm, v, first, span))
+
+
+def _total(vm: VM, iterable: object, first: object, span: Span) -> object:
+    known = unfollowed_operand((iterable,))
+    if known is not None:
+        return known
+    items = _listed(vm, iterable, span)
+    if items is not None:
+        total = first
+        for item in items:
+            total = vm.binary("+", total, item, span)
+        return total
+    cell = _Cell(vm, first)
+    vm.iterate(iterable, lambda item: cell.set(vm.binary("+", cell.get(), item, span)), span)
+    return cell.get()
+
+
+# ------------------------------------------------------------------------ min, max
+
+
+@ORDER.add("min")
+def _min(
+    vm: VM, span: Span, /, *args: object, key: object = None, default: object = UNBOUND
+) -> object:
+    return _extremum(vm, "min", args, key, default, span)
+
+
+@ORDER.add("max")
+def _max(
+    vm: VM, span: Span, /, *args: object, key: object = None, default: object = UNBOUND
+) -> object:
+    return _extremum(vm, "max", args, key, default, span)
+
+
+def _extremum(
+    vm: VM, which: str, args: tuple[object, ...], key: object, default: object, span: Span
+) -> object:
+    if not args:
+        vm.fault(TypeError, f"{which} expected at least 1 argument, got 0", span)
+    if len(args) > 1:
+        if default is not UNBOUND:
+            message = f"cannot specify a default for {which}() with several arguments"
+            vm.fault(TypeError, message, span)
+        return _best(vm, which, args, key, span)
+    return vm.each(args[0], lambda v: _of_iterable(vm, which, v, key, default, span))
+
+
+def _of_iterable(
+    vm: VM, which: str, iterable: object, key: object, default: object, span: Span
+) -> object:
+    known = unfollowed_operand((iterable,))
+    if known is not None:
+        return known
+    segments = segments_of(vm, iterable, span)
+    if segments is None:
+        return vm.unfollowed(f"`{which}()` of a sequence that is not followed", span)
+    items = values_in(segments)
+    if items:
+        return _best(vm, which, items, key, span)
+    if items is not None:
+        return _of_nothing(vm, which, default, span)
+    empty = E.eq(ListBox(segments).length, 0)
+    return vm.fork(
+        empty,
+        lambda: _of_nothing(vm, which, default, span),
+        lambda: _of_runs(vm, which, segments, key, span),
+    )
+
+
+def _of_nothing(vm: VM, which: str, default: object, span: Span) -> object:
+    if default is UNBOUND:
+        vm.fault(ValueError, f"{which}() of an empty sequence", span)
+    return default
+
+
+def _of_runs(
+    vm: VM, which: str, segments: Sequence[Segment], key: object, span: Span
+) -> object:
+    """The extremum of a sequence whose length is a symbol; it is not empty."""
+    if key is None:
+        bounds: list[tuple[int | None, int | None]] = []
+        for segment in segments:
+            values = (segment.value,) if isinstance(segment, Item) else segment.values
+            for value in values:
+                if not isinstance(value, Expr):
+                    return vm.unfollowed(f"`{which}()` of a run is not followed", span)
+                bounds.append(E.bounds(value))
+        if len(segments) == 1 and isinstance(segments[0], Many):
+            run = segments[0]
+            first = run.values[0]
+            if len(run.values) == 1 and isinstance(first, Expr) and run.index not in first.free():
+                return first
+        return vm.unknown_int(f"the {which}imum of a sequence of symbolic length", span)
+    return vm.unfollowed(f"`{which}()` of a run is not followed", span)
+
+
+def _best(
+    vm: VM, which: str, items: Sequence[object], key: object, span: Span
+) -> object:
+    keys = [_key(vm, key, item, span) for item in items]
+    best: object = items[0] if key is not None else keys[0]
+    top = keys[0]
+    op = ">" if which == "max" else "<"
+    for item, candidate in zip(items[1:], keys[1:], strict=True):
+        if key is None and isinstance(candidate, Expr) and isinstance(top, Expr):
+            best = top = (E.maximum if which == "max" else E.minimum)(top, candidate)
+            continue
+        answer = vm.compare(op, candidate, top, span)
+        if isinstance(answer, Opaque):
+            return Opaque(f"{which}() of what is not followed", answer.harmless)
+        if isinstance(answer, Guarded) or as_formula(answer) is None:
+            if any(isinstance(v, Opaque) for _, v in vm.cases(answer)):
+                return Opaque(f"{which}() of what is not followed")
+        better = vm.truth(answer, span)
+        best = _chosen(vm, better, candidate if key is None else item, best)
+        top = best if key is None else _chosen(vm, better, candidate, top)
+    return best
+
+
+def _chosen(vm: VM, test: Bool, then: object, other: object) -> object:
+    known = vm.decide(test)
+    if known is not None:
+        return then if known else other
+    return join(test, then, other)
+
+
+def _key(vm: VM, key: object, item: object, span: Span) -> object:
+    """What an item is compared by."""
+    if key is None:
+        return vm.each(item, lambda v: number_of(vm, v, span)) if _loose(item) else item
+    return vm.call(key, (item,), span=span)
+
+
+def _loose(item: object) -> bool:
+    """Whether a value may turn out to be a number."""
+    return not isinstance(item, (Expr, Bool, bool, float, str, tuple, Ref))
+
+
+# ------------------------------------------------------------------------ sorted
+
+
+@ORDER.add("sorted")
+def _sorted(
+    vm: VM, span: Span, iterable: object, /, *, key: object = None, reverse: object = False
+) -> object:
+    return vm.each(iterable, lambda v: _in_order(vm, v, key, reverse, span))
+
+
+def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span) -> object:
+    known = unfollowed_operand((iterable,))
+    if known is not None:
+        return known
+    segments = segments_of(vm, iterable, span)
+    items = None if segments is None else values_in(segments)
+    if items is None:
+        if isinstance(iterable, GeneratorExpression) or segments is not None:
+            return vm.unfollowed("sorting a sequence of symbolic length is not followed", span)
+        return vm.unfollowed("`sorted()` of a sequence that is not followed", span)
+    backwards = vm.decide(vm.truth(reverse, span))
+    if backwards is None:
+        return vm.unfollowed("the direction of a sort depends on the inputs", span)
+    ordered = sort(vm, items, key, backwards, span)
+    return ordered if isinstance(ordered, Opaque) else vm.heap.new(ListBox.of(ordered))
+
+
+def sort(
+    vm: VM, items: Sequence[object], key: object, backwards: bool, span: Span
+) -> tuple[object, ...] | Opaque:
+    """Items in order, as ``list.sort`` puts them; something opaque if that is not known."""
+    keys = [item if key is None else vm.call(key, (item,), span=span) for item in items]
+    held = [to_host(vm, value) for value in keys]
+    places = range(len(items))
+    if not any(value is SYMBOLIC for value in held):
+        try:
+            order = sorted(places, key=lambda k: held[k], reverse=backwards)
+        except TypeError as error:
+            failed(vm, span, error)
+        return tuple(items[k] for k in order)
+    numbers = [value for value in keys if isinstance(value, Expr)]
+    try:
+        order = sorted(places, key=cmp_to_key(_decided(vm, keys, span)), reverse=backwards)
+    except _Undecided:
+        if key is None and len(numbers) == len(items) <= _MAX_EXCHANGED:
+            exchanged = _exchanged(numbers)
+            return tuple(reversed(exchanged)) if backwards else tuple(exchanged)
+        return vm.unfollowed("the order of a sort depends on the inputs", span)
+    return tuple(items[k] for k in order)
+
+
+class _Undecided(Exception):  # noqa: N818  (no error of the program's)
+    """The inputs decide which of two items is less."""
+
+
+def _decided(vm: VM, keys: Sequence[object], span: Span) -> Callable[[int, int], int]:
+    """A comparison of positions by what is less, where that is decided."""
+
+    def compare(a: int, b: int) -> int:
+        answer = vm.compare("<", keys[a], keys[b], span)
+        test = as_formula(answer)
+        known = None if test is None else vm.decide(test)
+        if known is None:
+            raise _Undecided
+        return -1 if known else 0
+
+    return compare
+
+
+def _exchanged(numbers: list[Expr]) -> list[Expr]:
+    out = list(numbers)
+    for end in range(len(out) - 1, 0, -1):
+        for k in range(end):
+            out[k], out[k + 1] = E.minimum(out[k], out[k + 1]), E.maximum(out[k], out[k + 1])
+    return out
+
+
+__all__ = ["ORDER", "Any", "sort"]
