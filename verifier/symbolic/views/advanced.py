@@ -7,7 +7,7 @@ NKI-X64), so a gather records them on the view and :func:`~verifier.symbolic.vie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 

@@ -1,0 +1,350 @@
+"""Running one kernel from its parameters to its return: the trace that rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from verifier.hardware.catalogue import Hardware
+from verifier.source import ir
+from verifier.source.discovery import Enclosing
+from verifier.source.ir import Span
+from verifier.source.project import Module, Project
+from verifier.source.scopes import names_of
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.machine import Dialect, Input
+from verifier.symbolic.python import functions, hints, modules, ranks
+from verifier.symbolic.python.flow import (
+    AbortedRunError,
+    Ended,
+    Escape,
+    Frame,
+    HostCheck,
+    Landing,
+    Wait,
+)
+from verifier.symbolic.python.given import initial_value
+from verifier.symbolic.python.heap import UNBOUND, Scope
+from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned
+from verifier.symbolic.python.language import language_of
+from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
+from verifier.symbolic.python.terms import box_parts, parts
+from verifier.symbolic.python.vm import VM, Awaited
+from verifier.symbolic.trace import Trace, View
+from verifier.symbolic.values import Opaque, PendingAdd, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A kernel to run: its definition, and what a contract pins."""
+
+    name: str
+    definition: ir.FunctionDef
+    module: Module
+    #: the functions around a nested kernel, outermost first; their parameters are inputs too
+    enclosing: tuple[Enclosing, ...] = ()
+    pinned: Mapping[str, Pinned] = field(default_factory=dict)
+    grid: tuple[int, ...] | None = None
+    #: relations of a contract, over the symbols of its sizes
+    conditions: tuple[tuple[Bool, str], ...] = ()
+
+    @property
+    def definitions(self) -> tuple[ir.FunctionDef, ...]:
+        """From the outermost one to the kernel's."""
+        return (*(e.definition for e in self.enclosing), self.definition)
+
+    def names_within(self, depth: int) -> frozenset[str]:
+        """The parameters of the definitions inside the enclosing function number ``depth``."""
+        inside = self.definitions[depth + 1 :]
+        return frozenset(p.name for definition in inside for p in definition.params)
+
+
+@dataclass(slots=True)
+class Run:
+    """A finished run. ``ranks`` are those of its tensors; ``ended`` why it stopped early."""
+
+    trace: Trace
+    checks: list[HostCheck]
+    ranks: dict[str, int]
+    ended: tuple[str, Span] | None
+    inputs: Inputs
+    #: what sequences of returned values could not be seen through
+    opaque_return: bool = False
+    #: statements that were interpreted: how far it came
+    steps: int = 0
+
+
+Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
+
+
+def run_all(
+    project: Project,
+    dialect: Dialect,
+    hardware: Hardware,
+    api: str,
+    request: Request,
+    decide: Decide,
+    deadline: float | None = None,
+) -> list[Run]:
+    """The one run of the kernel, alone in a list.
+
+    A run that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    """
+    trace = Trace(
+        kernel=request.name,
+        path=str(request.module.path),
+        span=request.definition.name_span,
+        api=api,
+        dialect=dialect.name,
+    )
+    vm = VM(
+        language_of(dialect),
+        dialect,
+        project=project,
+        hardware=hardware,
+        api=api,
+        trace=trace,
+        inputs=Inputs(),
+        decide=decide,
+        deadline=deadline,
+    )
+    vm.grid_sizes = request.grid
+    return [_finished(vm, request)]
+
+
+def _finished(vm: VM, request: Request) -> Run:
+    definition, trace, inputs = request.definition, vm.trace, vm.inputs
+    for condition, text in request.conditions:
+        vm.assume(condition, text, definition.name_span, "contract")
+    ended: tuple[str, Span] | None = None
+    entry = _Entry(vm, request)
+    try:
+        vm.dialect.prepare(vm, definition, request.module)
+        entry.start()
+        if vm.awaited is not None or not entry.entered:
+            ended = ("the enclosing function does not come to this kernel", definition.name_span)
+    except AbortedRunError as stop:
+        trace.dies = True
+        ended = (stop.reason, stop.span)
+    except RecursionError:
+        trace.dies = True
+        ended = ("the kernel nests too deeply to interpret", definition.name_span)
+    for _, views, _ in trace.returns:
+        for view in views:
+            view.storage.returned = True
+    trace.storages.extend(inputs.storages)
+    trace.opaque_return = entry.opaque or ended is not None
+    return Run(
+        trace, vm.checks, _ranks(inputs), ended, inputs, entry.opaque, steps=vm.steps
+    )
+
+
+def _ranks(inputs: Inputs) -> dict[str, int]:
+    """The ranks of the tensors that have one on all paths."""
+    out = {}
+    for name, p in inputs.parameters.items():
+        if p.rank is None and len(p.views) == 1:
+            p.rank = next(iter(p.views))
+        if p.rank is not None and p.kind == "tensor":
+            out[name] = p.rank
+    return out
+
+
+class _Entry:
+    """The way into a kernel: through the functions around it, each on inputs of its own."""
+
+    def __init__(self, vm: VM, request: Request) -> None:
+        self.vm = vm
+        self.request = request
+        self.opaque = False
+        self.entered = False
+
+    def start(self) -> None:
+        """Interpret the outermost definition."""
+        function = self._outermost()
+        if function is not None:
+            self._enter(function, 0)
+
+    def _outermost(self) -> Function | None:
+        """The outermost function as its module has made it, before any decorator."""
+        vm, request = self.vm, self.request
+        first = request.definitions[0]
+        globals_ = modules.started(vm, request.module)
+        found = self._in_class(first)
+        if found is not None:
+            return found
+        with modules.before_the_kernel(vm):
+            vm.frames.append(Frame(request.module, globals_.scope.id, 0))
+            try:
+                name = first.name if request.enclosing else request.name
+                return functions.make_function(vm, first, name)
+            except Ended:
+                return None  # a default cannot be evaluated, which is reported
+            finally:
+                vm.frames.pop()
+
+    def _in_class(self, definition: ir.FunctionDef) -> Function | None:
+        """The function in the namespace of the classes around it, None if there is no class."""
+        vm, request = self.vm, self.request
+        outer = request.name.split(".")
+        if len(outer) < 2 or definition.name == outer[0]:
+            return None
+        with suppress(Ended):
+            value = modules.global_value(vm, request.module, outer[0])
+            for name in outer[1:]:
+                if not isinstance(value, Class):
+                    break
+                scope = vm.heap.get(value.namespace.id)
+                assert isinstance(scope, Scope)
+                value = scope.names.get(name, UNBOUND)
+                if isinstance(value, (StaticMethod, ClassMethod)):
+                    value = value.function
+                if isinstance(value, Function) and value.name == definition.name:
+                    return value if value.definition.span == definition.span else None
+        return None
+
+    def _enter(self, function: Function, depth: int) -> None:
+        """Run a function of the chain; a kernel is called outside of all that is around it."""
+        vm, definition = self.vm, function.definition
+        assert isinstance(definition, ir.FunctionDef)
+        landings, vm.landings = vm.landings, []
+        parent = function.closure.id if function.closure is not None else None
+        scope = functions.new_scope(vm, names_of(definition), parent, {})
+        vm.frames.append(Frame(function.module, scope.id, vm.path_length(), function))
+        base = vm.path_length()
+        try:
+            bound = self._arguments(function, depth)
+            box = vm.heap.write(scope.id)
+            assert isinstance(box, Scope)
+            box.names.update(bound)
+            inner = self.request.definitions
+            if depth + 1 < len(inner):
+                vm.awaited = Awaited(inner[depth + 1], lambda made: self._enter(made, depth + 1))
+                with suppress(Ended), vm.landing(Wait.CALL):
+                    vm.exec(definition.body)
+            else:
+                self.entered = True
+                self._run(definition)
+        finally:
+            vm.landings = landings
+            vm.frames.pop()
+            vm.cut_path(base)
+
+    def _run(self, definition: ir.FunctionDef) -> None:
+        """The kernel itself: what it returns on which path."""
+        vm = self.vm
+        if definition.is_generator or definition.is_async:
+            vm.unfollowed("a kernel that is a generator is not followed", definition.name_span)
+            return
+        with vm.landing(Wait.CALL) as landing:
+            alive = True
+            try:
+                vm.exec(definition.body)
+            except Ended:
+                alive = False
+        # What narrows the path at the end is known there only.
+        rest = vm.path
+        self._returns(definition, landing)
+        if alive and landing.escapes:
+            vm.trace.returns.append((rest, (), definition.name_span))
+
+    def _returns(self, definition: ir.FunctionDef, landing: Landing) -> None:
+        vm, last = self.vm, self.vm.heap
+        vm.cut_path(landing.base)
+        for escape in landing.escapes:
+            with vm.guarded(escape.guard):
+                self._returned(escape, escape.span or definition.name_span)
+        vm.heap = last
+
+    def _returned(self, escape: Escape, place: Span) -> None:
+        vm = self.vm
+        vm.heap = escape.heap
+        views, seen = _tensors(vm, escape.value, place)
+        self.opaque = self.opaque or not seen
+        vm.trace.returns.append((vm.path, views, place))
+
+    # -- arguments -----------------------------------------------------------------------
+
+    def _arguments(self, function: Function, depth: int) -> dict[str, object]:
+        """What the parameters of a function of the chain are bound to."""
+        vm, request, definition = self.vm, self.request, function.definition
+        assert isinstance(definition, ir.FunctionDef)
+        enclosing = request.enclosing[depth] if depth < len(request.enclosing) else None
+        if enclosing is None:
+            given = vm.dialect.arguments(vm, definition, self._declared)
+            if given is not None:
+                return dict(given)
+        guesses = hints.ranks(vm.project, function.module, definition)
+        hidden = request.names_within(depth) if enclosing is not None else frozenset()
+        defaults = dict(function.defaults)
+        out: dict[str, object] = {}
+        for position, param in enumerate(definition.params):
+            if enclosing is not None and enclosing.method and position == 0:
+                out[param.name] = Opaque(f"the object `{param.name}`")
+                continue
+            if param.kind in ("*", "**"):
+                out[param.name] = Opaque(f"the arguments `{param.kind}{param.name}`")
+                continue
+            name = param.name
+            if name in hidden:
+                name = f"{definition.name}.{name}"  # hidden by a parameter further in
+            made = Input(
+                name,
+                param.span,
+                param.annotation,
+                defaults.get(param.name),
+                param.default is not None,
+            )
+            out[param.name] = self._declared(made, guesses.get(param.name))
+        return out
+
+    def _declared(self, made: Input, hint: int | None = None) -> object:
+        """The value of an input."""
+        vm = self.vm
+        annotation = vm.text(made.annotation.span) if made.annotation is not None else ""
+        p = Parameter(
+            name=made.name,
+            span=made.span,
+            default=made.default,
+            has_default=made.has_default,
+            annotation=annotation,
+            hint=hint,
+            pinned=self.request.pinned.get(made.name),
+        )
+        vm.inputs.parameters[made.name] = p
+        absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
+        known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
+        return initial_value(vm, p) if known is None else known
+
+
+def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]:
+    """The tensors in a returned value, and whether all of it could be seen."""
+    views: list[View] = []
+    seen = True
+    visited: set[int] = set()  # a list may hold itself
+    stack = [value]
+    while stack:
+        item = stack.pop(0)
+        if isinstance(item, View):
+            views.append(item)
+        elif isinstance(item, PendingAdd):
+            views.append(item.view)
+        elif isinstance(item, Parameter):
+            if item.kind in (None, "tensor"):  # what is only handed back is a tensor
+                views.append(ranks.tensor(vm, item, span))
+        elif isinstance(item, Opaque):
+            seen = False
+        elif isinstance(item, Ref):
+            if item.id not in visited:
+                visited.add(item.id)
+                stack.extend(box_parts(vm.heap.get(item.id)))
+        elif vm.cases(item)[:1] != [(E.TRUE, item)]:
+            stack.extend(v for _, v in vm.cases(item))
+        else:
+            stack.extend(parts(item))
+    return tuple(views), seen
+
+
+__all__ = ["Decide", "HostCheck", "Pinned", "Request", "Run", "run_all"]

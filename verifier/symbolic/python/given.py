@@ -1,0 +1,121 @@
+"""What a parameter's name is bound to when the kernel starts.
+
+The value that a parameter has by default says what it is: a number stands for any number, None for
+an argument that may be left out, a member of an enumeration for any of its members.
+"""
+
+from __future__ import annotations
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.heap import ObjectBox, Scope
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.model import Builtin, Class, Function
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import DType
+from verifier.symbolic.values import Guarded, Opaque, Ref
+
+#: members of an enumeration that a parameter may be each of
+_MEMBERS = 32
+
+
+def initial_value(vm: VM, p: Parameter) -> object:
+    """The value of an input, with what its pinned value, default and annotation say about it."""
+    if p.pinned is not None:
+        return _pinned(vm, p)
+    if p.has_default and p.default is None:
+        absent = E.bool_symbol(f"{p.name} is None")
+        return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p))))
+    if p.has_default:
+        return _like_default(vm, p)
+    return _annotated(vm, p)
+
+
+def _annotated(vm: VM, p: Parameter) -> object:
+    if p.annotation == "bool":
+        return vm.inputs.flag(p)
+    if p.annotation == "float":
+        return Opaque(f"the float `{p.name}`", harmless=True)
+    return vm.inputs.integer(p) if p.annotation == "int" else p
+
+
+def _pinned(vm: VM, p: Parameter) -> object:
+    assert p.pinned is not None
+    if p.pinned.kind == "range":
+        return vm.inputs.integer(p)
+    if p.pinned.kind != "value":
+        return p
+    value = p.pinned.value
+    if isinstance(value, str) and "dtype" in p.name:
+        return vm.as_dtype(value, p.span) or value
+    return _plain(value)
+
+
+def _plain(value: object) -> object:
+    """A value of a contract as the machine has it."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return E.const(value)
+    return value
+
+
+def _like_default(vm: VM, p: Parameter) -> object:
+    """Any value of the kind that the default is."""
+    default = p.default
+    if isinstance(default, (bool, Bool)) or p.annotation == "bool":
+        return vm.inputs.flag(p)
+    if isinstance(default, float) or p.annotation == "float":
+        return Opaque(f"the float `{p.name}`", harmless=True)
+    if isinstance(default, Expr):
+        return vm.inputs.integer(p)
+    if isinstance(default, str):
+        p.kind = "str"
+        return p
+    if isinstance(default, DType):
+        return vm.inputs.as_dtype(p)
+    if isinstance(default, tuple):
+        return tuple(_item(vm, p, k, item) for k, item in enumerate(default))
+    if isinstance(default, Ref):
+        return _members(vm, p, default) or Opaque(f"the object `{p.name}`")
+    if isinstance(default, (Function, Class, Builtin)):
+        return Opaque(f"the function `{p.name}`")
+    return _annotated(vm, p)
+
+
+def _item(vm: VM, p: Parameter, position: int, default: object) -> object:
+    if isinstance(default, (bool, Bool)):
+        return E.bool_symbol(f"{p.name}[{position}]")
+    if isinstance(default, Expr):
+        return vm.inputs.item(p, position)
+    harmless = isinstance(default, float)
+    return Opaque(f"`{p.name}[{position}]`", harmless)
+
+
+def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
+    """Any member of the enumeration that the default is a member of, None if it is of none."""
+    box = vm.heap.get(default.id)
+    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+        return None
+    if "enum" not in box.cls.traits:
+        return None
+    scope = vm.heap.get(box.cls.namespace.id)
+    assert isinstance(scope, Scope)
+    members: dict[int, tuple[str, Ref]] = {}
+    for name, value in scope.names.items():
+        held = vm.box(value)
+        if isinstance(value, Ref) and isinstance(held, ObjectBox) and held.cls is box.cls:
+            members.setdefault(value.id, (name, value))
+    if not 1 < len(members) <= _MEMBERS:
+        return default if members else None
+    cases: list[tuple[Bool, object]] = []
+    left: Bool = E.TRUE
+    for position, (name, member) in enumerate(members.values()):
+        here = vm.inputs.string_equals(p, f"{box.cls.name}.{name}")
+        last = position == len(members) - 1
+        cases.append((left if last else E.and_(left, here), member))
+        left = E.and_(left, E.not_(here))
+    return Guarded(tuple(cases))
+
+
+__all__ = ["initial_value"]

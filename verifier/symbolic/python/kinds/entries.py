@@ -1,0 +1,324 @@
+"""The entries of dictionaries and sets: found, stored, and there on some paths only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python import keys
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, Segment, SetBox, StateBox
+from verifier.symbolic.python.kinds.segments import optional, presence, segments_of, values_in
+from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.vm import VM, Iteration, Live, Runs, Unknown
+from verifier.symbolic.values import Guarded, Opaque, Ref
+
+Entries: TypeAlias = "DictBox | SetBox"
+
+
+class Unsettled:
+    """What is found under a key that is not known."""
+
+    __slots__ = ()
+
+
+UNSETTLED: Final = Unsettled()
+
+
+def present(vm: VM, value: object) -> Bool:
+    """When an entry is there, as far as the path says."""
+    there = presence(value)
+    known = vm.decide(there)
+    return there if known is None else E.truth(known)
+
+
+def dict_box(vm: VM, ref: object) -> DictBox:
+    """The dictionary that a value is, to read."""
+    box = vm.box(ref)
+    assert isinstance(box, DictBox)
+    return box
+
+
+def dict_ref(vm: VM, value: object) -> Ref | None:
+    """The dictionary that a value is or has its entries in."""
+    box = vm.box(value)
+    if isinstance(box, DictBox):
+        assert isinstance(value, Ref)
+        return value
+    if isinstance(box, StateBox):
+        inner = box.fields.get("entries")
+        return inner if isinstance(inner, Ref) else None
+    payload = getattr(box, "payload", None)
+    return payload if isinstance(vm.box(payload), DictBox) else None
+
+
+# ------------------------------------------------------------------------ finding
+
+
+def find(vm: VM, box: Entries, index: object, span: Span) -> object:
+    """What is stored under a key: UNBOUND (on some paths) if nothing is, or UNSETTLED."""
+    key = keys.key_of(vm, index, span)
+    if key is not UNBOUND:
+        if isinstance(key, Ref) and any(_is_ghost(vm, other) for other in box.items):
+            return UNSETTLED
+        return box.items.get(key, UNBOUND)
+    found = keys.matches(vm, box.items, index, span)
+    if found is None:
+        return UNSETTLED
+    result: object = UNBOUND
+    for same, other in reversed(found):
+        result = join(same, box.items[other], result)
+    return result
+
+
+def _is_ghost(vm: VM, key: object) -> bool:
+    box = vm.box(key)
+    return box is not None and box.ghost
+
+
+def unknown_key(vm: VM, index: object, what: str, span: Span) -> Opaque:
+    """The answer where nobody knows which entry a key means."""
+    if isinstance(index, Opaque):
+        reason = f"{what} with a key that is not followed: {index.reason}"
+    else:
+        reason = f"{what} with a symbolic key"
+    return vm.unfollowed(reason, span)
+
+
+def said(key: object) -> str:
+    """A key in words."""
+    if isinstance(key, Expr):
+        return repr(key.const) if key.is_const else f"`{pretty(key)}`"
+    return f"`{pretty(key)}`" if isinstance(key, Bool) else repr(key)
+
+
+def missing(vm: VM, index: object, found: object, span: Span) -> None:
+    """Python's error for a key that is not there."""
+    there = present(vm, found)
+    vm.fault(
+        KeyError,
+        f"the dictionary has no key {said(index)}",
+        span,
+        when=E.not_(there),
+        text=f"{said(index)} in the dictionary",
+        args=(index,),
+    )
+
+
+def entry(vm: VM, ref: Ref, index: object, span: Span) -> object:
+    """``ref[index]`` of a dictionary."""
+    found = find(vm, dict_box(vm, ref), index, span)
+    if found is UNSETTLED:
+        return unknown_key(vm, index, "an item of a dictionary", span)
+    missing(vm, index, found, span)
+    return vm.settled(found)
+
+
+def has(vm: VM, box: Entries, index: object, span: Span) -> Bool:
+    """``index in box``."""
+    found = find(vm, box, index, span)
+    if found is not UNSETTLED:
+        return present(vm, found)
+    if not box.items:
+        return E.FALSE
+    if isinstance(index, Ref):
+        vm.unfollowed("whether an object with an equality of its own is a key", span)
+    return vm.unknown_bool("whether a symbolic key is there", span)
+
+
+# ------------------------------------------------------------------------ storing
+
+
+def put(box: Entries, key: object, value: object) -> None:
+    """Enter a value, which may be there on some paths only, in a box that may be written to."""
+    old = box.items.get(key, UNBOUND)
+    if old is UNBOUND:
+        box.items.pop(key, None)
+        if value is not UNBOUND:
+            box.items[key] = value
+        return
+    if isinstance(box, DictBox) and presence(old) is not E.TRUE:
+        # where it is there it keeps its place, elsewhere it comes last
+        box.shuffled = box.shuffled or next(reversed(box.items)) != key
+    there = presence(value)
+    box.items[key] = value if there is E.TRUE else join(there, _bound(value), old)
+
+
+def _bound(value: object) -> object:
+    """The cases of a value in which it is there, as one value."""
+    if not isinstance(value, Guarded):
+        return value
+    cases = [(guard, item) for guard, item in value.cases if item is not UNBOUND]
+    result = cases[-1][1]
+    for guard, item in reversed(cases[:-1]):
+        result = join(guard, item, result)
+    return result
+
+
+def writable(vm: VM, ref: Ref, span: Span) -> DictBox:
+    box = vm.write(ref, span)
+    assert isinstance(box, DictBox)
+    return box
+
+
+def store(vm: VM, ref: Ref, index: object, value: object, span: Span) -> None:
+    """``ref[index] = value`` of a dictionary, or ``del`` where the value is UNBOUND."""
+    if value is UNBOUND:
+        delete(vm, ref, index, span)
+        return
+    key = keys.key_of(vm, index, span)
+    if key is not UNBOUND:
+        put(writable(vm, ref, span), key, value)
+        return
+    box = dict_box(vm, ref)
+    found = keys.matches(vm, box.items, index, span)
+    if found is None or vm.decide(E.or_(*(same for same, _ in found))) is not True:
+        unknown_key(vm, index, "a dictionary is written to", span)
+        return
+    box = writable(vm, ref, span)
+    for same, other in found:
+        box.items[other] = join(same, value, box.items[other])
+
+
+def delete(vm: VM, ref: Ref, index: object, span: Span) -> object:
+    """Take out the entry of a key, which has to be there; what it held."""
+    box = dict_box(vm, ref)
+    found = find(vm, box, index, span)
+    if found is UNSETTLED:
+        return unknown_key(vm, index, "an entry of a dictionary is taken out", span)
+    missing(vm, index, found, span)
+    take(vm, writable(vm, ref, span), index, span)
+    return vm.settled(found)
+
+
+def take(vm: VM, box: Entries, index: object, span: Span) -> None:
+    """Take out an entry that is there, or not be surprised if it is not."""
+    key = keys.key_of(vm, index, span)
+    if key is not UNBOUND:
+        box.items.pop(key, None)
+        return
+    for same, other in keys.matches(vm, box.items, index, span) or ():
+        left = join(same, UNBOUND, box.items[other])
+        if left is UNBOUND:
+            del box.items[other]
+        else:
+            box.items[other] = left
+
+
+def merged(vm: VM, ref: Ref, other: Ref, span: Span) -> None:
+    """``ref.update(other)`` of dictionaries."""
+    if other.id == ref.id:
+        return
+    source = dict_box(vm, other)
+    box = writable(vm, ref, span)
+    fresh = [key for key in source.items if key not in box.items]
+    if source.shuffled and len(fresh) > 1:
+        box.shuffled = True
+    for key, value in source.items.items():
+        put(box, key, value)
+
+
+def updated(vm: VM, ref: Ref, other: object, span: Span) -> None:
+    """``ref.update(other)``: another mapping, or an iterable of pairs."""
+    source = dict_ref(vm, other)
+    if source is not None:
+        merged(vm, ref, source, span)
+        return
+    if isinstance(other, Opaque):
+        vm.unfollowed(f"a dictionary is updated from {other.reason}", span)
+        return
+    if vm.kind(other).attribute(vm, other, "keys", span) is not UNBOUND:
+        vm.unfollowed("a dictionary is updated from a mapping of the program's own", span)
+        return
+    _from_pairs(vm, ref, other, span)
+
+
+def _from_pairs(vm: VM, ref: Ref, other: object, span: Span) -> None:
+    segments = segments_of(vm, other, span)
+    pairs = None if segments is None else values_in(segments)
+    if pairs is None:
+        vm.unfollowed("a dictionary is filled from pairs that are not followed", span)
+        return
+    for number, pair in enumerate(pairs):
+        pair = vm.settled(pair)
+        items = None if isinstance(pair, Guarded) else vm.items_of(pair, span)
+        if items is None:
+            vm.unfollowed("a dictionary is filled from pairs that are not followed", span)
+            return
+        if len(items) != 2:
+            message = (
+                f"dictionary update sequence element #{number} has length {len(items)}; "
+                "2 is required"
+            )
+            vm.fault(ValueError, message, span)
+        store_each(vm, ref, items[0], items[1], span)
+
+
+def store_each(vm: VM, ref: Ref, index: object, value: object, span: Span) -> None:
+    """``ref[index] = value`` where the key depends on the path."""
+    vm.set_item(ref, index, value, span)
+
+
+# ------------------------------------------------------------------------ running through
+
+
+def size(vm: VM, box: Entries) -> Expr:
+    """How many entries there are."""
+    total = E.const(0)
+    for value in box.items.values():
+        total = total + E.ite(present(vm, value), 1, 0)
+    return total
+
+
+def some(vm: VM, box: Entries) -> Bool:
+    return E.or_(*(present(vm, value) for value in box.items.values()))
+
+
+Element: TypeAlias = Callable[[object, object], object]
+
+
+def listed(vm: VM, box: Entries, element: Element) -> tuple[Segment, ...]:
+    """What ``element`` makes of each entry, in the order of the box."""
+    out: list[Segment] = []
+    for key, value in box.items.items():
+        there = present(vm, value)
+        if there is E.TRUE:
+            out.append(Item(element(key, vm.settled(value))))
+        elif there is not E.FALSE:
+            out.extend(optional(vm, there, element(key, _bound(value))))
+    return tuple(out)
+
+
+def iteration(vm: VM, ref: Ref, element: Element, span: Span) -> Iteration:
+    """What a loop over a dictionary runs through."""
+    box = dict_box(vm, ref)
+    if box.shuffled and len(box.items) > 1:
+        reason = "a dictionary whose order depends on the path"
+        vm.unfollowed(f"a loop over {reason}", span)
+        return Unknown(reason)
+    if any(present(vm, value) is not E.TRUE for value in box.items.values()):
+        return Runs(ListBox(listed(vm, box, element)))
+    start = list(box.items)
+
+    def at(position: int) -> object:
+        now = dict_box(vm, ref)
+        if list(now.items) != start:
+            if len(now.items) == len(start):
+                vm.unfollowed("the keys of a dictionary change under a loop over it", span)
+                return UNBOUND
+            changed = E.ne(size(vm, now), len(start))
+            vm.fault(RuntimeError, "dictionary changed size during iteration", span, when=changed)
+            vm.unfollowed("the keys of a dictionary change under a loop over it", span)
+            return UNBOUND
+        if any(present(vm, value) is not E.TRUE for value in now.items.values()):
+            vm.unfollowed("a dictionary changes under a loop over it", span)
+            return UNBOUND
+        if position >= len(start):
+            return UNBOUND
+        key = start[position]
+        return element(key, now.items[key])
+
+    return Live(at)
