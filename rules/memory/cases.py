@@ -9,7 +9,7 @@ besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from verifier.symbolic import expr as E
@@ -233,20 +233,9 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
         return False
     pairs = list(zip(left or (), right or (), strict=True))
     trips = {loop.symbol: loop.trips for loop in way.private}
-    chosen: dict[E.Sym, Expr] = {}
-    for (start, _), (wanted, _) in pairs:
-        start = E.Substitution(chosen).expr(start)
-        free = [symbol for symbol in start.free() if symbol in trips]
-        if not free:
-            continue
-        if len(free) > 1:
-            return False
-        origin = E.Substitution({free[0]: E.const(0)}).expr(start)
-        step = E.Substitution({free[0]: E.const(1)}).expr(start) - origin
-        value = _quotient(wanted - origin, step)
-        if value is None or start is not origin + step * E.from_atom(free[0]):
-            return False
-        chosen[free[0]] = value
+    chosen = _starting([(start, wanted) for (start, _), (wanted, _) in pairs], trips)
+    if chosen is None:
+        return False
     put = E.Substitution(chosen)
     for symbol, count in trips.items():
         value = chosen.get(symbol, E.const(0))
@@ -265,6 +254,27 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
         if known.decide(E.le(lo + extent, start + size)) is not True:
             return False
     return True
+
+
+def _starting(
+    starts: list[tuple[Expr, Expr]], private: Mapping[E.Sym, Expr]
+) -> dict[E.Sym, Expr] | None:
+    """The private indices that make each first place the second; None if it cannot be said."""
+    chosen: dict[E.Sym, Expr] = {}
+    for start, wanted in starts:
+        start = E.Substitution(chosen).expr(start)
+        free = [symbol for symbol in start.free() if symbol in private]
+        if not free:
+            continue
+        if len(free) > 1:
+            return None
+        origin = E.Substitution({free[0]: E.const(0)}).expr(start)
+        step = E.Substitution({free[0]: E.const(1)}).expr(start) - origin
+        value = _quotient(wanted - origin, step)
+        if value is None or start is not origin + step * E.from_atom(free[0]):
+            return None
+        chosen[free[0]] = value
+    return chosen
 
 
 def _quotient(value: Expr, step: Expr) -> Expr | None:

@@ -55,29 +55,47 @@ _SINGLE: Final = tiu("ftan_base farcsin_base farccos_base")
 
 def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     """The checks of the row of the table that describes the function."""
-    name = function(op)
-    target = op.view("dst")
-    sources = [(role, view) for role, view in tensors(op) if role not in ("dst", "out0", "out1")]
-    if name in FLOAT_BINARY | DIVISIONS | ROOTS | ROUNDS and target is not None:
-        fp8 = chip.isa >= 7 and name in FLOAT_BINARY
-        fact = _fact(name)
-        yield from _among(op, FLOATS | FP8 if fp8 else FLOATS, fact)
-        yield from _equal(op, target, sources, fact, FP8 if fp8 else frozenset())
+    yield from _arithmetic(op, chip)
+    yield from _comparisons(op)
+    yield from _others(op, chip)
+
+
+def _sources(op: Operation) -> list[tuple[str, View]]:
+    return [(role, view) for role, view in tensors(op) if role not in ("dst", "out0", "out1")]
+
+
+def _arithmetic(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Functions whose operands and result have one dtype."""
+    name, target, sources = function(op), op.view("dst"), _sources(op)
     if name in ROOTS and chip.isa < 7:
         if chip.name.startswith("bm1684x"):
             yield from _among(op, FP32, "TPU-B18")
     if name in INT_BINARY:
         yield from _among(op, FIXED, "TPU-B02")
-    if name in SFU and target is not None:
+    if target is None:
+        return
+    if name in FLOAT_BINARY | DIVISIONS | ROOTS | ROUNDS:
+        fp8 = chip.isa >= 7 and name in FLOAT_BINARY
+        fact = _fact(name)
+        yield from _among(op, FLOATS | FP8 if fp8 else FLOATS, fact)
+        yield from _equal(op, target, sources, fact, FP8 if fp8 else frozenset())
+    if name in SFU:
         yield from _among(op, FP32 if name in _SINGLE else FLOATS, "TPU-B19")
         yield from _equal(op, target, sources, "TPU-B19")
-    if name in EXTREMA | SAME and target is not None:
+    if name in EXTREMA | SAME:
         yield from _equal(op, target, sources, "TPU-B05" if name in EXTREMA else "TPU-B09")
-    if name in BITWISE | tiu("bitwise_not") and target is not None:
+    if name in BITWISE | tiu("bitwise_not"):
         wanted = FIXED if name in BITWISE else INTS
         fact = "TPU-B07" if name in BITWISE else "TPU-B08"
         yield from _among(op, wanted, fact)
         yield from _same_width(op, target, sources, fact)
+    if name in VECTORS:
+        yield from _equal(op, target, sources, "TPU-B24")
+
+
+def _comparisons(op: Operation) -> Iterator[Check]:
+    """Comparisons and selections: what is compared, and what comes out."""
+    name, target, sources = function(op), op.view("dst"), _sources(op)
     if name in COMPARES | SELECTS:
         yield from _not_among(op, INT4, "TPU-B12" if name in COMPARES else "TPU-B13")
         yield from _pair(op, "src0", "src1", "TPU-B12" if name in COMPARES else "TPU-B13")
@@ -94,48 +112,63 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     if name in SELECTS:
         yield from _pair(op, "src2", "src3", "TPU-B13")
         yield from _pair(op, "src2", "dst", "TPU-B13")
+
+
+def _others(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Functions with a row of their own."""
+    name, target, sources = function(op), op.view("dst"), _sources(op)
     if name in SHIFTS:
         yield from _among(op, INTS, "TPU-B11")
         yield from _shift(op, name)
-    if name == "tiu.sub_abs" and target is not None:
-        yield from _among(op, FLOATS | INTS, "TPU-B17")
-        for role, view in sources:
-            yield check(
-                op,
-                role,
-                E.or_(
-                    view.dtype.same(target.dtype),
-                    E.and_(view.dtype.among(INTS), target.dtype.among(INTS)),
-                ),
-                f"{role} has the dtype of dst, or both are integers",
-                "`pl.tiu.sub_abs` has operands of different dtypes",
-                "TPU-B17",
-                views=(target,),
-            )
-    if name in VECTORS and target is not None:
-        yield from _equal(op, target, sources, "TPU-B24")
-    if name == "tiu.mac" and target is not None:
+    if name == "tiu.fmac":
+        yield from _among(op, FP32 if chip.isa < 9 else FLOATS, "TPU-B04")
+    if name == "tiu.cast":
+        yield from _cast(op, target)
+    if target is None:
+        return
+    if name == "tiu.sub_abs":
+        yield from _differences(op, target, sources)
+    if name == "tiu.mac":
         for role, view in sources:
             yield _one(op, role, view, INT8 | INT4, "TPU-B03")
         yield _one(op, "dst", target, INT16 | INT8, "TPU-B03")
-    if name == "tiu.fmac":
-        yield from _among(op, FP32 if chip.isa < 9 else FLOATS, "TPU-B04")
-    if name in SCALES and target is not None:
-        yield from _among(op, FLOATS | (FP8 if chip.isa >= 9 else frozenset()), _fact(name))
-        for role, view in sources[:1]:
-            fits = E.or_(target.dtype.same(view.dtype), target.dtype.among(FP32))
-            yield check(
-                op,
-                "dst",
-                fits,
-                f"dst has the dtype of {role}, or float32",
-                f"the result of `pl.{name}` is neither of the source's dtype nor float32",
-                _fact(name),
-            )
-    if name == "tiu.fexp_part" and target is not None:
+    if name in SCALES:
+        yield from _scales(op, chip, name, target, sources)
+    if name == "tiu.fexp_part":
         yield from _exponents(op, target)
-    if name == "tiu.cast":
-        yield from _cast(op, target)
+
+
+def _differences(op: Operation, target: View, sources: list[tuple[str, View]]) -> Iterator[Check]:
+    yield from _among(op, FLOATS | INTS, "TPU-B17")
+    for role, view in sources:
+        yield check(
+            op,
+            role,
+            E.or_(
+                view.dtype.same(target.dtype),
+                E.and_(view.dtype.among(INTS), target.dtype.among(INTS)),
+            ),
+            f"{role} has the dtype of dst, or both are integers",
+            "`pl.tiu.sub_abs` has operands of different dtypes",
+            "TPU-B17",
+            views=(target,),
+        )
+
+
+def _scales(
+    op: Operation, chip: Chip, name: str, target: View, sources: list[tuple[str, View]]
+) -> Iterator[Check]:
+    yield from _among(op, FLOATS | (FP8 if chip.isa >= 9 else frozenset()), _fact(name))
+    for role, view in sources[:1]:
+        fits = E.or_(target.dtype.same(view.dtype), target.dtype.among(FP32))
+        yield check(
+            op,
+            "dst",
+            fits,
+            f"dst has the dtype of {role}, or float32",
+            f"the result of `pl.{name}` is neither of the source's dtype nor float32",
+            _fact(name),
+        )
 
 
 def _fact(name: str) -> str:

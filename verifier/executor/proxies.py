@@ -883,24 +883,15 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
         return E.const(value)
     if value is None or kind in (bool, float, str):
         return value
-    if kind is Tensor:
-        return value.as_view
     if kind is tuple or kind is list:
         return tuple(inward(machine, item) for item in value)
     if kind is slice:
         return SliceValue(
             inward(machine, value.start), inward(machine, value.stop), inward(machine, value.step)
         )
-    if kind is DTypeProxy:
-        return DType.named(value.name)
-    if kind is EnumProxy:
-        return Enumerator(value.kind, value.name)
-    if kind is BufferProxy:
-        return value.inner
-    if kind is IndexProxy:
-        return value.inner
-    if kind is RegisterProxy:
-        return value.inner
+    unwrap = _UNWRAPPED.get(kind)
+    if unwrap is not None:
+        return unwrap(value)
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
@@ -909,6 +900,22 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
         return float(value)
     if isinstance(value, range):
         return tuple(E.const(item) for item in value)
+    return _of_library(machine, value)
+
+
+#: our own objects, by their type: the value inside
+_UNWRAPPED: Final[dict[type, Callable[[Any], Any]]] = {
+    Tensor: lambda value: value.as_view,
+    DTypeProxy: lambda value: DType.named(value.name),
+    EnumProxy: lambda value: Enumerator(value.kind, value.name),
+    BufferProxy: lambda value: value.inner,
+    IndexProxy: lambda value: value.inner,
+    RegisterProxy: lambda value: value.inner,
+}
+
+
+def _of_library(machine: ConcreteMachine, value: Any) -> Any:
+    """A value of NumPy's or of a kernel API as one of the dialect's."""
     if isinstance(value, np.ndarray):
         return constant(machine, value, "constant").as_view
     if isinstance(value, np.ufunc):
@@ -934,14 +941,8 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
     """A value of the dialect as Python has it."""
     if isinstance(value, View):
         return machine.tensor(value)
-    if isinstance(value, Expr):
-        if value.is_const:
-            return value.const
-        raise UnsupportedError(f"`{value!r}` has no number in a run", places.here().span)
-    if isinstance(value, Bool):
-        if value.kind == "const":
-            return value is E.TRUE
-        raise UnsupportedError(f"`{value!r}` has no value in a run", places.here().span)
+    if isinstance(value, (Expr, Bool)):
+        return _number(value)
     if isinstance(value, tuple):
         return tuple(outward(machine, item) for item in value)
     if isinstance(value, DType):
@@ -965,6 +966,20 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
     if isinstance(value, SystemAddress):
         return Address(value)
     return Section(value) if isinstance(value, Managed) else value
+
+
+def _number(value: Expr | Bool) -> int | bool:
+    """A number or truth value of a run.
+
+    Raises:
+        UnsupportedError: it is none: a symbol takes part.
+    """
+    if isinstance(value, Expr) and value.is_const:
+        return value.const
+    if isinstance(value, Bool) and value.kind == "const":
+        return value is E.TRUE
+    what = "number" if isinstance(value, Expr) else "value"
+    raise UnsupportedError(f"`{value!r}` has no {what} in a run", places.here().span)
 
 
 def _range(machine: ConcreteMachine, value: Range) -> Any:

@@ -277,6 +277,7 @@ def server(analyst: Analyst | None = None) -> TilelintServer:
     _life(ls)
     _documents(ls)
     _questions(ls)
+    _actions(ls)
     _commands(ls)
     return ls
 
@@ -421,6 +422,10 @@ def _questions(ls: TilelintServer) -> None:
             for hint in hints(session.findings.tiles(path), buffer.line)
             if first <= hint.place.line <= last
         ]
+
+
+def _actions(ls: TilelintServer) -> None:
+    session = ls.session
 
     @ls.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,

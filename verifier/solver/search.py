@@ -139,20 +139,8 @@ def _candidates(step: _Step, values: Values) -> list[int]:
     sym = step.sym
     if sym is None:
         return [0, 1]
-    lo, hi = sym.lo, sym.hi
     try:
-        for slope, rest in step.uppers:  # slope * x + rest <= 0
-            a, b = slope(values), rest(values)
-            if a > 0:
-                hi = -b // a if hi is None else min(hi, -b // a)
-            elif a < 0:
-                lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
-        for slope, rest in step.lowers:  # slope * x + rest >= 0
-            a, b = -slope(values), -rest(values)
-            if a > 0:
-                hi = -b // a if hi is None else min(hi, -b // a)
-            elif a < 0:
-                lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
+        lo, hi = _interval(step, sym, values)
     except (ZeroDivisionError, KeyError):
         return []
     out: dict[int, None] = {}
@@ -170,6 +158,19 @@ def _candidates(step: _Step, values: Values) -> list[int]:
         if (lo is None or value >= lo) and (hi is None or value <= hi):
             out[value] = None
     return sorted(out, key=lambda v: (v < 0, abs(v)))
+
+
+def _interval(step: _Step, sym: Sym, values: Values) -> tuple[int | None, int | None]:
+    """The bounds that the linear facts set for a symbol, given the values of those before it."""
+    lo, hi = sym.lo, sym.hi
+    lines = [(slope(values), rest(values)) for slope, rest in step.uppers]
+    lines += [(-slope(values), -rest(values)) for slope, rest in step.lowers]
+    for a, b in lines:  # a * x + b <= 0
+        if a > 0:
+            hi = -b // a if hi is None else min(hi, -b // a)
+        elif a < 0:
+            lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
+    return lo, hi
 
 
 def _ceil(a: int, b: int) -> int:

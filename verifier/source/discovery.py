@@ -509,54 +509,71 @@ def _scope_of(body: Sequence[ast.stmt], prefix: str, *, nested: bool) -> _Scope:
 
     Of several bindings the first import or function counts: the others are fallbacks.
     """
-    scope: _Scope = {}
-    assigned: dict[str, int] = {}
+    return _Meanings(prefix, nested).of(body)
 
-    def bind(name: str, meaning: _Meaning) -> None:
-        if scope.get(name) is None or isinstance(scope[name], _Alias):
-            scope[name] = meaning
 
-    stack: list[ast.AST] = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, _Function):
-            bind(node.name, _Local(node, prefix + node.name, nested))
-            continue
-        if isinstance(node, ast.ClassDef):
-            scope.setdefault(node.name, None)
-            continue
+class _Meanings:
+    """The names of one scope, gathered statement by statement."""
+
+    def __init__(self, prefix: str, nested: bool) -> None:
+        self.prefix = prefix
+        self.nested = nested
+        self.scope: _Scope = {}
+        self.assigned: dict[str, int] = {}
+
+    def of(self, body: Sequence[ast.stmt]) -> _Scope:
+        stack: list[ast.AST] = list(reversed(body))
+        while stack:
+            node = stack.pop()
+            if isinstance(node, _Function):
+                self.bind(node.name, _Local(node, self.prefix + node.name, self.nested))
+                continue
+            if isinstance(node, ast.ClassDef):
+                self.scope.setdefault(node.name, None)
+                continue
+            self.statement(node)
+            if isinstance(node, (ast.stmt, ast.ExceptHandler)) or hasattr(node, "pattern"):
+                children = reversed(list(ast.iter_child_nodes(node)))
+                stack.extend(child for child in children if not _is_leaf(child))
+        return self.scope
+
+    def bind(self, name: str, meaning: _Meaning) -> None:
+        if self.scope.get(name) is None or isinstance(self.scope[name], _Alias):
+            self.scope[name] = meaning
+
+    def statement(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
-                bind(alias.asname or top, _Imported(alias.name if alias.asname else top, 0, None))
+                origin = _Imported(alias.name if alias.asname else top, 0, None)
+                self.bind(alias.asname or top, origin)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 origin = _Imported(node.module or "", node.level, alias.name)
-                bind(alias.asname or alias.name, origin)
+                self.bind(alias.asname or alias.name, origin)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
-                for name in target_names(target):
-                    assigned[name] = assigned.get(name, 0) + 1
-                    simple = isinstance(target, ast.Name) and assigned[name] == 1
-                    if simple:
-                        scope.setdefault(name, _Alias(node.value))
-                    elif isinstance(scope.get(name), _Alias):
-                        scope[name] = None
-                    else:
-                        scope.setdefault(name, None)
+                self.assignment(target, node.value)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.AnnAssign, ast.AugAssign)):
-            for name in target_names(node.target):
-                scope[name] = None
+            self.hide(node.target)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             for item in node.items:
                 if item.optional_vars is not None:
-                    for name in target_names(item.optional_vars):
-                        scope[name] = None
-        if isinstance(node, (ast.stmt, ast.ExceptHandler)) or hasattr(node, "pattern"):
-            stack.extend(
-                child for child in reversed(list(ast.iter_child_nodes(node))) if not _is_leaf(child)
-            )
-    return scope
+                    self.hide(item.optional_vars)
+
+    def assignment(self, target: ast.expr, value: ast.expr) -> None:
+        for name in target_names(target):
+            self.assigned[name] = self.assigned.get(name, 0) + 1
+            if isinstance(target, ast.Name) and self.assigned[name] == 1:
+                self.scope.setdefault(name, _Alias(value))
+            elif isinstance(self.scope.get(name), _Alias):
+                self.scope[name] = None
+            else:
+                self.scope.setdefault(name, None)
+
+    def hide(self, target: ast.expr) -> None:
+        for name in target_names(target):
+            self.scope[name] = None
 
 
 def _parameters(arguments: ast.arguments) -> list[str]:

@@ -234,8 +234,7 @@ class _Collector:
     def effects(self) -> tuple[int, ...]:
         """The chunks with statements that must run in order."""
         bound = {
-            name: sum(not b.rank == _SCRIPT for b in found)
-            for name, found in self.bindings.items()
+            name: sum(b.rank != _SCRIPT for b in found) for name, found in self.bindings.items()
         }
         foreign = {
             name
@@ -322,35 +321,8 @@ class _Collector:
             self._bind(node.name, "function", node, rank)
         elif isinstance(node, ast.ClassDef):
             self._bind(node.name, "class", node, rank)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.asname is None:
-                    top = alias.name.partition(".")[0]
-                    self._bind(top, "import", node, rank, module=top, imported=alias.name)
-                else:
-                    self._bind(
-                        alias.asname,
-                        "import",
-                        node,
-                        rank,
-                        module=alias.name,
-                        imported=alias.name,
-                    )
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            for alias in node.names:
-                if alias.name == "*":
-                    self.stars.append(StarImport(module, node.level, node.lineno))
-                    continue
-                self._bind(
-                    alias.asname or alias.name,
-                    "from",
-                    node,
-                    rank,
-                    module=module,
-                    level=node.level,
-                    original=alias.name,
-                )
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._imports(node, rank)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in target_names(target):
@@ -367,6 +339,28 @@ class _Collector:
         else:
             for name in _other_names(node):
                 self._bind(name, "other", node, rank)
+
+    def _imports(self, node: ast.Import | ast.ImportFrom, rank: int) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                module = alias.name if alias.asname is not None else name
+                self._bind(name, "import", node, rank, module=module, imported=alias.name)
+            return
+        module = node.module or ""
+        for alias in node.names:
+            if alias.name == "*":
+                self.stars.append(StarImport(module, node.level, node.lineno))
+                continue
+            self._bind(
+                alias.asname or alias.name,
+                "from",
+                node,
+                rank,
+                module=module,
+                level=node.level,
+                original=alias.name,
+            )
 
     def _exports(self, node: ast.Assign) -> None:
         if not any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):

@@ -24,6 +24,7 @@ from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
 if TYPE_CHECKING:
     from verifier.source.project import Module
     from verifier.symbolic.python.inputs import Inputs, Parameter
+    from verifier.symbolic.python.machine import DeviceMachine
     from verifier.symbolic.python.vm import VM, Kind
 
 
@@ -270,7 +271,7 @@ class Dialect(Protocol):
         """Whether the body of a loop of that kind is traced once, whatever its trips."""
         ...
 
-    def grid_axis(self, machine: VM, number: int) -> GridAxis:
+    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
         """An axis of the launch grid, when it is first asked for."""
         ...
 
@@ -347,7 +348,7 @@ class PlainDialect:
         """Every trip runs."""
         return False
 
-    def grid_axis(self, machine: VM, number: int) -> GridAxis:
+    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
         """A launch of one program."""
         return GridAxis(f"program_id({number})", f"num_programs({number})", E.const(1))
 

@@ -6,13 +6,16 @@ from verifier.dialects.nki import host, instructions, methods, names, operators
 from verifier.dialects.nki.binding import bind, signature_of, spoken
 from verifier.dialects.nki.emission import perform
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic import views
-from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
+from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
 
 
-class NkiDialect:
+class NkiDialect(PlainDialect):
     """:class:`verifier.symbolic.machine.Dialect` for NKI Beta 1 and 0.2 to 0.6."""
 
     name = "nki"
@@ -116,3 +119,28 @@ class NkiDialect:
     ) -> None:
         """``target[...] = value`` or ``target[...] op= value``."""
         operators.store(machine, target, value, op, span, value_span)
+
+    # -- the front end ----------------------------------------------------------------------------
+
+    def traced_once(self, machine: VM, kind: str) -> bool:
+        """Beta 1 traces the body of a loop once (NKI-LP12)."""
+        return machine.api == "beta1" and kind in ("affine", "sequential", "range")
+
+    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
+        """An axis of the SPMD grid: any in Beta 1, the cores of one chip later."""
+        index, count = f"program_id({number})", f"num_programs({number})"
+        sizes = machine.grid_sizes
+        if sizes is not None:
+            return GridAxis(index, count, E.const(sizes[number] if number < len(sizes) else 1))
+        if machine.api == "beta1":
+            return GridAxis(index, count, E.symbol(count, 1, origin="grid"))
+        most = machine.target.lnc_max if number == 0 else 1
+        return GridAxis(index, count, E.symbol(count, 1, most, origin="grid"))
+
+    def view_names(self) -> frozenset[str] | None:
+        """Data attributes and methods of tensors, of all generations."""
+        return methods.NAMES
+
+    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+        """The names of ``nki.isa`` and ``nki.language``, of all generations."""
+        return names.closed(owner.name)

@@ -337,6 +337,12 @@ METHODS: Final[dict[str, Method]] = {
 }
 
 
+#: everything that a tensor has, in any generation
+NAMES: Final = frozenset(METHODS) | frozenset(
+    {"buffer", "dtype", "itemsize", "name", "ndim", "shape", "size"}
+)
+
+
 def method(machine: Machine, view: View, name: str, call: Call) -> object | None:
     """``view.name(...)``; None if tensors have no such method."""
     handler = METHODS.get(name)

@@ -6,9 +6,10 @@ belong to one analysis.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
-from verifier.dialects.nki.signatures import generations_with
+from verifier.dialects.nki.signatures import GENERATIONS, generations_with, table
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
@@ -238,6 +239,23 @@ def _isa(owner: ApiRef, attr: str) -> object | None:
     if attr in ENUMS or full in _CLASSES or generations_with(full):
         return ApiRef(full, owner.generation)
     return None
+
+
+@cache
+def closed(namespace: str) -> frozenset[str] | None:
+    """All names in a namespace, of all generations; None: there may be others."""
+    kind = namespace.removeprefix("isa.")
+    if kind in ENUMS:
+        return ENUMS[kind]
+    if namespace not in ("isa", "language"):
+        return None
+    functions = {full for generation in GENERATIONS for full in table(generation)} | _CLASSES
+    prefix = f"{namespace}."
+    found = {full.removeprefix(prefix) for full in functions if full.startswith(prefix)}
+    own = {*ENUMS, *ENGINE_ALIASES}
+    if namespace == "language":
+        own = {*BUFFERS, *OPERATORS, *OPERATOR_ALIASES, *_ALSO, *dt.DTYPES}
+    return frozenset(found | own)
 
 
 def tile_size(attr: str, target: Target) -> Expr | None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from verifier.dialects.okk import functions, host, names
+from collections.abc import Mapping
+
+from verifier.dialects.okk import addresses, arguments, functions, host, names
 from verifier.dialects.okk.binding import Bound, bind, report
 from verifier.dialects.okk.constructors import construct
 from verifier.dialects.okk.emission import perform
-from verifier.dialects.okk.records import UNIONS
+from verifier.dialects.okk.records import UNIONS, Choice, Constant, ValueKind
+from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.machine import Call, Declare, Machine, PlainDialect
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.trace import View
-from verifier.symbolic.values import ApiRef, Managed, Opaque
+from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
 
 #: helpers of two forms: with a pointer to write to as in C, or giving the strides back
 _BOTH_FORMS = {"compact_stride": 2, "continuous_stride": 1}
 
 
-class OkkDialect:
+class OkkDialect(PlainDialect):
     """:class:`verifier.symbolic.machine.Dialect` for kernels in the manner of OKKernel.
 
     Local addresses are integers, system addresses :class:`verifier.symbolic.lanes.SystemAddress`;
@@ -116,6 +122,31 @@ class OkkDialect:
     ) -> None:
         """Nothing is stored to but by operations."""
         machine.approximate("opaque", f"a store to `{target.name}` is not followed", span)
+
+    # -- inputs and values ----------------------------------------------------------------
+
+    def arguments(
+        self, machine: VM, definition: ir.FunctionDef, declare: Declare
+    ) -> Mapping[str, object] | None:
+        """The fields of a structure are inputs."""
+        return arguments.structured(machine, definition, declare)
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """``okk.SystemAddr``: the start of a buffer."""
+        if annotation is None or not isinstance(
+            arguments.type_of(machine, annotation), AddressType
+        ):
+            return None
+        return machine.inputs.address(p)
+
+    def kinds(self) -> Mapping[type, Kind]:
+        """Addresses, and inputs that may be some; constants in the types of the API."""
+        return {
+            SystemAddress: addresses.AddressKind(),
+            Parameter: addresses.InputKind(),
+            Constant: ValueKind("a constant"),
+            Choice: ValueKind("an operand"),
+        }
 
 
 def _no_such_name(machine: Machine, name: str, owner: str, span: Span) -> None:

@@ -6,8 +6,9 @@ Shapes and strides are records with fields that kernels assign, as in C; constan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.values import RecordType
 
 DIM4: Final = RecordType("dim4", ("n", "c", "h", "w"))
@@ -54,3 +55,15 @@ class Choice:
     kind: str
     is_address: bool
     value: object
+
+
+class ValueKind(Kind):
+    """A typed constant, or an operand that is one or an address: kernels only pass them on."""
+
+    pure = True
+
+    def __init__(self, text: str) -> None:
+        self.name = text
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return self.name

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from verifier.dialects.ppl import host, names, signatures, tensors
+from verifier.dialects.ppl import frontend, host, names, pointers, signatures, tensors
 from verifier.dialects.ppl.binding import bind
 from verifier.dialects.ppl.emission import perform, spoken
+from verifier.hardware.chips import Chip
+from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.source.project import Module
 from verifier.symbolic import expr as E
-from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.trace import View
-from verifier.symbolic.values import ApiRef, Opaque
+from verifier.symbolic.values import ApiRef, Opaque, Range
 
 #: Python's operators on tensors -> the function for integers and the one for floats
 _OPERATORS: Final[dict[str, str]] = {
@@ -28,7 +36,7 @@ _OPERATORS: Final[dict[str, str]] = {
 }
 
 
-class PplDialect:
+class PplDialect(PlainDialect):
     """:class:`verifier.symbolic.machine.Dialect` for ``ppl.language``."""
 
     name = "ppl"
@@ -36,6 +44,8 @@ class PplDialect:
     def __init__(self) -> None:
         #: calls of ``gtensor`` whose result has no name: as an argument they are no tensors yet
         self._unnamed: set[Span] = set()
+        #: functions whose text was looked through
+        self._scanned: set[Span] = set()
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name, or None if it is not of PPL."""
@@ -128,3 +138,54 @@ class PplDialect:
             facts=("PPL-C05",),
             help=("use `pl.tiu.move(part, value)`",),
         )
+
+    # -- what the front end makes of Python, which it compiles and does not run -------------------
+
+    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
+        """Which inputs are constants, what the front end rejects."""
+        frontend.prepare(machine, definition, module)
+
+    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """A function is compiled as well: it is a jit one, and looked through once."""
+        if not isinstance(definition, ir.FunctionDef):
+            return
+        frontend.enter(machine, definition, span)
+        if definition.name_span not in self._scanned:
+            self._scanned.add(definition.name_span)
+            frontend.scan(machine, definition, debug=False)
+
+    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
+        """A guard that keeps nothing out is a finding."""
+        frontend.guard(machine, stmt, test)
+
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+        """The first alternative, unless the test is known when the kernel is compiled."""
+        return frontend.conditional(machine, node, test)
+
+    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
+        """A counter that is taken apart by one of the factors."""
+        return frontend.inner_count(machine, stmt, range)
+
+    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
+        """Cores (axis 0) or groups of them (axis 1); a launch says ``(groups, cores)``."""
+        chip = machine.hardware
+        assert isinstance(chip, Chip)
+        name = ("core", "group")[number]
+        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin="grid")
+        sizes = machine.grid_sizes
+        if sizes is not None:
+            given = (*sizes[1:2], 1) if number == 0 else sizes[:1]
+            size = E.const(given[0])
+            machine.check(
+                "ppl-core-count",
+                E.le(size, chip.cores),
+                machine.trace.span,
+                f"{name}s <= {chip.cores}",
+                f"the launch asks for {given[0]} {name}s; {chip.name} has {chip.cores} cores",
+                facts=("PPL-A01",),
+            )
+        return GridAxis(f"get_{name}_index()", f"get_{name}_num()", size)
+
+    def kinds(self) -> Mapping[type, Kind]:
+        """Inputs are pointers."""
+        return {Parameter: pointers.PointerKind()}

@@ -7,14 +7,14 @@ import enum
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields as fields_of
 from typing import Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import names_of
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import attributes, hierarchy, records_of_fields
+from verifier.symbolic.python import attributes, fields, hierarchy
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
 from verifier.symbolic.python.hierarchy import (
@@ -209,7 +209,7 @@ def _finish(vm: VM, cls: Class, keywords: dict[str, Arg], stmt: ir.ClassDef) -> 
     if "namedtuple" in cls.traits:
         namedtuples.finish(vm, cls, stmt)
     if hierarchy.trait(cls, "nki") is not None:
-        records_of_fields.finish(vm, cls, stmt)
+        fields.finish(vm, cls, stmt)
     if "enum" in cls.traits:
         enums.finish(vm, cls, stmt.span)
     _set_names(vm, cls, stmt.span)
@@ -400,7 +400,7 @@ def _fill(vm: VM, payload: object, contents: object, span: Span) -> None:
     if type(source) is not type(target):
         vm.unfollowed("what a built-in base is filled with is not followed", span)
         return
-    for field in fields(target):
+    for field in fields_of(target):
         if field.name not in ("owner", "ghost"):
             setattr(target, field.name, getattr(source, field.name))
 

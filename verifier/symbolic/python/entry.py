@@ -12,7 +12,6 @@ from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
-from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Dialect, Input
 from verifier.symbolic.python import functions, hints, modules, ranks
@@ -30,10 +29,10 @@ from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
-from verifier.symbolic.python.terms import box_parts, parts
+from verifier.symbolic.python.terms import box_parts
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.trace import Trace, View
-from verifier.symbolic.values import Opaque, PendingAdd, Ref
+from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +135,7 @@ def _finished(vm: VM, request: Request) -> Run:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
-    return Run(
-        trace, vm.checks, _ranks(inputs), ended, inputs, entry.opaque, steps=vm.steps
-    )
+    return Run(trace, vm.checks, _ranks(inputs), ended, inputs, entry.opaque, vm.steps)
 
 
 def _ranks(inputs: Inputs) -> dict[str, int]:
@@ -340,10 +337,10 @@ def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]
             if item.id not in visited:
                 visited.add(item.id)
                 stack.extend(box_parts(vm.heap.get(item.id)))
-        elif vm.cases(item)[:1] != [(E.TRUE, item)]:
+        elif isinstance(item, Guarded):
             stack.extend(v for _, v in vm.cases(item))
-        else:
-            stack.extend(parts(item))
+        elif isinstance(item, tuple):
+            stack.extend(item)
     return tuple(views), seen
 
 

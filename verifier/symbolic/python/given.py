@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.heap import ObjectBox, Scope
+from verifier.symbolic.python.heap import ObjectBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kinds.inputs import member_name
+from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import DType
@@ -97,25 +99,18 @@ def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
     box = vm.heap.get(default.id)
     if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
         return None
-    if "enum" not in box.cls.traits:
+    held = enums.members(box.cls)
+    if held.is_flag or not 0 < len(held.own) <= _MEMBERS:
         return None
-    scope = vm.heap.get(box.cls.namespace.id)
-    assert isinstance(scope, Scope)
-    members: dict[int, tuple[str, Ref]] = {}
-    for name, value in scope.names.items():
-        held = vm.box(value)
-        if isinstance(value, Ref) and isinstance(held, ObjectBox) and held.cls is box.cls:
-            members.setdefault(value.id, (name, value))
-    if not 1 < len(members) <= _MEMBERS:
-        return default if members else None
     cases: list[tuple[Bool, object]] = []
     left: Bool = E.TRUE
-    for position, (name, member) in enumerate(members.values()):
-        here = vm.inputs.string_equals(p, f"{box.cls.name}.{name}")
-        last = position == len(members) - 1
-        cases.append((left if last else E.and_(left, here), member))
+    for member in held.own:
+        name = member_name(vm, member)
+        assert name is not None
+        here = vm.inputs.string_equals(p, name) if member is not held.own[-1] else E.TRUE
+        cases.append((E.and_(left, here), member))
         left = E.and_(left, E.not_(here))
-    return Guarded(tuple(cases))
+    return Guarded.of(cases)
 
 
 __all__ = ["initial_value"]

@@ -12,6 +12,7 @@ from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.machine import Dialect
 from verifier.symbolic.python.state import State
 from verifier.symbolic.trace import Assumption, Axis, Buffer, DType, Loop, Operation, Storage, View
 
@@ -19,6 +20,7 @@ from verifier.symbolic.trace import Assumption, Axis, Buffer, DType, Loop, Opera
 class DeviceMachine(State):
     """Allocations, operations and the grid of one run."""
 
+    dialect: Dialect
     #: the launch grid that a contract gives, None: any
     grid_sizes: tuple[int, ...] | None = None
     #: counters through a product, ``a * b + c``: b, and the quotient and remainder by it
@@ -113,47 +115,11 @@ class DeviceMachine(State):
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
         while len(self.trace.grid) <= axis:
-            number = len(self.trace.grid)
-            if isinstance(self.hardware, Chip):
-                self._cores(self.hardware, number)
-                continue
-            size: Expr
-            if self.grid_sizes is not None:
-                size = E.const(self.grid_sizes[number] if number < len(self.grid_sizes) else 1)
-            elif self._api == "beta1":
-                size = E.symbol(f"num_programs({number})", 1, origin="grid")
-            else:
-                most = self.target.lnc_max if number == 0 else 1
-                size = E.symbol(f"num_programs({number})", 1, most, origin="grid")
-            index = E.symbol(f"program_id({number})", 0, origin="loop")
-            span = self.trace.span
-            loop = Loop(index, size, "grid", f"program_id({number})", span)
+            made = self.dialect.grid_axis(self, len(self.trace.grid))
+            index = E.symbol(made.index, 0, origin="loop")
+            loop = Loop(index, made.size, "grid", made.index, self.trace.span)
             self.trace.grid = (*self.trace.grid, loop)
-            self.trace.assumptions.append(
-                Assumption(
-                    loop.within, f"program_id({number}) < num_programs({number})", None, "grid"
-                )
-            )
+            text = f"{made.index} < {made.count}"
+            self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))
         loop = self.trace.grid[axis]
         return loop.index, loop.trips
-
-    def _cores(self, chip: Chip, number: int) -> None:
-        """Cores (axis 0) or groups of them (axis 1); a launch says ``(groups, cores)``."""
-        name = ("core", "group")[number]
-        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin="grid")
-        if self.grid_sizes is not None:
-            given = (*self.grid_sizes[1:2], 1) if number == 0 else self.grid_sizes[:1]
-            size = E.const(given[0])
-            self.check(
-                "ppl-core-count",
-                E.le(size, chip.cores),
-                self.trace.span,
-                f"{name}s <= {chip.cores}",
-                f"the launch asks for {given[0]} {name}s; {chip.name} has {chip.cores} cores",
-                facts=("PPL-A01",),
-            )
-        index = E.symbol(f"get_{name}_index()", 0, origin="loop")
-        loop = Loop(index, size, "grid", f"get_{name}_index()", self.trace.span)
-        self.trace.grid = (*self.trace.grid, loop)
-        text = f"get_{name}_index() < get_{name}_num()"
-        self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))

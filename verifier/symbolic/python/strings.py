@@ -15,6 +15,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.concrete import (
     MAX_LENGTH,
     MAX_NESTING,
@@ -25,7 +26,6 @@ from verifier.symbolic.python.concrete import (
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ratio, Ref
@@ -108,8 +108,6 @@ def _text(vm: VM, value: object, how: str, span: Span, depth: int) -> object:
         return _dictionary(vm, box, span, depth)
     if isinstance(box, SetBox):
         return _set(vm, value, box, span)
-    if isinstance(box, ObjectBox):
-        return _instance(vm, value, box, how, span, depth)
     return vm.kind(value).text(vm, value, how, span)
 
 
@@ -142,22 +140,6 @@ def _set(vm: VM, ref: Ref, box: SetBox, span: Span) -> object:
     return run(vm, span, repr, held)
 
 
-def _instance(
-    vm: VM, value: Ref, box: ObjectBox, how: str, span: Span, depth: int
-) -> object:
-    """An instance: what its class says, else what its built-in base says."""
-    if isinstance(box.cls, Guarded):
-        return TEXT
-    for name in ("__str__", "__repr__") if how == "s" else ("__repr__",):
-        text = asked(vm, value, name, (), span)
-        if text is not UNBOUND:
-            return _checked(vm, text, f"`{name}()`", span)
-    error = _host_error(box.cls)
-    if error is not None:
-        return _exception(vm, box, error, how, span, depth)
-    return vm.kind(value).text(vm, value, how, span)
-
-
 def _checked(vm: VM, text: object, what: str, span: Span) -> object:
     """The text that a special method has returned, which must be one."""
 
@@ -173,29 +155,6 @@ def _checked(vm: VM, text: object, what: str, span: Span) -> object:
         return TEXT
 
     return vm.each(text, one)
-
-
-def _host_error(cls: object) -> type[BaseException] | None:
-    for base in cls.mro if isinstance(cls, Class) else (cls,):
-        if isinstance(base, HostType) and issubclass(base.type, BaseException):
-            return base.type
-    return None
-
-
-def _exception(
-    vm: VM, box: ObjectBox, error: type[BaseException], how: str, span: Span, depth: int
-) -> object:
-    args = box.attributes.get("args", ())
-    if not isinstance(args, tuple) or issubclass(error, (OSError, UnicodeError, SyntaxError)):
-        return TEXT
-    if how == "r":
-        name = box.cls.name if isinstance(box.cls, (Class, HostType)) else error.__name__
-        return _bracketed(vm, f"{name}(", args, ")", span, depth)
-    if not args:
-        return ""
-    if len(args) > 1:
-        return _tuple(vm, args, span, depth)
-    return text_of(vm, args[0], "r" if issubclass(error, KeyError) else "s", span, depth + 1)
 
 
 # ------------------------------------------------------------------------ format
@@ -223,8 +182,9 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         box = vm.box(value)
         if isinstance(box, (ListBox, DictBox, SetBox)) or isinstance(value, tuple):
             vm.fault(TypeError, "a container does not take a format", span)
-        if isinstance(box, ObjectBox):
-            return vm.unfollowed("the format of an object is not followed", span)
+        if isinstance(box, ObjectBox) and hierarchy.layout(box.cls) is None:
+            if not hierarchy.is_external(box.cls):
+                vm.fault(TypeError, "an object does not take a format", span)
         return TEXT
     text = run(vm, span, format, held, spec)
     return text if to_host(vm, value) is not SYMBOLIC else TEXT

@@ -334,7 +334,7 @@ def member_name(vm: VM, value: object) -> str | None:
         return None
     if "enum" not in box.cls.traits:
         return None
-    name = box.attributes.get("_name_", box.attributes.get("name"))
+    name = box.attributes.get("_name_")
     return f"{box.cls.name}.{name}" if isinstance(name, str) else None
 
 

@@ -49,7 +49,7 @@ class TensorKind(Kind):
         found = vm.dialect.view_attribute(vm, view, name, span)
         if found is not None:
             return found
-        known = vm.dialect.view_names()
+        known = None if name.startswith("_") else vm.dialect.view_names()
         return UNBOUND if known is not None and name not in known else TensorMethod(view, name)
 
     def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cmp_to_key
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.concrete import SYMBOLIC, failed, to_host, unfollowed_operand
+from verifier.symbolic.python.concrete import unfollowed_operand
 from verifier.symbolic.python.flow import Exit, Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, StateBox
 from verifier.symbolic.python.kinds.segments import segments_of, values_in
 from verifier.symbolic.python.library.core_numbers import number_of
+from verifier.symbolic.python.library.sorting import sort_values
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
+from verifier.symbolic.values import Guarded, Opaque, Ref
 
 ORDER: Final = Table()
 
@@ -91,7 +91,7 @@ def _quantified(vm: VM, iterable: object, stops: bool, span: Span) -> object:
 def _pure(vm: VM, value: object) -> bool:
     if isinstance(value, Guarded):
         return all(vm.kind(item).pure for _, item in value.cases)
-    return vm.kind(value).pure and not isinstance(value, (Opaque, ExternalRef))
+    return vm.kind(value).pure
 
 
 # ------------------------------------------------------------------------ sum
@@ -262,53 +262,15 @@ def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span
         if isinstance(iterable, GeneratorExpression) or segments is not None:
             return vm.unfollowed("sorting a sequence of symbolic length is not followed", span)
         return vm.unfollowed("`sorted()` of a sequence that is not followed", span)
-    backwards = vm.decide(vm.truth(reverse, span))
-    if backwards is None:
-        return vm.unfollowed("the direction of a sort depends on the inputs", span)
-    ordered = sort(vm, items, key, backwards, span)
-    return ordered if isinstance(ordered, Opaque) else vm.heap.new(ListBox.of(ordered))
-
-
-def sort(
-    vm: VM, items: Sequence[object], key: object, backwards: bool, span: Span
-) -> tuple[object, ...] | Opaque:
-    """Items in order, as ``list.sort`` puts them; something opaque if that is not known."""
-    keys = [item if key is None else vm.call(key, (item,), span=span) for item in items]
-    held = [to_host(vm, value) for value in keys]
-    places = range(len(items))
-    if not any(value is SYMBOLIC for value in held):
-        try:
-            order = sorted(places, key=lambda k: held[k], reverse=backwards)
-        except TypeError as error:
-            failed(vm, span, error)
-        return tuple(items[k] for k in order)
-    numbers = [value for value in keys if isinstance(value, Expr)]
-    try:
-        order = sorted(places, key=cmp_to_key(_decided(vm, keys, span)), reverse=backwards)
-    except _Undecided:
-        if key is None and len(numbers) == len(items) <= _MAX_EXCHANGED:
-            exchanged = _exchanged(numbers)
-            return tuple(reversed(exchanged)) if backwards else tuple(exchanged)
-        return vm.unfollowed("the order of a sort depends on the inputs", span)
-    return tuple(items[k] for k in order)
-
-
-class _Undecided(Exception):  # noqa: N818  (no error of the program's)
-    """The inputs decide which of two items is less."""
-
-
-def _decided(vm: VM, keys: Sequence[object], span: Span) -> Callable[[int, int], int]:
-    """A comparison of positions by what is less, where that is decided."""
-
-    def compare(a: int, b: int) -> int:
-        answer = vm.compare("<", keys[a], keys[b], span)
-        test = as_formula(answer)
-        known = None if test is None else vm.decide(test)
-        if known is None:
-            raise _Undecided
-        return -1 if known else 0
-
-    return compare
+    ordered = sort_values(vm, items, span, key=key, reverse=reverse)
+    if ordered is None:
+        numbers = [item for item in items if isinstance(item, Expr)]
+        backwards = vm.decide(vm.truth(reverse, span))
+        if key is not None or backwards is None or not len(numbers) == len(items) <= _MAX_EXCHANGED:
+            return vm.unfollowed("the order of a sort depends on the inputs", span)
+        exchanged = _exchanged(numbers)
+        ordered = tuple(reversed(exchanged) if backwards else exchanged)
+    return vm.heap.new(ListBox.of(ordered))
 
 
 def _exchanged(numbers: list[Expr]) -> list[Expr]:
@@ -318,5 +280,3 @@ def _exchanged(numbers: list[Expr]) -> list[Expr]:
             out[k], out[k + 1] = E.minimum(out[k], out[k + 1]), E.maximum(out[k], out[k + 1])
     return out
 
-
-__all__ = ["ORDER", "Any", "sort"]

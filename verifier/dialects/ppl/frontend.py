@@ -1,0 +1,321 @@
+"""Kernels that a front end compiles from their text, and does not run as Python (PPL).
+
+What is written is Python; what the front end makes of some of it is not. Where it makes something
+else, the interpreter does what the front end does, and says so. What the front end rejects is
+reported at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.project import Module
+from verifier.source.scopes import names_of_module
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Range
+
+#: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
+_CONSTANT = "constexpr"
+#: functions that make the iterable of a loop (PPL-C04)
+_RANGES = frozenset({"range", "static_range"})
+#: methods of lists that change them
+_MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
+
+
+def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> None:
+    """Before a kernel is entered: which inputs are constants, what the front end rejects."""
+    constants = [
+        p.name
+        for p in definition.params
+        if p.annotation is not None and vm.text(p.annotation.span).endswith(_CONSTANT)
+    ]
+    vm.trace.constants = frozenset(constants)
+    callback = _tiling(definition)
+    if callback is not None:
+        chosen = _tried(definition, module, callback)
+        vm.trace.chosen = tuple(n for n in constants if chosen is None or n in chosen)
+        if vm.trace.chosen:
+            listed = ", ".join(f"`{name}`" for name in vm.trace.chosen)
+            vm.approximate(
+                "runtime",
+                f"the tiling callback chooses {listed} so that local memory suffices",
+                definition.name_span,
+            )
+    scan(vm, definition, debug=_debug(definition))
+
+
+def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
+    """Before a function is called: it has to be compiled as well (PPL-A01)."""
+    names = [_last(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
+    if "jit" in names:
+        return
+    vm.check(
+        "ppl-plain-function",
+        E.FALSE,
+        span,
+        f"`{definition.name}` is decorated with `ppl.jit`",
+        f"`{definition.name}` is a plain Python function: kernels call jit functions only",
+        facts=("PPL-A01",),
+        notes=((definition.name_span, "defined here"),),
+        help=("decorate it with `@ppl.jit`",),
+    )
+
+
+def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+    """``a if test else b``: with a test that is not known when compiling, always ``a`` (C01)."""
+    if is_constant(vm, test):
+        return None
+    vm.check(
+        "ppl-conditional-expression",
+        test,
+        node.span,
+        f"{vm.text(node.test.span)} (always)",
+        "a conditional expression on a run-time value always takes its first alternative",
+        facts=("PPL-C01",),
+        help=("write an `if` statement, or make it arithmetic with `min` and `max`",),
+    )
+    return node.body
+
+
+def guard(vm: VM, stmt: ir.If, test: Bool) -> None:
+    """``if n <= 0: pass``: what was meant to keep a core out does nothing."""
+    if stmt.orelse or not all(isinstance(inner, ir.Pass) for inner in stmt.body):
+        return
+    vm.check(
+        "ppl-empty-guard",
+        E.not_(test),
+        stmt.test.span,
+        f"not ({vm.text(stmt.test.span)})",
+        "the kernel goes on in the case that this `if` singles out",
+        facts=("PPL-B09",),
+        help=("put what follows under the opposite condition",),
+    )
+
+
+def inner_count(vm: VM, stmt: ir.For, rng: Range) -> tuple[Expr, str] | None:
+    """The divisor that a loop over a product takes its counter apart with, and its name.
+
+    ``for k in range(a * b)`` with ``k // b`` and ``k % b``: one of the factors is known to be no
+    less than zero, so that both loops run or none does.
+    """
+    if rng.start is not E.const(0) or rng.step is not E.const(1) or rng.stop.is_const:
+        return None
+    changed = names_of_module(stmt.body).local
+    for node in _walk(stmt.body):
+        right: ir.Expr | None = None
+        if isinstance(node, (ir.BinOp,)) and node.op in ("//", "%"):
+            right = node.right
+        elif isinstance(node, ir.AugAssign) and node.op in ("//", "%"):
+            right = node.value
+        if not isinstance(right, ir.Name) or right.id in changed:
+            continue
+        count = vm.scope().names.get(right.id)
+        if not isinstance(count, Expr) or count.is_const:
+            continue
+        outer = E.exact_quotient(rng.stop, count)
+        if outer is None or outer.is_const:
+            continue
+        if vm.decide(E.ge(outer, 0)) is True or vm.decide(E.ge(count, 0)) is True:
+            return count, right.id
+    return None
+
+
+def is_constant(vm: VM, test: Bool) -> bool:
+    """Whether a condition is settled when the kernel is compiled."""
+    names = {symbol.name for symbol in test.free()} | set(test.variables())
+    return all(name.partition("[")[0] in vm.trace.constants for name in names)
+
+
+# ------------------------------------------------------------------------------ tiling callbacks
+
+
+def _tiling(definition: ir.FunctionDef) -> ir.Expr | None:
+    for decorator in definition.decorators:
+        if isinstance(decorator, ir.Call):
+            for keyword in decorator.keywords:
+                if keyword.name == "tiling" and not _is_none(keyword.value):
+                    return keyword.value
+    return None
+
+
+def _is_none(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Const) and node.value is None
+
+
+def _debug(definition: ir.FunctionDef) -> bool:
+    """Whether assertions are kept (PPL-C02)."""
+    for decorator in definition.decorators:
+        if isinstance(decorator, ir.Call):
+            for keyword in decorator.keywords:
+                value = keyword.value
+                if keyword.name == "debug" and isinstance(value, ir.Const):
+                    return bool(value.value)
+    return False
+
+
+def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set[str] | None:
+    """The parameters that the callback assigns to before it calls; None if it is not followed.
+
+    Its first parameter is the kernel, the others are the kernel's in order; what it passes on to
+    the kernel from variables of its own counts as well.
+    """
+    if not isinstance(callback, ir.Name):
+        return None
+    found = module.definition(callback.id)
+    if not isinstance(found, ir.FunctionDef):
+        return None
+    own = {p.name: q.name for p, q in zip(found.params[1:], definition.params, strict=False)}
+    assigned: set[str] = set()
+    local: set[str] = set()
+    calls: list[ir.Call] = []
+    for node in _walk(found.body):
+        if isinstance(node, ir.Call):
+            calls.append(node)
+        targets: Sequence[ir.Expr] = ()
+        if isinstance(node, ir.Assign):
+            targets = node.targets
+        elif isinstance(node, (ir.AugAssign, ir.For)):
+            targets = (node.target,)
+        for target in targets:
+            if isinstance(target, ir.Name) and target.id in own:
+                assigned.add(own[target.id])
+            elif isinstance(target, ir.Name):
+                local.add(target.id)
+    kernel = found.params[0].name if found.params else ""
+    for call in calls:
+        if not isinstance(call.func, ir.Name) or call.func.id != kernel:
+            continue
+        for value, param in zip(call.args, definition.params, strict=False):
+            if isinstance(value, ir.Starred):
+                break
+            if isinstance(value, ir.Name) and value.id in local:
+                assigned.add(param.name)
+        for keyword in call.keywords:
+            value = keyword.value
+            if keyword.name and isinstance(value, ir.Name) and value.id in local:
+                assigned.add(keyword.name)
+    return assigned
+
+
+# ------------------------------------------------------------------------------ what is rejected
+
+
+def scan(vm: VM, definition: ir.FunctionDef, *, debug: bool) -> None:
+    """Report the statements and expressions that the front end drops or rejects."""
+    for node in _walk(definition.body):
+        found = _unsupported(node)
+        if found:
+            _reject(vm, node.span, found, "PPL-C05")
+        if isinstance(node, ir.For):
+            _loop(vm, node)
+        if isinstance(node, ir.Assert) and not debug:
+            vm.check(
+                "ppl-dropped-assert",
+                E.FALSE,
+                node.span,
+                "assertions are checked on the device",
+                "this assertion is dropped when the kernel is compiled",
+                facts=("PPL-C02",),
+                help=("it counts as a demand on the inputs here; check it before the launch",),
+            )
+
+
+def _unsupported(node: ir.Node) -> str:
+    simple: dict[type[ir.Node], str] = {
+        ir.Break: "`break`",
+        ir.Continue: "`continue`",
+        ir.With: "`with`",
+        ir.Try: "`try`",
+        ir.LambdaExpr: "`lambda`",
+        ir.Raise: "`raise`",
+        ir.ClassDef: "`class`",
+        ir.Delete: "`del`",
+    }
+    for kind, text in simple.items():
+        if isinstance(node, kind):
+            return text
+    if isinstance(node, ir.Compare) and len(node.ops) > 1:
+        return "a chained comparison"
+    if isinstance(node, ir.BoolOp) and len(node.values) > 2:
+        return f"`{node.op}` of more than two operands"
+    if isinstance(node, ir.Assign):
+        if len(node.targets) > 1:
+            return "an assignment to several targets"
+        if isinstance(node.targets[0], ir.Subscript):
+            return "an assignment to a subscript"
+    if isinstance(node, ir.AugAssign) and not isinstance(node.target, ir.Name):
+        return "an augmented assignment to something else than a name"
+    if isinstance(node, ir.While) and node.orelse:
+        return "`else` of a loop"
+    if isinstance(node, (ir.For, ir.While)):
+        if any(isinstance(inner, ir.Return) for inner in _walk(node.body)):
+            return "`return` inside a loop"
+    return ""
+
+
+def _loop(vm: VM, node: ir.For) -> None:
+    if node.orelse:
+        _reject(vm, node.span, "`else` of a loop", "PPL-C04")
+    iterable = node.iterable
+    name = _last(iterable.func) if isinstance(iterable, ir.Call) else ""
+    if name not in _RANGES:
+        _reject(vm, iterable.span, "a loop over something else than a range", "PPL-C04")
+    for inner in _walk(node.body):
+        call = inner.value if isinstance(inner, ir.ExprStmt) else None
+        if (
+            isinstance(call, ir.Call)
+            and isinstance(call.func, ir.Attribute)
+            and call.func.attr in _MUTATORS
+            and isinstance(call.func.value, ir.Name)
+        ):
+            vm.check(
+                "ppl-loop-side-effect",
+                E.FALSE,
+                call.span,
+                "the loop body has no side effects in Python",
+                f"`.{call.func.attr}()` in a loop happens twice, whatever the trip count",
+                facts=("PPL-C03",),
+                help=("the body is visited twice when it is compiled, not once per iteration",),
+            )
+
+
+def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
+    vm.check(
+        "ppl-statement",
+        E.FALSE,
+        span,
+        "the front end compiles it",
+        f"{what} cannot be compiled in a kernel",
+        facts=(fact,),
+    )
+
+
+def _last(node: ir.Expr) -> str:
+    if isinstance(node, ir.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ir.Name) else ""
+
+
+def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
+    """Every node below in the order of the text, except inside nested functions."""
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ir.FunctionDef):
+            stack.extend(reversed(list(ir.children(node))))
+
+
+__all__ = [
+    "conditional",
+    "enter",
+    "guard",
+    "inner_count",
+    "is_constant",
+    "prepare",
+    "scan",
+]

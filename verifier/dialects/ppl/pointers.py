@@ -1,0 +1,118 @@
+"""Pointers to global memory: inputs that become tensors when a shape is declared for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kinds.inputs import ParameterKind
+from verifier.symbolic.python.model import Builtin
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Assumption, DType, View
+from verifier.symbolic.values import Guarded, Opaque
+
+
+def declared(machine: Machine, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+    """The tensor of that shape at which a pointer points; None if the value is no pointer.
+
+    The first declaration gives the tensor its shape; what a later one says differently counts
+    elements row-major from the same start. A pointer points at something: sizes that are inputs
+    are positive. A contract's shape is a limit (rule ``ppl-tensor-storage``).
+    """
+    if isinstance(value, View):
+        return views.redeclared(machine, value, shape, span)
+    if isinstance(value, Guarded):
+        live = [
+            item
+            for guard, item in value.cases
+            if item is not None and item is not UNBOUND and machine.decide(guard) is not False
+        ]
+        return declared(machine, live[0], shape, span) if len(live) == 1 else None
+    if not isinstance(value, Parameter) or value.kind not in (None, "tensor"):
+        return None
+    whole = first(value)
+    if whole is None:
+        value.kind, value.rank = "tensor", len(shape)
+        for size in shape:
+            _positive(machine, size, span)
+        whole = value.views[len(shape)] = machine.inputs.declare(value, tuple(shape))
+    _bounded(machine, value, shape, span)
+    if tuple(shape) == whole.shape:
+        return whole
+    return views.redeclared(machine, whole, shape, span)
+
+
+def first(p: Parameter) -> View | None:
+    """The tensor that a pointer was declared to be first."""
+    return next(iter(p.views.values()), None)
+
+
+def _positive(machine: Machine, size: Expr, span: Span) -> None:
+    """A tensor has elements: a size that is the same on all cores is at least one."""
+    if any(symbol.origin not in ("input", "grid") for symbol in size.free()):
+        return
+    factors = [size]
+    if len(size.terms) == 1 and not size.const and size.terms[0][1] == 1:
+        factors = [E.from_atom(atom) for atom in size.terms[0][0]]
+    assumptions = machine.trace.assumptions
+    for factor in factors:
+        condition = E.ge(factor, 1)
+        if condition is E.TRUE or any(a.condition is condition for a in assumptions):
+            continue
+        assumptions.append(Assumption(condition, f"{pretty(factor)} >= 1", span, "type"))
+
+
+def _bounded(machine: Machine, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
+    """The declared tensor lies within what a contract says is there (PPL-B05)."""
+    if p.pinned is None or p.pinned.shape is None:
+        return
+    there, wanted = E.const(1), E.const(1)
+    for size in p.pinned.shape:
+        if size is None:
+            return
+        there = there * size
+    for size in shape:
+        wanted = wanted * size
+    machine.check(
+        "ppl-tensor-storage",
+        E.le(wanted, there),
+        span,
+        f"{pretty(wanted)} <= {pretty(there)}",
+        f"the tensor declared for `{p.name}` is larger than what it points at",
+        facts=("PPL-B05",),
+        values=(("declared elements", wanted), ("elements there", there)),
+        help=("a global tensor is not compared with the tensor that is passed",),
+    )
+
+
+class PointerKind(ParameterKind):
+    """An input of a kernel: a pointer, a number or a flag."""
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        p: Parameter = value
+        if name in ("dtype", "type"):
+            p.kind = p.kind or "tensor"
+            return vm.inputs.dtype(p)
+        if name == "set_dtype":
+            p.kind = p.kind or "tensor"
+            return Builtin.of(name, lambda vm, span, dtype, /: _retype(p, dtype))
+        return Opaque(f"`{p.name}.{name}`")
+
+    def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
+        return first(value) or super()._view(vm, value, span, index)
+
+
+def _retype(p: Parameter, dtype: object) -> None:
+    if isinstance(dtype, DType):
+        p.pointee = dtype
+
+
+__all__ = ["PointerKind", "declared", "first"]

@@ -1,0 +1,348 @@
+"""Built-in functions on types and attributes: isinstance, type, getattr, callable ..."""
+
+from __future__ import annotations
+
+import abc
+import collections.abc
+import numbers
+from collections.abc import Callable
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.attempts import attempt
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.concrete import asked, payload
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.model import (
+    BoundBuiltin,
+    Builtin,
+    Class,
+    Function,
+    HostType,
+    Method,
+    Partial,
+    TensorMethod,
+)
+from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque
+
+TYPES: Final = Table()
+
+#: modules whose names are abstract base classes of the host's
+_ABSTRACT: Final = {"collections.abc": collections.abc, "typing": collections.abc, "numbers": numbers}
+#: abstract base classes that ask for methods and for no ancestor
+_STRUCTURAL: Final[frozenset[type]] = frozenset(
+    {
+        collections.abc.Callable, collections.abc.Collection, collections.abc.Container,
+        collections.abc.Hashable, collections.abc.Iterable, collections.abc.Iterator,
+        collections.abc.Reversible, collections.abc.Sized, collections.abc.Generator,
+        collections.abc.Awaitable, collections.abc.Coroutine, collections.abc.AsyncIterable,
+        collections.abc.AsyncIterator, collections.abc.AsyncGenerator,
+    }
+)  # type: ignore[arg-type]  # fmt: skip
+
+
+# ------------------------------------------------------------------------ isinstance, issubclass
+
+
+@TYPES.add("isinstance")
+def _isinstance(vm: VM, span: Span, obj: object, class_or_tuple: object, /) -> object:
+    return vm.each(obj, lambda v: _is_any(vm, v, class_or_tuple, span))
+
+
+def _is_any(vm: VM, value: object, info: object, span: Span) -> Bool:
+    """``isinstance(value, info)``: the classes are asked in order."""
+    return _among(vm, info, span, lambda cls: _is_one(vm, value, cls, span))
+
+
+@TYPES.add("issubclass")
+def _issubclass(vm: VM, span: Span, cls: object, class_or_tuple: object, /) -> object:
+    def of(value: object) -> Bool:
+        if isinstance(value, (Opaque, ExternalRef, ApiRef)):
+            return vm.unknown_bool("`issubclass()` of a class that is not followed", span)
+        if not isinstance(value, (Class, HostType)):
+            kind = vm.kind(value)
+            if kind.complete:
+                vm.fault(TypeError, "issubclass() arg 1 must be a class", span)
+            vm.unfollowed("`issubclass()` of what may be no class is not followed", span)
+        return _among(
+            vm, class_or_tuple, span, lambda other: _derives(vm, value, other, span, "subclass")
+        )
+
+    return vm.each(cls, of)
+
+
+def _among(vm: VM, info: object, span: Span, test: Callable[[object], Bool]) -> Bool:
+    """Whether a test holds for a class, or for one of several: those of a tuple or a union."""
+
+    def one(given: object) -> Bool:
+        parts = _classes_in(vm, given)
+        return test(given) if parts is None else among(parts)
+
+    def among(parts: tuple[object, ...]) -> Bool:
+        result = E.FALSE
+        for part in parts:
+            if vm.decide(result) is True:
+                return E.TRUE
+            result = E.or_(result, _among(vm, part, span, test))
+        return result
+
+    return vm.each(info, one)
+
+
+def _classes_in(vm: VM, info: object) -> tuple[object, ...] | None:
+    if isinstance(info, tuple):
+        return info
+    members = getattr(info, "members", None)  # ``int | str``
+    return members if isinstance(members, tuple) else None
+
+
+def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
+    known = vm.type_of(value)
+    if isinstance(value, (Opaque, ExternalRef)) or not isinstance(known, (Class, HostType)):
+        if cls == HostType(object):
+            return E.TRUE
+        said = vm.kind(value).describe(vm, value)
+        return vm.unknown_bool(f"whether {said} is an instance is not followed", span)
+    return _derives(vm, known, cls, span, "instance", value)
+
+
+def _derives(
+    vm: VM, cls: object, other: object, span: Span, what: str, value: object = UNBOUND
+) -> Bool:
+    """Whether a class derives from another one; ``value``: asked of this instance of it."""
+    if isinstance(other, ExternalRef):
+        other = _abstract(other)
+    if isinstance(other, Class):
+        own = _own_answer(vm, cls, other, span, what, value)
+        if own is not None:
+            return own
+        if hierarchy.derives(cls, other):
+            return E.TRUE
+        return _not_derived(vm, cls, other, span)
+    if isinstance(other, HostType):
+        return _from_host(vm, cls, other.type, span)
+    if isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete:
+        said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
+        return vm.unknown_bool(f"`is{what}()` of {said}", span)
+    vm.fault(TypeError, f"is{what}() arg 2 must be a type, a tuple of types, or a union", span)
+    return E.FALSE
+
+
+def _abstract(ref: ExternalRef) -> object:
+    """An abstract base class of the standard library that has no model of its own."""
+    owner, _, name = ref.path.rpartition(".")
+    module = _ABSTRACT.get(owner)
+    found = getattr(module, name, None) if module is not None else None
+    return HostType(found) if isinstance(found, type) else ref
+
+
+def _own_answer(
+    vm: VM, cls: object, other: Class, span: Span, what: str, value: object
+) -> Bool | None:
+    """What the metaclass of a class says itself, None if it says nothing."""
+    if not isinstance(other.metaclass, Class):
+        return None
+    name = f"__{what}check__"
+    found = hierarchy.lookup(vm, other.metaclass, name)
+    if found is UNBOUND or isinstance(found, hierarchy.Inherited):
+        return None
+    if value is not UNBOUND and cls == other:
+        return E.TRUE
+    method = hierarchy.bind(vm, found, other, other.metaclass, span)
+    return vm.truth(vm.call(method, (cls if value is UNBOUND else value,), span=span), span)
+
+
+def _not_derived(vm: VM, cls: object, other: Class, span: Span) -> Bool:
+    """A class has another one not among its bases; with a base that is not followed, who knows."""
+    if hierarchy.is_external(cls):
+        return vm.unknown_bool(f"whether a class derives from `{other.name}`", span)
+    if any(base == HostType(abc.ABC) for base in other.mro):
+        return E.FALSE if not _registers(vm, other) else vm.unknown_bool(
+            f"what is registered with `{other.name}`", span
+        )
+    return E.FALSE
+
+
+def _registers(vm: VM, cls: Class) -> bool:
+    """Whether a class says in code of its own which classes count as derived from it."""
+    found = hierarchy.lookup(vm, cls, "__subclasshook__")
+    return found is not UNBOUND and not isinstance(found, hierarchy.Inherited)
+
+
+def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
+    if isinstance(cls, HostType):
+        return E.truth(issubclass(cls.type, host))
+    if hierarchy.derives_from_host(cls, host):
+        return E.TRUE
+    if hierarchy.is_external(cls):
+        return vm.unknown_bool(f"whether a class derives from `{host.__name__}`", span)
+    if host in _STRUCTURAL:
+        methods: frozenset[str] = getattr(host, "__abstractmethods__", frozenset())
+        found = [hierarchy.lookup(vm, cls, name) for name in sorted(methods)]
+        if any(isinstance(value, Guarded) for value in found):
+            return vm.unknown_bool(f"whether a class is a `{host.__name__}`", span)
+        return E.truth(all(value is not UNBOUND and value is not None for value in found))
+    return E.FALSE
+
+
+# ------------------------------------------------------------------------ type, callable
+
+
+def make_type(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    """``type(value)``; with three arguments a class is made."""
+    if len(args) == 1 and not keywords:
+        return vm.each(args[0], vm.type_of)
+    if len(args) != 3:
+        vm.fault(TypeError, "type() takes 1 or 3 arguments", span, rule="call-signature")
+    return vm.unfollowed("a class made by `type()` is not followed", span)
+
+
+_CALLABLE: Final = (
+    Function, Method, Builtin, BoundBuiltin, HostType, Class, Partial, TensorMethod, ApiRef,
+)  # fmt: skip
+
+
+@TYPES.add("callable")
+def _callable(vm: VM, span: Span, obj: object, /) -> object:
+    def one(value: object) -> Bool:
+        if isinstance(value, _CALLABLE):
+            return E.TRUE
+        if isinstance(vm.box(value), ObjectBox):
+            cls = vm.type_of(value)
+            if hierarchy.is_external(cls):
+                return vm.unknown_bool("whether an object can be called", span)
+            return E.truth(hierarchy.lookup(vm, cls, "__call__") is not UNBOUND)
+        if isinstance(value, (Opaque, ExternalRef, Parameter)):
+            return vm.unknown_bool("whether a value can be called", span)
+        known = vm.type_of(value)
+        if isinstance(known, HostType):
+            return E.truth(issubclass(known.type, collections.abc.Callable))  # type: ignore[arg-type]
+        return vm.unknown_bool("whether a value can be called", span)
+
+    return vm.each(obj, one)
+
+
+# ------------------------------------------------------------------------ attributes by name
+
+
+def _named(
+    vm: VM, name: object, what: str, span: Span, action: Callable[[str], object]
+) -> object:
+    """Do something with an attribute's name, which must be a string."""
+
+    def one(value: object) -> object:
+        text = payload(vm, value)
+        if isinstance(text, str):
+            return action(text)
+        if vm.kind(text).complete:
+            vm.fault(TypeError, f"{what}: attribute name must be string", span)
+        return vm.unfollowed(f"`{what}()` with a name that is not followed", span)
+
+    return vm.each(name, one)
+
+
+@TYPES.add("getattr")
+def _getattr(
+    vm: VM, span: Span, obj: object, name: object, default: object = UNBOUND, /
+) -> object:
+    def found(text: str) -> object:
+        if default is UNBOUND:
+            return vm.attribute(obj, text, span)
+        return attempt(
+            vm,
+            lambda: vm.each(obj, lambda v: _or_default(vm, v, text, default, span)),
+            AttributeError,
+            lambda error: default,
+        )
+
+    return _named(vm, name, "getattr", span, found)
+
+
+def _or_default(vm: VM, value: object, name: str, default: object, span: Span) -> object:
+    found = vm.kind(value).attribute(vm, value, name, span)
+    if found is UNBOUND:
+        return default
+    if not isinstance(found, Guarded) or all(v is not UNBOUND for _, v in found.cases):
+        return found
+    out: object = default
+    for guard, case in reversed(found.cases):
+        out = join(guard, default if case is UNBOUND else case, out)
+    return vm.settled(out)
+
+
+@TYPES.add("hasattr")
+def _hasattr(vm: VM, span: Span, obj: object, name: object, /) -> object:
+    def found(text: str) -> object:
+        return attempt(
+            vm,
+            lambda: vm.each(obj, lambda v: _has(vm, v, text, span)),
+            AttributeError,
+            lambda error: E.FALSE,
+        )
+
+    return _named(vm, name, "hasattr", span, found)
+
+
+def _has(vm: VM, value: object, name: str, span: Span) -> Bool:
+    found = vm.kind(value).attribute(vm, value, name, span)
+    if isinstance(value, (Opaque, ExternalRef, Parameter, ApiRef)):
+        if isinstance(found, (Opaque, ExternalRef)):
+            said = vm.kind(value).describe(vm, value)
+            return vm.unknown_bool(f"whether {said} has an attribute `{name}`", span)
+    if isinstance(found, Guarded):
+        return E.not_(E.or_(*(guard for guard, case in found.cases if case is UNBOUND)))
+    return E.truth(found is not UNBOUND)
+
+
+@TYPES.add("setattr")
+def _setattr(vm: VM, span: Span, obj: object, name: object, value: object, /) -> object:
+    def assign(text: str) -> object:
+        vm.set_attribute(obj, text, value, span)
+        return None
+
+    return _named(vm, name, "setattr", span, assign)
+
+
+@TYPES.add("delattr")
+def _delattr(vm: VM, span: Span, obj: object, name: object, /) -> object:
+    def delete(text: str) -> object:
+        vm.set_attribute(obj, text, UNBOUND, span)
+        return None
+
+    return _named(vm, name, "delattr", span, delete)
+
+
+# ------------------------------------------------------------------------ hash, id
+
+
+@TYPES.add("id")
+def _id(vm: VM, span: Span, obj: object, /) -> object:
+    return Opaque("an identity", harmless=True)
+
+
+@TYPES.add("hash")
+def _hash(vm: VM, span: Span, obj: object, /) -> object:
+    return vm.each(obj, lambda v: _hash_of(vm, v, span))
+
+
+def _hash_of(vm: VM, value: object, span: Span) -> object:
+    own = asked(vm, value, "__hash__", (), span)
+    if own is not UNBOUND:
+        return own
+    from_key = vm.kind(value).key(vm, value, span)
+    if _steady(from_key):
+        return E.const(hash(from_key))
+    return Opaque("a hash", harmless=True)
+
+
+def _steady(key: object) -> bool:
+    """Whether a value's hash is the same in every process."""
+    if type(key) is tuple:
+        return all(map(_steady, key))
+    return isinstance(key, (int, float, complex)) and key == key
