@@ -224,3 +224,87 @@ register(
         passing=_COPY.replace("    dst = nl", "    assert f % 64 == 0\n    dst = nl"),
     )
 )
+
+register(
+    Rule(
+        id="wrong-type",
+        code="HOST010",
+        family="host",
+        summary="an operation is one that its operands have",
+        reason=(
+            "Adding a number to a tuple, calling what is no function, or iterating over a number "
+            "raises TypeError while tracing."
+        ),
+        facts=("NKI-G03",),
+        on="host",
+        dialects=HOST_DIALECTS,
+        sources=("Python language reference",),
+        failing=_COPY.replace("    tile = nl", "    margin = (1, 2) + 3\n    tile = nl"),
+        passing=_COPY.replace("    tile = nl", "    margin = (1, 2) + (3,)\n    tile = nl"),
+    )
+)
+
+register(
+    Rule(
+        id="no-attribute",
+        code="HOST011",
+        family="host",
+        summary="an attribute that is read is there",
+        reason=(
+            "Reading an attribute that an object, a module, a tensor or a namespace of the API "
+            "does not have raises AttributeError while tracing. Most are spelled wrongly; an "
+            "attribute of an object may also be set on another path only."
+        ),
+        facts=("NKI-G03",),
+        on="host",
+        dialects=HOST_DIALECTS,
+        sources=("Python language reference",),
+        failing=_COPY.replace("p, f = src.shape", "p, f = src.shpae"),
+        passing=_COPY,
+    )
+)
+
+register(
+    Rule(
+        id="wrong-value",
+        code="HOST012",
+        family="host",
+        summary="a function is given a value that it can work with",
+        reason=(
+            "`tiles.index(x)` of what is not in the list, `int(\"x\")`, `range(0, n, 0)` or the "
+            "largest of no numbers raise ValueError while tracing."
+        ),
+        facts=("NKI-G03",),
+        on="host",
+        dialects=HOST_DIALECTS,
+        sources=("Python language reference",),
+        failing=_COPY.replace("    tile = nl", "    step = (32, 64).index(16)\n    tile = nl"),
+        passing=_COPY.replace("    tile = nl", "    step = (16, 32).index(16)\n    tile = nl"),
+    )
+)
+
+_TAKE_TWO = """\
+    sizes = iter((p, f))
+    rows = next(sizes)
+    cols = next(sizes)
+"""
+
+register(
+    Rule(
+        id="uncaught-exception",
+        code="HOST013",
+        family="host",
+        summary="no other error of Python's ends the trace",
+        reason=(
+            "Errors without a rule of their own: `next()` at the end of an iterator, a number too "
+            "large for a float, a dictionary that changes while it is iterated, recursion without "
+            "end. Nothing catches them, so that no kernel comes of the trace."
+        ),
+        facts=("NKI-G03",),
+        on="host",
+        dialects=HOST_DIALECTS,
+        sources=("Python language reference",),
+        failing=_COPY.replace("    tile = nl", _TAKE_TWO.replace("p, f", "p,") + "    tile = nl"),
+        passing=_COPY.replace("    tile = nl", _TAKE_TWO + "    tile = nl"),
+    )
+)

@@ -23,7 +23,7 @@ from verifier.source.discovery import kernel_definition, kernels
 from verifier.source.project import Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter.kernel import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, run_all
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.trace import Operation
 

@@ -12,7 +12,7 @@ from verifier.solver.solver import Solver
 from verifier.source.discovery import kernel_definition, kernels
 from verifier.source.project import Project
 from verifier.symbolic import expr as E
-from verifier.symbolic.interpreter.kernel import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, run_all
 
 HEADER = "import ppl\nimport ppl.language as pl\n\n\n"
 

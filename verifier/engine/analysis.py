@@ -47,7 +47,7 @@ from verifier.source.project import Binding, Module, Project
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
-from verifier.symbolic.interpreter.kernel import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, run_all
 from verifier.symbolic.trace import Assumption
 
 #: seconds for one kernel when no ``--timeout`` is given
@@ -370,17 +370,17 @@ def _analyze(
     assumptions: dict[str, None] = {}
     reasons: list[report.Reason] = []
     around = _around(job.module, entry, api, selected) if entry.dialect == "nki" else []
-    for run in _admitted(runs, solver):
+    for run in runs:
         pending = [*around, *obligations.of_run(run, target, selected, rules)]
         closed = _closed_door(run, solver, selected)
         if closed is not None:
             verdicts.append((run, closed))
+        else:
+            reasons.extend(_excluded(run, solver))
         result = Discharger(run, solver).discharge(pending)
         verdicts.extend((run, verdict) for verdict in result.verdicts)
-        assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred, len(runs) > 1)))
+        assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
         reasons.extend(_reasons(run))
-    if not runs:
-        reasons.append(report.Reason(str(entry.path), entry.line, "no rank of its inputs fits"))
     decided = time.perf_counter()
     counts = _counts([verdict for _, verdict in verdicts])
     fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
@@ -401,7 +401,7 @@ def _analyze(
     status: report.Status = "verified"
     if counts.violated:
         status = "violated"
-    elif counts.unknown or reasons or unmodelled or not runs:
+    elif counts.unknown or reasons or unmodelled:
         status = "unknown"
     statistics = _statistics(solver, verdicts) if request.statistics else {}
     if request.statistics:
@@ -462,18 +462,6 @@ def _around(
     return out
 
 
-def _admitted(runs: list[Run], solver: Solver) -> list[Run]:
-    """The runs whose choice of ranks some input satisfies; all of them if none does."""
-    if len(runs) < 2:
-        return runs
-
-    def admits(run: Run) -> bool:
-        facts = tuple(a.condition for a in run.trace.assumptions)
-        return not facts or not solver.check(Query(facts, E.FALSE)).proved
-
-    return [run for run in runs if admits(run)] or runs[:1]
-
-
 def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
     """The assumption after which no input is admitted any more, if there is one."""
     rule = rulebase.find("no-admitted-input")
@@ -498,14 +486,27 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     return None
 
 
-def _assumption_texts(run: Run, inferred: Sequence[Assumption], several: bool) -> list[str]:
+def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
+    """Why nothing is proved of a run whose inputs were taken to have ranks that they cannot have.
+
+    The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
+    say otherwise.
+    """
+    guessed = [a for a in run.trace.assumptions if a.kind == "type" and a.text]
+    everything = tuple(a.condition for a in run.trace.assumptions)
+    if not guessed or not solver.check(Query(everything, E.FALSE)).proved:
+        return []
+    span = guessed[-1].span or run.trace.span
+    text = f"it is assumed that {guessed[-1].text}, which the kernel's other demands exclude"
+    return [report.Reason(span.path, span.line, text)]
+
+
+def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
     texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
     texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
     texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
     texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
-    if several or run.narrowed:
-        texts += [f"{name} has rank {rank}" for name, rank in run.ranks.items()]
     return texts
 
 

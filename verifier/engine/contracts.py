@@ -9,7 +9,7 @@ from verifier.configuration.contracts import Contract, ContractError
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter.inputs import Pinned
+from verifier.symbolic.python.inputs import Pinned
 
 
 class ContractMismatchError(Exception):

@@ -10,9 +10,10 @@ from verifier.rulebase import cited
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.entry import Run
+from verifier.symbolic.python.inputs import MAX_RANK, Parameter
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 240
@@ -87,12 +88,8 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
         if absent:
             out[name] = None
             continue
-        if parameter.kind == "tensor" and (parameter.rank is not None or parameter.min_rank):
-            said = parameter.pinned.shape if parameter.pinned is not None else None
-            rank = len(said) if said is not None else parameter.rank or parameter.min_rank
-            extents = [run.inputs.extent(parameter, axis) for axis in range(rank)]
-            if parameter.view is not None and said is None:  # a pointer is what it is declared as
-                extents = list(parameter.view.shape)
+        extents = _extents(run, parameter, model) if parameter.kind == "tensor" else ()
+        if extents:
             out[f"{name}.shape"] = [_number(extent, model) for extent in extents]
             dtype = model.get(f"{name}.dtype")
             pinned = parameter.pinned.dtype if parameter.pinned is not None else None
@@ -125,6 +122,23 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
         if loop.trips.is_const:
             out[f"num_programs({axis})"] = loop.trips.const
     return out
+
+
+def _extents(
+    run: Run, parameter: Parameter, model: Mapping[str, int | bool]
+) -> tuple[Expr, ...]:
+    """The shape of a tensor; nothing if it does not matter how many dimensions it has."""
+    name, inputs = parameter.name, run.inputs
+    count = inputs.rank_symbol(parameter)
+    if count.is_const:
+        return inputs.shape(parameter, count.const)
+    used = [axis for axis in range(MAX_RANK) if f"{name}.shape[{axis}]" in model]
+    least = max(used, default=-1) + 1
+    rank = model.get(f"{name}.rank", parameter.rank)
+    if rank is None:
+        rank = max(parameter.views, default=least)
+    view = parameter.views.get(int(rank))  # a pointer is what it is declared as
+    return view.shape if view is not None else inputs.shape(parameter, max(int(rank), least))
 
 
 def _symbols(run: Run) -> list[Sym]:

@@ -10,8 +10,8 @@ from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.interpreter.kernel import Run
-from verifier.symbolic.interpreter.vm import HostCheck
+from verifier.symbolic.python.entry import Run
+from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.trace import Assumption, Loop, Operation
 
 

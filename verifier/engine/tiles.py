@@ -13,13 +13,13 @@ from verifier.report.model import Span, Tile
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.index import Index, index
 from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes
 from verifier.symbolic.memory.sizes import banks, lane_bytes
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Buffer, DType, Loop, Operation, Storage, View
 from verifier.symbolic.views.common import conjuncts
 

@@ -13,8 +13,8 @@ from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.interpreter.kernel import Run
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
 
 #: symbols of iterations and elements: one of them suffices for a violation
@@ -201,7 +201,7 @@ class Discharger:
         query = Query(facts, check.predicate, check.exact, check.reason)
         answer = self.solver.check(query)
         assert answer.model is not None
-        if self._skipped is not None and obligation.order >= self._skipped:
+        if self._skipped is not None and obligation.order > self._skipped:
             reason = "a statement that is not followed stands before it"
             return Verdict(obligation, "unknown", tier, reason=reason)
         always = self._always(obligation, answer.model)

@@ -15,8 +15,11 @@ def attempt(
     body: Callable[[], object],
     error: type[BaseException],
     otherwise: Callable[[object], object],
+    only: Callable[[object], bool] = lambda exception: True,
 ) -> object:
     """The value of ``body``, of ``otherwise`` where it raises an ``error``; others go on.
+
+    ``only`` says which exceptions of that type are meant.
 
     Raises:
         Ended: every way through it raises something else.
@@ -40,7 +43,7 @@ def attempt(
         exception = vm.rejoin([escape], False)
 
         def one(found: object) -> object:
-            if derives_from_host(vm.type_of(found), error):
+            if derives_from_host(vm.type_of(found), error) and only(found):
                 return otherwise(found)
             vm.uncaught(
                 Escape(escape.kind, E.TRUE, vm.heap, found, escape.span, escape.fault)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import functools
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from verifier.symbolic.python.hierarchy import (
     namespace,
 )
 from verifier.symbolic.python.library import enums, namedtuples
+from verifier.symbolic.python.library.core_errors import attributes_of
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
@@ -230,10 +232,6 @@ def _adjust(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     names = namespace(vm, cls)
     if "__eq__" in names and "__hash__" not in names:
         hierarchy.define_attribute(vm, cls, "__hash__", None)
-    first = stmt.body[0] if stmt.body else None
-    if isinstance(first, ir.ExprStmt) and isinstance(first.value, ir.Const):
-        if isinstance(first.value.value, str):
-            hierarchy.define_attribute(vm, cls, "__doc__", first.value.value)
     if "__slots__" in names:
         _slots(vm, cls, names["__slots__"], stmt.span)
 
@@ -257,7 +255,11 @@ def _set_names(vm: VM, cls: Class, span: Span) -> None:
     """Tell the objects in a class body their names."""
     for name, value in list(namespace(vm, cls).items()):
         box = vm.box(value)
-        if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+        if not isinstance(box, ObjectBox):
+            continue
+        if box.cls == HostType(functools.cached_property):
+            attributes.put(vm, value, "attrname", name, span)
+        if not isinstance(box.cls, Class):
             continue
         hook = lookup(vm, box.cls, "__set_name__")
         if hook is not UNBOUND:
@@ -338,7 +340,10 @@ def allocate(vm: VM, cls: Class, call: Call) -> Ref:
         return vm.heap.new(ObjectBox(cls))
     if issubclass(host, BaseException):
         args = tuple(arg.value for arg in call.args)
-        return vm.heap.new(ObjectBox(cls, {"args": args}))
+        named = {} if hierarchy.overrides(vm, cls, "__init__") else call.keywords
+        values = {name: arg.value for name, arg in named.items()}
+        held = attributes_of(host, args, values)
+        return vm.heap.new(ObjectBox(cls, {"args": args} if held is None else held))
     if host in _IMMUTABLE:
         return vm.heap.new(ObjectBox(cls, payload=vm.invoke(HostType(host), call)))
     if host in vm.language.constructors:
@@ -371,9 +376,12 @@ def built_in_init(vm: VM, value: Ref, call: Call) -> None:
     assert isinstance(box, ObjectBox)
     host = hierarchy.layout(box.cls)
     if host is not None and issubclass(host, BaseException):
-        if call.keywords:
-            _no_arguments(vm, box.cls, "keyword arguments", call.span)
-        attributes.put(vm, value, "args", tuple(arg.value for arg in call.args), call.span)
+        values = {name: arg.value for name, arg in call.keywords.items()}
+        held = attributes_of(host, tuple(arg.value for arg in call.args), values)
+        if held is None:
+            _no_arguments(vm, box.cls, "such keyword arguments", call.span)
+        for name, item in (held or {}).items():
+            attributes.put(vm, value, name, item, call.span)
     elif host in _IMMUTABLE:
         return
     elif host is not None:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import names_of
-from verifier.symbolic.python import binding
+from verifier.symbolic.python import binding, generators, handlers
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import DictBox, Item, ListBox, Scope, SetBox
+from verifier.symbolic.python.kinds.iterators import state_of
 from verifier.symbolic.python.model import GeneratorExpression
+from verifier.symbolic.python.suspended import Thrown
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 
 def evaluate(vm: VM, node: ir.Comprehension) -> object:
-    """The list, set or dictionary; of a generator expression the promise to make its items."""
+    """The list, set or dictionary; the generator that makes the items of a generator expression."""
     first = vm.eval(node.generators[0].iterable)
     if node.kind == "generator":
         frame = vm.frame
-        return GeneratorExpression(node, first, frame.module, Ref(frame.scope), frame.function)
+        promise = GeneratorExpression(node, first, frame.module, Ref(frame.scope), frame.function)
+        return generators.of_expression(vm, EXPRESSIONS, promise)
     box = {"list": ListBox, "set": SetBox, "dict": DictBox}[node.kind]()
     result = vm.heap.new(box)
 
@@ -40,16 +44,23 @@ def evaluate(vm: VM, node: ir.Comprehension) -> object:
     return result
 
 
-def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], None]) -> None:
+def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], object]) -> None:
     """Hand each item of a generator expression to a body, as it is made."""
-    frame = Frame(promise.module, promise.scope.id, vm.path_length(), promise.function, None)
+    frame = Frame(
+        promise.module,
+        promise.scope.id,
+        vm.path_length(),
+        promise.function,
+        consumer=body,
+        landed=len(vm.landings),
+    )
     vm.frames.append(frame)
-    caller = vm.frames[-2] if len(vm.frames) > 1 else frame
+    span = promise.node.element.span
 
     def add() -> None:
-        item = vm.eval(promise.node.element)
-        with _other_frame(vm, caller):
-            body(item)
+        answer = body(vm.eval(promise.node.element))
+        if isinstance(answer, Thrown):
+            handlers.throw(vm, answer.exception, span, vm.text(span))
 
     try:
         with _scope(vm, promise.node, promise.scope.id):
@@ -58,13 +69,15 @@ def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], None]) ->
         vm.frames.pop()
 
 
-@contextlib.contextmanager
-def _other_frame(vm: VM, frame: Frame) -> Iterator[None]:
-    vm.frames.append(frame)
-    try:
-        yield
-    finally:
-        vm.frames.pop()
+def _run_promise(vm: VM, ref: Ref, body: Callable[[object], object]) -> object:
+    promise = state_of(vm, ref).fields["promise"]
+    assert isinstance(promise, GeneratorExpression)
+    run(vm, promise, body)
+    return None
+
+
+#: how generator expressions behave
+EXPRESSIONS: Final = generators.GeneratorKind(_run_promise)
 
 
 @contextlib.contextmanager
@@ -121,4 +134,4 @@ def add_to_set(vm: VM, ref: Ref, value: object, span: Span) -> None:
     vm.call(vm.attribute(ref, "add", span), (value,), span=span)
 
 
-__all__ = ["add_to_set", "append", "evaluate", "run"]
+__all__ = ["EXPRESSIONS", "add_to_set", "append", "evaluate", "run"]

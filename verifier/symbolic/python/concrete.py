@@ -6,7 +6,6 @@ that are made for the purpose; nothing of the checked program is.
 
 from __future__ import annotations
 
-import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -17,9 +16,10 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, SetBox
+from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ratio, Ref, SliceValue
+from verifier.symbolic.values import Opaque, Range, Ratio, Ref, SliceValue
 
 
 class Symbolic:
@@ -230,9 +230,7 @@ def failed(vm: VM, span: Span, error: Exception) -> object:
     """
     args = from_host(vm, error.args)
     message = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    vm.fault(
-        type(error), message, span, args=args if isinstance(args, tuple) else (message,)
-    )
+    vm.fault(type(error), message, span, args=args if isinstance(args, tuple) else (message,))
     raise AssertionError(message)  # pragma: no cover - the fault ends the path
 
 
@@ -316,71 +314,10 @@ _LIMITS: Final[dict[Callable[..., Any], Callable[[Any, Any], bool]]] = {
 }
 
 
-# ------------------------------------------------------------------------ arguments
+# ------------------------------------------------------------------------ by case
 
 
-def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
-    """The operand that is not followed, if one is: so is the result then."""
-    found: Opaque | None = None
-    for value in values:
-        if isinstance(value, ExternalRef):
-            value = Opaque(value.said)
-        if isinstance(value, Opaque) and (found is None or found.harmless):
-            found = value
-    return found
-
-
-Handler = Callable[..., object]
-
-
-def lifted(handler: Handler) -> Handler:
-    """A model that is asked for each case of its arguments, none of them opaque."""
-
-    @functools.wraps(handler)
-    def asked(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-        known = unfollowed_operand((*args, *keywords.values()))
-        if known is not None:
-            return known
-        for position, value in enumerate(args):
-            if isinstance(value, Guarded):
-                before, after = args[:position], args[position + 1 :]
-                others = (*before, *after, *keywords.values())
-                return each(
-                    vm, value, others, lambda v: asked(vm, span, *before, v, *after, **keywords)
-                )
-        for name, value in keywords.items():
-            if isinstance(value, Guarded):
-                rest = {key: item for key, item in keywords.items() if key != name}
-                return each(
-                    vm,
-                    value,
-                    (*args, *rest.values()),
-                    lambda v: asked(vm, span, *args, **rest, **{name: v}),
-                )
-        return handler(vm, span, *args, **keywords)
-
-    return asked
-
-
-def each(
-    vm: VM, value: Guarded, others: Sequence[object], action: Callable[[Any], object]
-) -> object:
-    """As :meth:`VM.each`, for an action that also works on other values."""
-    if all(_pure(vm, other) for other in others):
-        return vm.each(value, action)
-    return forked(vm, vm.cases(value), action)
-
-
-def _pure(vm: VM, value: object) -> bool:
-    """Whether operations on a value run no code and change nothing."""
-    if isinstance(value, Guarded):
-        return all(_pure(vm, item) for _, item in value.cases if item is not UNBOUND)
-    return vm.kind(value).pure
-
-
-def forked(
-    vm: VM, live: list[tuple[Bool, object]], action: Callable[[Any], object]
-) -> object:
+def forked(vm: VM, live: list[tuple[Bool, object]], action: Callable[[Any], object]) -> object:
     """Apply an action that may change something to each case of a value."""
     if not live:
         return Opaque("a value on an impossible path", harmless=True)
@@ -398,67 +335,10 @@ def selected(cases: Sequence[tuple[Bool, object]]) -> object:
     return result
 
 
-# ------------------------------------------------------------------------ integers in a range
-
-
-#: values that an integer may have to be told apart by them
-MAX_CASES: Final = 64
-
-
-def range_of(vm: VM, number: Expr, most: int = MAX_CASES) -> range | None:
-    """The values that an integer may have on this path, if they are few."""
-    lo, hi = E.bounds(number)
-    if lo is None:
-        lo = _nearest(vm, lambda k: E.ge(number, -k), most)
-        lo = None if lo is None else -lo
-    if lo is None:
-        return None
-    base = lo
-    if hi is None or hi - lo >= most:
-        found = _nearest(vm, lambda k: E.le(number, base + k), most)
-        hi = None if found is None else base + found
-    return range(lo, hi + 1) if hi is not None and lo <= hi < lo + most else None
-
-
-def _nearest(vm: VM, bound: Callable[[int], Bool], most: int) -> int | None:
-    """The least number for which the path settles a bound that is weaker for greater ones."""
-    if vm.decide(bound(most - 1)) is not True:
-        return None
-    low, high = 0, most - 1
-    while low < high:
-        middle = (low + high) // 2
-        if vm.decide(bound(middle)) is True:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def by_value(number: Expr, values: range, result: Callable[[int], Expr]) -> Expr:
-    """``result(number)`` for an integer with these values."""
-    out = result(values[-1])
-    for value in reversed(values[:-1]):
-        out = E.ite(E.eq(number, value), result(value), out)
-    return out
-
-
-def bounded_unknown(
-    vm: VM, reason: str, span: Span, lo: int | None = None, hi: int | None = None
-) -> Expr:
-    """An integer that is not followed, but for its bounds."""
-    if lo is not None and lo == hi:
-        return E.const(lo)
-    symbol = E.fresh("unknown", lo, hi)
-    vm.approximate("opaque", reason, span, [repr(symbol)])
-    return symbol
-
-
 # ------------------------------------------------------------------------ classes
 
 
-def asked(
-    vm: VM, value: object, name: str, args: Sequence[object], span: Span
-) -> object:
+def asked(vm: VM, value: object, name: str, args: Sequence[object], span: Span) -> object:
     """What a special method of an instance's class gives; :data:`UNBOUND` if no class defines it.
 
     Those of built-in types are not asked.
@@ -486,4 +366,6 @@ def host_attribute(vm: VM, value: object, host: type, name: str, span: Span) -> 
         return Opaque("a text", harmless=True)
     if not hasattr(host, name):
         return UNBOUND
+    if name in vm.language.methods.get(hierarchy.SPECIAL, {}):
+        return BoundBuiltin(hierarchy.SPECIAL, name, value)
     return vm.unfollowed(f"`.{name}` of a `{host.__name__}` is not followed", span)

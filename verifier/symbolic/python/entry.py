@@ -14,7 +14,7 @@ from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Dialect, Input
-from verifier.symbolic.python import functions, hints, modules, ranks
+from verifier.symbolic.python import functions, hints, modules, ranks, suspended
 from verifier.symbolic.python.flow import (
     AbortedRunError,
     Ended,
@@ -130,6 +130,7 @@ def _finished(vm: VM, request: Request) -> Run:
     except RecursionError:
         trace.dies = True
         ended = ("the kernel nests too deeply to interpret", definition.name_span)
+    suspended.forget_all(vm)
     for _, views, _ in trace.returns:
         for view in views:
             view.storage.returned = True
@@ -258,9 +259,11 @@ class _Entry:
     def _returned(self, escape: Escape, place: Span) -> None:
         vm = self.vm
         vm.heap = escape.heap
-        views, seen = _tensors(vm, escape.value, place)
-        self.opaque = self.opaque or not seen
-        vm.trace.returns.append((vm.path, views, place))
+        for guard, value in vm.cases(escape.value):
+            with vm.guarded(guard):
+                views, seen = _tensors(vm, value, place)
+                self.opaque = self.opaque or not seen
+                vm.trace.returns.append((vm.path, views, place))
 
     # -- arguments -----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ Other paths of the same statement go on under the opposite condition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -120,6 +121,10 @@ class Frame:
     called: Span | None = None
     #: the class whose body is running
     body_of: Class | None = None
+    #: what takes the items of a running generator; what it gives back is what ``yield`` is worth
+    consumer: Callable[[object], object] | None = None
+    #: how many landings there were when a generator began
+    landed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

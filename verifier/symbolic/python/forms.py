@@ -29,8 +29,8 @@ from verifier.symbolic.python.terms import (
     same,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Loop, View
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.trace import Loop
+from verifier.symbolic.values import Opaque, Ref
 
 #: the key of the place that is all of a list
 WHOLE: Final = object()
@@ -461,9 +461,16 @@ def proposed(loop: Context, place: Place, was: object, now: object, before: Heap
     return forgotten(loop, place, before)
 
 
+def _identity(value: object) -> object:
+    """What tells a value from all others: integers are one object each, as tensors are."""
+    return value if isinstance(value, Ref) else id(value)
+
+
 def rotations(carried: Mapping[Place, tuple[object, object]]) -> dict[Place, Form]:
-    """Tensors that places pass around in a cycle."""
-    holders = {id(was): place for place, (was, _) in carried.items() if isinstance(was, View)}
+    """Values that places pass around in a cycle."""
+    holders = {
+        _identity(was): place for place, (was, _) in carried.items() if place.key is not WHOLE
+    }
     out: dict[Place, Form] = {}
     for first in holders.values():
         cycle: list[object] = []
@@ -471,7 +478,7 @@ def rotations(carried: Mapping[Place, tuple[object, object]]) -> dict[Place, For
         while place is not None and len(cycle) < len(holders):
             was, now = carried[place]
             cycle.append(was)
-            place = holders.get(id(now))
+            place = holders.get(_identity(now))
             if place == first:
                 break
         if place == first and len(cycle) > 1:

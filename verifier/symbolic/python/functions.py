@@ -8,6 +8,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import Names, names_of
 from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python import generators
 from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
@@ -63,6 +64,10 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
         return vm.unfollowed(f"`{name}` calls itself deeper than is followed", call.span)
     vm.dialect.enter(vm, function.definition, call.span)
     bound = bind_arguments(vm, function, call.args, call.keywords, call.span)
+    if function.definition.is_generator:
+        parent = function.closure.id if function.closure is not None else None
+        scope = new_scope(vm, names_of(function.definition), parent, bound)
+        return generators.of_function(vm, function, scope, call.span)
     return run_body(vm, function, bound, call.span)
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import binding, names
+from verifier.symbolic.python import binding, hierarchy, names
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.model import Class, HostType
@@ -22,7 +22,7 @@ def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
     if isinstance(exception, (HostType, Class)):
         exception = vm.call(exception, (), span=span)
     box = vm.box(exception)
-    if not isinstance(box, ObjectBox):
+    if not isinstance(box, ObjectBox) or not _is_exception(box.cls):
         if isinstance(exception, (Opaque, ExternalRef)):
             vm.unfollowed(f"`{text}` raises something that is not followed", span)
         else:
@@ -30,6 +30,10 @@ def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
         raise Ended
     fault = Fault(_host_class(box.cls), text, span, "uncaught-exception", text, demand=True)
     vm.leave(Exit.RAISE, exception, span, fault)
+
+
+def _is_exception(cls: object) -> bool:
+    return hierarchy.derives_from_host(cls, BaseException) or hierarchy.is_external(cls)
 
 
 def _host_class(cls: object) -> type[BaseException]:

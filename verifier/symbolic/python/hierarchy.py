@@ -281,10 +281,14 @@ def _is_slot(value: Inherited) -> bool:
 def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Span) -> object:
     """A built-in type's attribute, on an instance of a class that derives from it."""
     name = value.name
+    if name == "__new__":
+        return vm.language.methods["object"][name]
     if isinstance(value.type.__dict__[name], (classmethod, staticmethod)):
         return _of_class(vm, value, cls, span)
     if instance is UNBOUND:
         return vm.attribute(HostType(value.type), name, span)
+    if name == "__init__":
+        return BoundBuiltin("object", name, instance)
     box = vm.box(instance)
     payload = box.payload if isinstance(box, ObjectBox) else UNBOUND
     if payload is not UNBOUND and issubclass(layout(cls) or object, value.type):
@@ -293,6 +297,8 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
                 return BoundBuiltin(SPECIAL, name, payload)
             return vm.attribute(payload, name, span)
     table = table_of(vm, value.type, name)
+    if issubclass(value.type, BaseException) and name in vm.language.methods["BaseException"]:
+        table = "BaseException"
     if table is not None:
         return BoundBuiltin(table, name, instance)
     what = f"`{value.type.__name__}.{name}`"
@@ -322,6 +328,8 @@ def table_of(vm: VM, host: type, name: str) -> str | None:
 # ------------------------------------------------------------------------ attributes of functions
 
 _NOTES: Final = "attributes"
+#: says of a function that a decorator that is not followed was applied to it
+WRAPPED: Final = "<wrapped>"
 
 
 def notes_of(vm: VM, key: object) -> Ref:
@@ -344,6 +352,15 @@ def noted(vm: VM, key: object, name: str) -> object:
     box = vm.heap.get(notes_of(vm, key).id)
     assert isinstance(box, StateBox)
     return box.fields.get(name, UNBOUND)
+
+
+def all_noted(vm: VM, key: object) -> dict[str, object]:
+    """All attributes that a function was given."""
+    if (_NOTES, key) not in vm.memo:
+        return {}
+    box = vm.heap.get(notes_of(vm, key).id)
+    assert isinstance(box, StateBox)
+    return dict(box.fields)
 
 
 def note(vm: VM, key: object, name: str, value: object) -> None:

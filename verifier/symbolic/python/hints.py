@@ -14,6 +14,7 @@ from typing import Final
 
 from verifier.source import ir
 from verifier.source.project import Module, Project
+from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 
 #: calls that a parameter is followed through
@@ -67,23 +68,37 @@ def _collected(
         if name in names:
             out.written.setdefault(name, rank)
     calls: list[ir.Call] = []
+    first = _rebound(definition.body)
     for node in _walk(definition.body):
-        _look(node, names, out)
+        # a name that is bound anew may be another tensor from there on
+        open_names = {n for n in names if node.span.line <= first.get(n, node.span.line)}
+        _look(node, open_names, out)
         if isinstance(node, ir.Call):
             calls.append(node)
     if depth > 0:
         for call in calls:
-            _passed(project, module, call, names, out, depth)
+            open_names = {n for n in names if call.span.line <= first.get(n, call.span.line)}
+            _passed(project, module, call, open_names, out, depth)
+    return out
+
+
+def _rebound(body: tuple[ir.Stmt, ...]) -> dict[str, int]:
+    """The line of the first statement that binds a name, by name."""
+    out: dict[str, int] = {}
+    for node in _walk(body):
+        if isinstance(node, (ir.Stmt, ir.MatchCase)):
+            for name in bound_by(node):
+                out.setdefault(name, node.span.line)
     return out
 
 
 def _walk(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Node]:
-    """Every node of a body, in no particular order; nested functions are of the kernel too."""
-    stack: list[ir.Node] = list(body)
+    """Every node of a body in the order of the text; nested functions are of the kernel too."""
+    stack: list[ir.Node] = list(reversed(body))
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(ir.children(node))
+        stack.extend(reversed(list(ir.children(node))))
 
 
 # ------------------------------------------------------------------------ what a use shows

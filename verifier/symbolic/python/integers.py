@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python.concrete import (
-    MAX_BITS,
-    MAX_CASES,
-    bounded_unknown,
-    by_value,
-    range_of,
-)
+from verifier.symbolic.python.concrete import MAX_BITS
 from verifier.symbolic.python.vm import VM
 
 #: products of terms in one multiplication
@@ -96,6 +93,61 @@ def _division(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
     return a // b if op == "//" else a % b
 
 
+# ------------------------------------------------------------------------ integers in a range
+
+
+#: values that an integer may have to be told apart by them
+MAX_CASES: Final = 64
+
+
+def range_of(vm: VM, number: Expr, most: int = MAX_CASES) -> range | None:
+    """The values that an integer may have on this path, if they are few."""
+    lo, hi = E.bounds(number)
+    if lo is None:
+        lo = _nearest(vm, lambda k: E.ge(number, -k), most)
+        lo = None if lo is None else -lo
+    if lo is None:
+        return None
+    base = lo
+    if hi is None or hi - lo >= most:
+        found = _nearest(vm, lambda k: E.le(number, base + k), most)
+        hi = None if found is None else base + found
+    return range(lo, hi + 1) if hi is not None and lo <= hi < lo + most else None
+
+
+def _nearest(vm: VM, bound: Callable[[int], Bool], most: int) -> int | None:
+    """The least number for which the path settles a bound that is weaker for greater ones."""
+    if vm.decide(bound(most - 1)) is not True:
+        return None
+    low, high = 0, most - 1
+    while low < high:
+        middle = (low + high) // 2
+        if vm.decide(bound(middle)) is True:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def by_value(number: Expr, values: range, result: Callable[[int], Expr]) -> Expr:
+    """``result(number)`` for an integer with these values."""
+    out = result(values[-1])
+    for value in reversed(values[:-1]):
+        out = E.ite(E.eq(number, value), result(value), out)
+    return out
+
+
+def bounded_unknown(
+    vm: VM, reason: str, span: Span, lo: int | None = None, hi: int | None = None
+) -> Expr:
+    """An integer that is not followed, but for its bounds."""
+    if lo is not None and lo == hi:
+        return E.const(lo)
+    symbol = E.fresh("unknown", lo, hi)
+    vm.approximate("opaque", reason, span, [repr(symbol)])
+    return symbol
+
+
 # ------------------------------------------------------------------------ powers and shifts
 
 
@@ -107,7 +159,7 @@ def power(vm: VM, a: Expr, b: Expr, span: Span) -> Expr:
     if values is not None and values[-1] >= 0:
         values = range(max(values[0], 0), values[-1] + 1)
         limit = MAX_BITS if a.is_const else MAX_DEGREE
-        size = a.const.bit_length() if a.is_const else max(_degree(a), 1)
+        size = (abs(a.const) - 1).bit_length() if a.is_const else max(_degree(a), 1)
         if size * values[-1] <= limit and (a.is_const or len(a.terms) == 1):
             return by_value(b, values, lambda k: _constant_power(vm, a, k, span))
     low, _ = E.bounds(a)
@@ -119,7 +171,7 @@ def _constant_power(vm: VM, a: Expr, exponent: int, span: Span) -> Expr:
     if a.is_const:
         if a.const in (0, 1, -1):  # an exponent as good as any of its kind
             exponent = exponent and 2 - exponent % 2
-        if a.const.bit_length() * exponent <= MAX_BITS:
+        if (abs(a.const) - 1).bit_length() * exponent <= MAX_BITS:
             return E.const(a.const**exponent)
         return vm.unknown_int("an integer that is too large to follow", span)
     out = E.const(1)
@@ -225,11 +277,13 @@ def _listed(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr | None:
     def at(x: Expr, y: Expr) -> Expr:
         return bits(vm, op, x, y, span)
 
-    for sign in (1, -1):  # x & -x, x & (x - 1)
-        rest = b - a * sign
-        values = range_of(vm, a) if rest.is_const else None
+    difference, total = b - a, b + a
+    if difference.is_const or total.is_const:  # x & -x, x & (x - 1)
+        values = range_of(vm, a)
         if values is not None:
-            return by_value(a, values, lambda k: at(E.const(k), rest + k * sign))
+            if difference.is_const:
+                return by_value(a, values, lambda k: at(E.const(k), difference + k))
+            return by_value(a, values, lambda k: at(E.const(k), total - k))
     symbols = {*a.free(), *b.free()}
     if len(symbols) == 1:
         symbol = symbols.pop()
@@ -240,9 +294,7 @@ def _listed(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr | None:
     second = range_of(vm, b, 16) if first is not None else None
     if first is None or second is None or len(first) * len(second) > MAX_CASES:
         return None
-    return by_value(
-        a, first, lambda x: by_value(b, second, lambda y: at(E.const(x), E.const(y)))
-    )
+    return by_value(a, first, lambda x: by_value(b, second, lambda y: at(E.const(x), E.const(y))))
 
 
 def _placed(symbol: Sym, value: int, *terms: Expr) -> tuple[Expr, ...]:

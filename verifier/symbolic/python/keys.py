@@ -15,12 +15,12 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.heap import (
     UNBOUND,
     DictBox,
     ListBox,
     ObjectBox,
-    Scope,
     SetBox,
     StandIn,
 )
@@ -125,69 +125,17 @@ def _unhashable(vm: VM, value: object, span: Span) -> object:
 
 
 def _of_instance(vm: VM, ref: Ref, box: ObjectBox, span: Span) -> object:
-    cls = box.cls
     if box.ghost:
         return UNBOUND  # it stands for another object, which may be any
-    if not isinstance(cls, Class):
-        return _of_builtin_base(vm, ref, box, cls, span)
-    for base in cls.mro:
-        if not isinstance(base, Class):
-            if isinstance(base, HostType) and base.type not in (object,):
-                return _of_builtin_base(vm, ref, box, base, span)
-            continue
-        how = _hashes(vm, base)
-        if how == "enum":
-            return ref if box.payload is UNBOUND else _standing_in(vm, ref, box, span)
-        if how == "dataclass":
-            return _of_fields(vm, ref, box, base, span)
-        if how == "namedtuple":
-            return _standing_in(vm, ref, box, span)
-        if how == "own":
-            return UNBOUND
-        if how == "none":
-            return _unhashable(vm, ref, span)
-    return ref
-
-
-def _hashes(vm: VM, cls: Class) -> str:
-    """How a class hashes its instances, if it says so itself."""
-    scope = vm.heap.get(cls.namespace.id)
-    assert isinstance(scope, Scope)
-    own_hash = scope.names.get("__hash__", UNBOUND)
-    own_equality = scope.names.get("__eq__", UNBOUND)
-    if own_hash is None:
-        return "none"
-    if own_hash is not UNBOUND:
-        return "own"
-    if own_equality is not UNBOUND:
-        return "none"
-    if "dataclass" in cls.traits:
-        return "dataclass"
-    return next((trait for trait in ("namedtuple", "enum") if trait in cls.traits), "")
-
-
-def _standing_in(vm: VM, ref: Ref, box: ObjectBox, span: Span) -> object:
-    """The key of an instance that compares like the built-in value in it."""
-    if box.payload is UNBOUND:
+    known = vm.kind(ref).key(vm, ref, span)
+    if known is not UNBOUND:
+        return known if known == ref else StandIn(known, ref)
+    found = hierarchy.lookup(vm, box.cls, "__hash__")
+    built_in = isinstance(found, hierarchy.Inherited) and found.type is not object
+    if not built_in or box.payload is UNBOUND or hierarchy.overrides(vm, box.cls, "__eq__"):
         return UNBOUND
     key = key_of(vm, box.payload, span)
     return UNBOUND if key is UNBOUND else StandIn(key, ref)
-
-
-def _of_builtin_base(vm: VM, ref: Ref, box: ObjectBox, base: object, span: Span) -> object:
-    if not isinstance(base, HostType):
-        return UNBOUND
-    if box.payload is not UNBOUND:
-        return _standing_in(vm, ref, box, span)
-    return ref if issubclass(base.type, BaseException) or base.type is object else UNBOUND
-
-
-def _of_fields(vm: VM, ref: Ref, box: ObjectBox, cls: Class, span: Span) -> object:
-    """The key of an instance of a data class: its class and its fields, if it is frozen."""
-    known = vm.kind(ref).key(vm, ref, span)
-    if known is not UNBOUND:
-        return StandIn(known, ref) if not isinstance(known, (Ref, StandIn)) else known
-    return UNBOUND
 
 
 # ------------------------------------------------------------------------ back

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from verifier.symbolic.machine import Dialect
-from verifier.symbolic.python import expressions, functions, loops, statements
+from verifier.symbolic.python import expressions, functions, generators, loops, statements
 from verifier.symbolic.python.kinds import (
     callables,
     constants,
@@ -48,6 +48,7 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     mappings,
     sets,
     iterators,
+    generators,
     instances,
     types,
     callables,
@@ -76,7 +77,7 @@ def entries(table: str, parts: Iterable[ModuleType] = PARTS) -> Iterator[tuple[A
 
 
 def nested(table: str, parts: Iterable[ModuleType] = PARTS) -> Iterator[tuple[str, str, Any]]:
-    """What the parts enter into a table of tables (``MODULES``, ``METHODS``): owner, name, value."""
+    """What the parts enter into tables of tables (``MODULES``, ``METHODS``), with the owner."""
     for owner, held in entries(table, parts):
         for name, value in held.items():
             yield owner, name, value

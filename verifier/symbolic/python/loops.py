@@ -17,12 +17,13 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import binding, liveness
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
-from verifier.symbolic.python.terms import Renaming
+from verifier.symbolic.python.terms import Renaming, presence
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import (
     VM,
     Items,
     Live,
+    Mapped,
     Pull,
     Push,
     Runs,
@@ -65,13 +66,18 @@ class Runner:
         """
         vm = self.vm
         iterable = vm.settled(iterable)
-        if isinstance(iterable, Guarded):
-            vm.each(iterable, self._one)
+        if type(iterable) in _WAYS:
+            self.through(iterable)
+        elif isinstance(iterable, Guarded):
+            vm.apart(iterable, self._one)
         else:
             self._one(iterable)
 
     def _one(self, iterable: object) -> None:
-        way = self.vm.iteration(iterable, self.span)
+        self.through(self.vm.iteration(iterable, self.span))
+
+    def through(self, way: object) -> None:
+        """Run the body for each item of an iteration."""
         _WAYS[type(way)](self, way)
 
     # -- exactly -----------------------------------------------------------------------
@@ -86,14 +92,36 @@ class Runner:
             self.trip(item)
 
     def live(self, way: Live) -> None:
-        position = 0
-        while (item := way.at(position)) is not UNBOUND:
-            self.trip(item)
-            position += 1
+        self._while_there(way.at)
 
     def pull(self, way: Pull) -> None:
-        while (item := way.next()) is not UNBOUND:
+        self._while_there(lambda _: way.next())
+
+    def _while_there(self, at: Callable[[int], object], position: int = 0) -> None:
+        """A trip for each item until there is none; on some paths there may be fewer."""
+        while (item := at(position)) is not UNBOUND:
+            there = presence(item)
+            position += 1
+            if there is not E.TRUE:
+                self._some_more(there, item, at, position)
+                return
             self.trip(item)
+
+    def _some_more(
+        self, there: E.Bool, item: object, at: Callable[[int], object], position: int
+    ) -> None:
+        def further() -> None:
+            self.trip(self.vm.settled(item))
+            self._while_there(at, position)
+
+        self.vm.fork(there, further, lambda: None)
+
+    def mapped(self, way: Mapped) -> None:
+        body = self.body
+        runner = Runner(
+            self.vm, lambda item: way.hand(item, body), self.span, self.name, self.own
+        )
+        runner.through(way.items)
 
     def push(self, way: Push) -> None:
         way.run(self.trip)
@@ -134,6 +162,10 @@ class Runner:
         self, loop: Loop, body: Callable[[], None], exact: Callable[[], None] | None
     ) -> None:
         vm = self.vm
+        traced_once = vm.dialect.traced_once(vm, loop.kind)
+        if vm.stacks and exact is not None and not traced_once:
+            exact()  # a generator's stack does not go back to where a trip started
+            return
         GenericLoop(
             vm,
             loop,
@@ -142,7 +174,7 @@ class Runner:
             self.own,
             exact,
             unroll=loop.trips.is_const and loop.trips.const <= UNROLL,
-            traced_once=vm.dialect.traced_once(vm, loop.kind),
+            traced_once=traced_once,
         ).run()
 
     def runs(self, way: Runs) -> None:
@@ -192,6 +224,7 @@ _WAYS: Final[dict[type, Callable[[Runner, Any], None]]] = {
     Push: Runner.push,
     Trips: Runner.trips,
     Runs: Runner.runs,
+    Mapped: Runner.mapped,
     Unknown: Runner.unknown,
 }
 

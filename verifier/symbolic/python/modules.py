@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from verifier.source import ir
 from verifier.source.text import SourceError
+from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
 from verifier.symbolic.python.terms import reachable
@@ -96,20 +97,25 @@ def before_the_kernel(vm: VM) -> Iterator[None]:
     """Evaluate what ran when its module was imported: its objects live below every path."""
     heap, path, loops = vm.heap, list(vm._path), list(vm._loops)
     landings, frames = vm.landings, vm.frames
-    made = Heap(vm.base, vm.heap.ids)
-    made.boxes = dict(vm.base)
-    vm.heap, vm.landings, vm.frames = made, [], list(frames[:1])
+    nested = vm.importing
+    if not nested:
+        vm.heap = Heap(vm.base, vm.heap.ids)
+        vm.heap.boxes = dict(vm.base)
+    vm.landings, vm.frames, vm.importing = [], list(frames[:1]), True
     vm.cut_path(0)
     vm._loops = []
     try:
         yield
     finally:
-        vm.heap, vm.landings, vm.frames = heap, landings, frames
+        made = vm.heap
+        vm.landings, vm.frames, vm.importing = landings, frames, nested
         vm._path[:] = path
         vm._loops = loops
-        for number, box in made.boxes.items():
-            box.owner = 0
-            vm.base[number] = box
+        if not nested:
+            vm.heap = heap
+            for number, box in made.boxes.items():
+                box.owner = 0
+                vm.base[number] = box
 
 
 # ------------------------------------------------------------------------ names
@@ -151,12 +157,11 @@ def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Gl
         value = Opaque(f"`{name}`, which cannot be read")
     finally:
         globals_.running.discard(name)
-    below = vm.base[globals_.scope.id]
-    assert isinstance(below, Scope)
-    below.names[name] = value
-    mine = vm.heap.get(globals_.scope.id)
-    if mine is not below and isinstance(mine, Scope):
-        mine.names.setdefault(name, value)
+    below = vm.base.get(globals_.scope.id)
+    mine = vm.heap.write(globals_.scope.id) if below is None else vm.heap.get(globals_.scope.id)
+    for scope in (below, mine):
+        if isinstance(scope, Scope):
+            scope.names[name] = value
     return value
 
 
@@ -261,7 +266,9 @@ def external(vm: VM, dotted: str, imported: str = "", where: str = "") -> object
         return value
     owner, _, attr = dotted.rpartition(".")
     if owner in vm.language.modules and attr in vm.language.modules[owner]:
-        return vm.language.modules[owner][attr]
+        known = vm.language.modules[owner][attr]
+        # a term is of one analysis, the tables are of all
+        return E.const(known) if type(known) is int else known
     return ExternalRef(dotted, imported, where)
 
 

@@ -30,7 +30,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
         if name in box.local and name not in box.shared_outer:
             _unbound(vm, node, own)
             raise AssertionError  # pragma: no cover - what is unbound everywhere ends the path
-        own = own and box.inlined  # a comprehension sees the names of the block around it
+        own = False
         number = box.parent
     value = modules.global_value(vm, vm.frame.module, name)
     if isinstance(value, Guarded):

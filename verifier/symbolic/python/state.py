@@ -75,6 +75,8 @@ class State:
         self._names: dict[str, int] = {}
         self._facts: tuple[tuple[int, ...], tuple[Bool, ...]] | None = None
         self._axes = 0
+        #: sides of undecided branches that are being run
+        self.forking = 0
 
     @property
     def api(self) -> str:
@@ -195,10 +197,13 @@ class State:
         base = len(self._path)
         if condition is not E.TRUE:
             self._path.append(condition)
+            self.forking += 1
         try:
             yield
         finally:
             del self._path[base:]
+            if condition is not E.TRUE:
+                self.forking -= 1
 
     @contextlib.contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
@@ -243,11 +248,14 @@ class State:
             self.narrow(condition)
             length = len(self._path)
             value: _T | None = None
+            self.forking += 1
             try:
                 value = action()
                 alive = True
             except Ended:
                 alive = False
+            finally:
+                self.forking -= 1
             sides.append((alive, value, self.heap, self.guard_since(length)))
             self.cut_path(base)
         self.heap = start

@@ -176,6 +176,8 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
+        if vm.kind(spec).complete:
+            vm.fault(TypeError, "the format of a value is a string", span)
         return TEXT
     held = stand_in(vm, value)
     if held is SYMBOLIC:

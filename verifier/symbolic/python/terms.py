@@ -11,6 +11,7 @@ from verifier.symbolic.expr import Bool, Expr, Substitution, Sym
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python import model
 from verifier.symbolic.python.heap import (
+    UNBOUND,
     Box,
     DictBox,
     Heap,
@@ -45,6 +46,15 @@ def as_formula(value: object) -> Bool | None:
     if isinstance(value, bool):
         return E.truth(value)
     return value if isinstance(value, Bool) else None
+
+
+def presence(value: object) -> Bool:
+    """When a value is there."""
+    if value is UNBOUND:
+        return E.FALSE
+    if isinstance(value, Guarded):
+        return E.not_(E.or_(*(guard for guard, item in value.cases if item is UNBOUND)))
+    return E.TRUE
 
 
 # ------------------------------------------------------------------------ joining

@@ -17,7 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Dialect
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
-from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, ObjectBox
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.records import RecordMachine
 from verifier.symbolic.python.terms import as_formula, join
@@ -105,6 +105,10 @@ class Kind:
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
         """``left op right`` asked of the right operand."""
         return NotImplemented
+
+    def overloads(self, vm: VM, op: str, right: Any, left: object) -> bool:
+        """Whether the right operand's class answers ``left op right`` in a way of its own."""
+        return True
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         """``left op= right``: the new value; NotImplemented: as ``left op right``."""
@@ -222,13 +226,25 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """Items that are made of others, one by one as the loop gets there.
+
+    ``hand(item, body)`` hands what becomes of an item to the loop's body, or nothing; it does so
+    once and last.
+    """
+
+    items: Iteration
+    hand: Callable[[object, Callable[[object], None]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """Items that are not followed, nor how many."""
 
     reason: str
 
 
-Iteration = Items | Live | Trips | Runs | Pull | Push | Unknown
+Iteration = Items | Live | Trips | Runs | Pull | Push | Mapped | Unknown
 
 
 # ---------------------------------------------------------------------------- the machine
@@ -284,6 +300,10 @@ class VM(RecordMachine):
         self.memo: dict[object, object] = {}
         #: the exceptions that the running handlers handle, innermost last
         self.handled: list[Escape] = []
+        #: generators that stand at a ``yield`` on a stack of their own, by the number of their box
+        self.stacks: dict[int, Any] = {}
+        #: whether a module's body is running, not the kernel
+        self.importing = False
         #: the nested definition that the run is on its way to
         self.awaited: Awaited | None = None
         self.counters = {}
@@ -362,6 +382,15 @@ class VM(RecordMachine):
         for guard in dead:
             self.narrow(E.not_(guard))
         return result  # type: ignore[return-value]
+
+    def apart(self, value: object, action: Callable[[Any], _T]) -> _T:
+        """As :meth:`each`, for an action that may change something whatever the case is."""
+        if not isinstance(value, Guarded):
+            return action(value)
+        live = self.cases(value)
+        if not live:
+            raise Ended
+        return self._each_forked(live, action)
 
     def _each_forked(self, live: list[tuple[Bool, object]], action: Callable[[Any], _T]) -> _T:
         (guard, item), rest = live[0], live[1:]
@@ -489,7 +518,7 @@ class VM(RecordMachine):
         """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""
         self.each(
             owner,
-            lambda v: self.each(index, lambda i: self.kind(v).set_item(self, v, i, value, span)),
+            lambda v: self.apart(index, lambda i: self.kind(v).set_item(self, v, i, value, span)),
         )
 
     def unary(self, op: str, value: object, span: Span) -> object:
@@ -506,16 +535,18 @@ class VM(RecordMachine):
 
     def _binary(self, op: str, left: object, right: object, span: Span) -> object:
         first, second = self.kind(left), self.kind(right)
-        if self._goes_first(left, right):
+        early = self._goes_first(left, right) and second.overloads(self, op, right, left)
+        if early:
             result = second.reflected(self, op, right, left, span)
             if result is not NotImplemented:
                 return result
-        result = first.binary(self, op, left, right, span)
+        result = first.binary(self, op, left, self._seen(left, right), span)
         if result is not NotImplemented:
             return result
-        result = second.reflected(self, op, right, left, span)
-        if result is not NotImplemented:
-            return result
+        if not early:
+            result = second.reflected(self, op, right, left, span)
+            if result is not NotImplemented:
+                return result
         return self.unsupported(op, left, right, span)
 
     def _goes_first(self, left: object, right: object) -> bool:
@@ -525,6 +556,13 @@ class VM(RecordMachine):
             return False
         mine, other = box.cls, self.type_of(left)
         return mine is not other and any(other == base for base in mine.ancestors)
+
+    def _seen(self, left: object, right: object) -> object:
+        """The right operand as the left one sees it: a built-in type sees the value inside."""
+        box = self.box(right)
+        if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
+            return right
+        return right if isinstance(self.box(left), ObjectBox) else box.payload
 
     def unsupported(self, op: str, left: object, right: object, span: Span) -> object:
         """Neither operand knows the operator."""
@@ -544,7 +582,7 @@ class VM(RecordMachine):
             result = self.kind(a).inplace(self, op, a, b, span)
             return self._binary(op, a, b, span) if result is NotImplemented else result
 
-        return self.each(left, lambda a: self.each(right, lambda b: one(a, b)))
+        return self.each(left, lambda a: self.apart(right, lambda b: one(a, b)))
 
     def compare(self, op: str, left: object, right: object, span: Span) -> object:
         """One comparison: usually a truth value."""
@@ -635,12 +673,14 @@ class VM(RecordMachine):
         return self.kind(value).iterate(self, value, span)
 
     def iterate(self, iterable: object, body: Callable[[object], None], span: Span) -> None:
-        """Hand each item to ``body``, exactly or by a trip that stands for all."""
+        """Hand each item to ``body``, exactly or by a trip that stands for all.
+
+        ``iterable`` may also be the :data:`Iteration` of a value that is being run through.
+        """
         self.language.iterate(self, iterable, body, span)
 
     def items_of(self, value: object, span: Span) -> tuple[object, ...] | None:
         """All items of an iterable, consumed; None if they cannot be listed."""
-        out: list[object] = []
         kind = self.kind(value)
         known = kind.as_items(self, value, span)
         if known is not None:
@@ -648,16 +688,23 @@ class VM(RecordMachine):
         iteration = kind.iterate(self, value, span)
         if isinstance(iteration, Items):
             return iteration.items
-        if isinstance(iteration, Pull):
-            while (item := iteration.next()) is not UNBOUND:
-                out.append(item)
-                self.step(span)
-            return tuple(out)
-        if isinstance(iteration, Live):
-            while (item := iteration.at(len(out))) is not UNBOUND:
-                out.append(item)
-            return tuple(out)
-        return None
+        if isinstance(iteration, (Trips, Runs, Unknown)):
+            return None
+        return self.gathered_items(iteration, span).concrete
+
+    def gathered_items(self, iteration: Iteration, span: Span) -> ListBox:
+        """What is run through, as a list."""
+        made = self.heap.new(ListBox())
+
+        def add(item: object) -> None:
+            box = self.heap.write(made.id)
+            assert isinstance(box, ListBox)
+            box.segments = (*box.segments, Item(item))
+
+        self.iterate(iteration, add, span)
+        box = self.heap.get(made.id)
+        assert isinstance(box, ListBox)
+        return box
 
     def call(
         self,
@@ -692,6 +739,8 @@ class VM(RecordMachine):
         if isinstance(value, Expr):
             return value
         if isinstance(value, Guarded):
+            absent = E.or_(*(guard for guard, item in self.cases(value) if item is None))
+            self.fault(TypeError, "`None` is used as an integer", span, when=absent)
             return self._joined(value, lambda v: self.as_int(v, span))
         return self.kind(value).as_int(self, value, span)
 
@@ -748,6 +797,7 @@ __all__ = [
     "Kind",
     "Language",
     "Live",
+    "Mapped",
     "Pull",
     "Push",
     "Runs",

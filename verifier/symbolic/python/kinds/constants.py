@@ -219,37 +219,33 @@ def _device_call(vm: VM, api: ApiRef, call: Call) -> object:
     args = tuple(_merged(vm, arg) for arg in call.args)
     keywords = {name: _merged(vm, arg) for name, arg in call.keywords.items()}
     call = replace(call, args=args, keywords=keywords)
-    for position, arg in enumerate(args):
-        if isinstance(arg.value, Guarded):
-            before, after, span = args[:position], args[position + 1 :], arg.span
-            return _split(
-                vm,
-                vm.cases(arg.value),
-                lambda case: _device_call(
-                    vm, api, replace(call, args=(*before, Arg(case, span), *after))
-                ),
-            )
-    for name, arg in keywords.items():
-        if isinstance(arg.value, Guarded):
-            chosen, place = name, arg.span
-            return _split(
-                vm,
-                vm.cases(arg.value),
-                lambda case: _device_call(
-                    vm, api, replace(call, keywords={**keywords, chosen: Arg(case, place)})
-                ),
-            )
+    given: dict[int | str, Arg] = dict(enumerate(args))
+    given.update(keywords)
+    where = next((k for k, arg in given.items() if isinstance(arg.value, Guarded)), None)
+    if where is not None:
+        return _split(
+            vm,
+            vm.cases(given[where].value),
+            lambda case: _device_call(vm, api, _at_case(call, where, case)),
+        )
     result = vm.dialect.call(vm, api, call)
     return _device_loop(vm, result) if isinstance(result, DeviceLoop) else result
+
+
+def _at_case(call: Call, where: int | str, case: object) -> Call:
+    """The call with one argument, by position or keyword, as it is on some paths."""
+    if isinstance(where, str):
+        arg = Arg(case, call.keywords[where].span)
+        return replace(call, keywords={**call.keywords, where: arg})
+    arg = Arg(case, call.args[where].span)
+    return replace(call, args=(*call.args[:where], arg, *call.args[where + 1 :]))
 
 
 def _merged(vm: VM, arg: Arg) -> Arg:
     return Arg(vm.merged(arg.value), arg.span) if isinstance(arg.value, Guarded) else arg
 
 
-def _split(
-    vm: VM, cases: list[tuple[Bool, object]], action: Callable[[object], object]
-) -> object:
+def _split(vm: VM, cases: list[tuple[Bool, object]], action: Callable[[object], object]) -> object:
     """Go each of several ways, on a state of its own."""
     if not cases:
         raise Ended

@@ -26,10 +26,9 @@ from verifier.symbolic.python.kinds.entries import (
     writable,
 )
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.kinds.segments import presence
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.model import DictView
-from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 

@@ -11,8 +11,10 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import keys
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, Segment, SetBox, StateBox
-from verifier.symbolic.python.kinds.segments import optional, presence, segments_of, values_in
-from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.hierarchy import AttributeDict
+from verifier.symbolic.python.kinds.instancedicts import snapshot
+from verifier.symbolic.python.kinds.segments import optional, segments_of, values_in
+from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM, Iteration, Live, Runs, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
@@ -223,6 +225,8 @@ def merged(vm: VM, ref: Ref, other: Ref, span: Span) -> None:
 
 def updated(vm: VM, ref: Ref, other: object, span: Span) -> None:
     """``ref.update(other)``: another mapping, or an iterable of pairs."""
+    if isinstance(other, AttributeDict):
+        other = snapshot(vm, other)
     source = dict_ref(vm, other)
     if source is not None:
         merged(vm, ref, source, span)
@@ -293,32 +297,52 @@ def listed(vm: VM, box: Entries, element: Element) -> tuple[Segment, ...]:
 
 
 def iteration(vm: VM, ref: Ref, element: Element, span: Span) -> Iteration:
-    """What a loop over a dictionary runs through."""
-    box = dict_box(vm, ref)
-    if box.shuffled and len(box.items) > 1:
+    """What a loop over a dictionary or a set with a known order runs through."""
+    box = entries_of(vm, ref)
+    if isinstance(box, DictBox) and box.shuffled and len(box.items) > 1:
         reason = "a dictionary whose order depends on the path"
         vm.unfollowed(f"a loop over {reason}", span)
         return Unknown(reason)
     if any(present(vm, value) is not E.TRUE for value in box.items.values()):
         return Runs(ListBox(listed(vm, box, element)))
-    start = list(box.items)
+    start = tuple(box.items)
+    return Live(lambda position: at(vm, ref, start, position, element, span))
 
-    def at(position: int) -> object:
-        now = dict_box(vm, ref)
-        if list(now.items) != start:
-            if len(now.items) == len(start):
-                vm.unfollowed("the keys of a dictionary change under a loop over it", span)
-                return UNBOUND
-            changed = E.ne(size(vm, now), len(start))
-            vm.fault(RuntimeError, "dictionary changed size during iteration", span, when=changed)
+
+def entries_of(vm: VM, ref: object) -> Entries:
+    """The dictionary or set that a value is, to read."""
+    box = vm.box(ref)
+    assert isinstance(box, (DictBox, SetBox))
+    return box
+
+
+def at(
+    vm: VM,
+    ref: Ref,
+    start: tuple[object, ...],
+    position: int,
+    element: Element,
+    span: Span,
+) -> object:
+    """What an iterator over the keys ``start`` hands out next, UNBOUND at the end.
+
+    That the keys are not those any more is Python's error.
+    """
+    now = entries_of(vm, ref)
+    name = "dictionary" if isinstance(now, DictBox) else "Set"
+    if set(now.items) != set(start) or len(now.items) != len(start):
+        changed = E.ne(size(vm, now), len(start))
+        vm.fault(RuntimeError, f"{name} changed size during iteration", span, when=changed)
+        vm.unfollowed("what is run through changes", span)
+        return UNBOUND
+    if any(present(vm, value) is not E.TRUE for value in now.items.values()):
+        changed = E.ne(size(vm, now), len(start))
+        vm.fault(RuntimeError, f"{name} changed size during iteration", span, when=changed)
+    if position >= len(start):
+        return UNBOUND
+    if isinstance(now, DictBox) and tuple(now.items) != start:
+        if tuple(now.items) != start[::-1]:
             vm.unfollowed("the keys of a dictionary change under a loop over it", span)
             return UNBOUND
-        if any(present(vm, value) is not E.TRUE for value in now.items.values()):
-            vm.unfollowed("a dictionary changes under a loop over it", span)
-            return UNBOUND
-        if position >= len(start):
-            return UNBOUND
-        key = start[position]
-        return element(key, now.items[key])
-
-    return Live(at)
+    key = start[position]
+    return element(key, vm.settled(now.items[key]))

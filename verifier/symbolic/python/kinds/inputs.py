@@ -363,7 +363,9 @@ class ShapeKind(Kind):
                 return vm.inputs.extent(p, index.const)
         least = 1
         if isinstance(index, SliceValue):
-            ends = [x.const for x in (index.start, index.stop) if isinstance(x, Expr) and x.is_const]
+            ends = [
+                x.const for x in (index.start, index.stop) if isinstance(x, Expr) and x.is_const
+            ]
             least = max([1, *ends, *(-end for end in ends)])
         elif isinstance(index, Expr) and index.is_const:
             least = max(1, -index.const)

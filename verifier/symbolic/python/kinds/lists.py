@@ -54,7 +54,7 @@ class ListKind(Kind):
         found = method(METHODS, "list", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, list, {}, name, span)
+        return concrete.host_attribute(vm, value, list, name, span)
 
     # -- items -----------------------------------------------------------------------------
 

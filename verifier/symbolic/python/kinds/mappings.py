@@ -55,7 +55,7 @@ class DictKind(Kind):
         found = method(METHODS, "dict", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, dict, {}, name, span)
+        return concrete.host_attribute(vm, value, dict, name, span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return entry(vm, value, index, span)
@@ -128,7 +128,7 @@ class ViewKind(Kind):
         found = method(METHODS, f"dict_{value.which}", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, _TYPES[value.which], {}, name, span)
+        return concrete.host_attribute(vm, value, _TYPES[value.which], name, span)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.which == "values" or op not in ("&", "|", "-", "^"):

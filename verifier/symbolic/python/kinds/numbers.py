@@ -9,19 +9,19 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import integers, quotients
-from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.builtin import Handler, Table
 from verifier.symbolic.python.concrete import (
     COMPARISONS,
     SYMBOLIC,
     UNARY,
     host_attribute,
-    lifted,
     operate,
     run,
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.integers import nonzero
+from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM, Kind
@@ -29,6 +29,9 @@ from verifier.symbolic.values import Opaque, Ratio
 
 FLOAT: Final = Opaque("a float", harmless=True)
 COMPLEX: Final = Opaque("a complex number", harmless=True)
+
+#: methods that are called on the type
+OF_CLASS: Final = frozenset({"from_bytes", "fromhex"})
 
 _NUMBERS: Final = (Expr, Bool, bool, float, complex, Ratio)
 _INTEGERS: Final = (Expr, Bool, bool)
@@ -198,8 +201,10 @@ class _Number(Kind):
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name in ("real", "imag"):
             return self.part(vm, value, name, span)
-        if name in METHODS[self.name]:
-            return BoundBuiltin(self.name, name, value)
+        table = METHODS[self.name]
+        if name in table:
+            owner = self.type_of(vm, value) if name in OF_CLASS else value
+            return BoundBuiltin(self.name, name, owner)
         return host_attribute(vm, value, self.host, name, span)
 
     def part(self, vm: VM, value: Any, name: str, span: Span) -> object:
@@ -262,7 +267,7 @@ class _Truth(_Integer):
 
 class _Float(_Number):
     name = "float"
-    host = float
+    host: type = float
 
     def describe(self, vm: VM, value: Any) -> str:
         return "a float"
@@ -325,6 +330,9 @@ COMPLEXES: Final = Table("complex")
 def _concrete(table: Table, host: type, name: str) -> None:
     """Enter a method whose model is the host's own."""
     function = getattr(host, name)
+    if name in OF_CLASS:
+        table[name] = Builtin.of(f"{table.owner}.{name}", class_method(host, name))
+        return
 
     @lifted
     def method(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
@@ -335,6 +343,21 @@ def _concrete(table: Table, host: type, name: str) -> None:
         return _symbolic_method(vm, span, host, name, self, args)
 
     table[name] = Builtin.of(f"{table.owner}.{name}", method)
+
+
+def class_method(host: type, name: str) -> Handler:
+    """A class method of a built-in type whose model is the host's own."""
+    function = getattr(host, name)
+
+    @lifted
+    def method(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) -> object:
+        given = [to_host(vm, value) for value in args]
+        named = {key: to_host(vm, value) for key, value in keywords.items()}
+        if SYMBOLIC in (*given, *named.values()) or not isinstance(cls, HostType):
+            return vm.unfollowed(f"`{host.__name__}.{name}()` of these is not followed", span)
+        return run(vm, span, function, *given, **named)
+
+    return method
 
 
 def _symbolic_method(

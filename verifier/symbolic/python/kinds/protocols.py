@@ -19,6 +19,7 @@ from verifier.symbolic.python.heap import (
 )
 from verifier.symbolic.python.hierarchy import Generated, Inherited
 from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Live, Pull, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
@@ -292,22 +293,18 @@ def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -
     if hierarchy.trait(box.cls, "enum") is not None:
         return _of_member(vm, box, how, span)
     if issubclass(found.type, BaseException):
-        return _of_exception(vm, box, how, span)
+        return of_exception(vm, box, how, span)
     if found.type is object:
         if how == "s":
             return text(vm, value, "r", span)
         return Opaque("a string", harmless=True)  # it has the object's address in it
     if box.payload is not UNBOUND:
-        return _text_of(vm, box.payload, how, span)
+        return text_of(vm, box.payload, how, span)
     table = hierarchy.table_of(vm, found.type, found.name)
     if table is not None:
         bound = hierarchy.bind(vm, found, value, box.cls, span)
         return vm.call(bound, (), span=span)
     return Opaque("a string", harmless=True)
-
-
-def _text_of(vm: VM, value: object, how: str, span: Span) -> object:
-    return vm.each(value, lambda v: vm.kind(v).text(vm, v, how, span))
 
 
 #: enumerations whose members are written as their values
@@ -320,17 +317,16 @@ def _of_member(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
     if not isinstance(name, str) or not isinstance(box.cls, Class):
         return Opaque("a string", harmless=True)
     if how == "r":
-        shown = _text_of(vm, value, "r", span)
-        if isinstance(shown, str):
-            return f"<{box.cls.name}.{name}: {shown}>"
-        return Opaque("a string", harmless=True)
+        shown = text_of(vm, value, "r", span)
+        return concatenated(vm, [f"<{box.cls.name}.{name}: ", shown, ">"])
     bases = (b.name for b in box.cls.mro if isinstance(b, HostType))
     if box.payload is not UNBOUND and not _AS_VALUES.isdisjoint(bases):
-        return _text_of(vm, box.payload, "s", span)
+        return text_of(vm, box.payload, "s", span)
     return f"{box.cls.name}.{name}"
 
 
-def _of_exception(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
+def of_exception(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
+    """``str(error)`` or ``repr(error)`` as built-in exceptions have it."""
     args = box.attributes.get("args", ())
     if not isinstance(args, tuple):
         return Opaque("a string", harmless=True)
@@ -339,10 +335,8 @@ def _of_exception(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
             return ""
         if len(args) == 1:
             is_key = hierarchy.derives_from_host(box.cls, KeyError)
-            return _text_of(vm, args[0], "r" if is_key else "s", span)
-        return _text_of(vm, args, "s", span)
-    shown = [_text_of(vm, arg, "r", span) for arg in args]
-    if not all(isinstance(one, str) for one in shown):
-        return Opaque("a string", harmless=True)
+            return text_of(vm, args[0], "r" if is_key else "s", span)
+        return text_of(vm, args, "s", span)
+    shown = concatenated(vm, [text_of(vm, arg, "r", span) for arg in args], ", ")
     name = box.cls.name if isinstance(box.cls, (Class, HostType)) else "Exception"
-    return f"{name}({', '.join(map(str, shown))})"
+    return concatenated(vm, [f"{name}(", shown, ")"])

@@ -58,7 +58,7 @@ class RangeKind(Kind):
         found = method(METHODS, "range", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, range, {}, name, span)
+        return concrete.host_attribute(vm, value, range, name, span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         if isinstance(index, SliceValue):
@@ -196,7 +196,7 @@ class SliceKind(Kind):
         found = method(METHODS, "slice", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, slice, {}, name, span)
+        return concrete.host_attribute(vm, value, slice, name, span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op not in ("==", "!=") or not isinstance(right, SliceValue):

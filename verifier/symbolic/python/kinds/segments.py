@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
 from verifier.symbolic.python.terms import Renaming, as_formula, join
-from verifier.symbolic.python.vm import VM, Items, Live, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.vm import VM, Items, Runs, Trips, Unknown
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
 
@@ -368,58 +368,7 @@ def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None
         return way.ref.segments
     if isinstance(way, Trips):
         return range_segments(vm, way.range)
-    return None if isinstance(way, Unknown) else _gathered(vm, way, span)
-
-
-def _gathered(vm: VM, way: Live | Pull | Push, span: Span) -> tuple[Segment, ...]:
-    """What an iterator or a generator hands out, run to its end."""
-    made = vm.heap.new(ListBox())
-
-    def add(item: object) -> None:
-        vm.step(span)
-        box = vm.write(made, span)
-        assert isinstance(box, ListBox)
-        box.segments = (*box.segments, Item(item))
-
-    if isinstance(way, Push):
-        way.run(add)
-    else:
-        for_each(vm, way, add)
-    box = vm.heap.get(made.id)
-    assert isinstance(box, ListBox)
-    return box.segments
-
-
-def for_each(vm: VM, way: Live | Pull, body: Callable[[object], None]) -> None:
-    """Hand each item to a body while there is one; on some paths there may be fewer."""
-    position = 0
-    while True:
-        item = way.at(position) if isinstance(way, Live) else way.next()
-        there = presence(item)
-        if there is E.FALSE:
-            return
-        if there is not E.TRUE:
-            vm.fork(there, lambda: _and_on(vm, way, position, item, body), lambda: None)
-            return
-        body(item)
-        position += 1
-
-
-def _and_on(
-    vm: VM, way: Live | Pull, position: int, item: object, body: Callable[[object], None]
-) -> None:
-    body(vm.settled(item))
-    rest = Live(lambda k: way.at(position + 1 + k)) if isinstance(way, Live) else way
-    for_each(vm, rest, body)
-
-
-def presence(value: object) -> Bool:
-    """When a value is there."""
-    if value is UNBOUND:
-        return E.FALSE
-    if isinstance(value, Guarded):
-        return E.not_(E.or_(*(guard for guard, item in value.cases if item is UNBOUND)))
-    return E.TRUE
+    return None if isinstance(way, Unknown) else vm.gathered_items(way, span).segments
 
 
 def values_in(segments: Sequence[Segment]) -> tuple[object, ...] | None:

@@ -10,13 +10,13 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Segment, SetBox
-from verifier.symbolic.python.kinds.entries import has, present, put, size, some, take
+from verifier.symbolic.python.kinds.entries import at, has, present, put, size, some, take
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.kinds.segments import optional, presence, segments_of
+from verifier.symbolic.python.kinds.segments import optional, segments_of
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.model import DictView, HostType
-from verifier.symbolic.python.terms import join
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Runs, Unknown
+from verifier.symbolic.python.terms import join, presence
+from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 SET: Final = Table("set")
@@ -133,13 +133,13 @@ def unordered_items(vm: VM, value: object, span: Span) -> tuple[object, ...] | N
 def listed(vm: VM, box: SetBox) -> tuple[Segment, ...]:
     """The items of a set in some order."""
     out: list[Segment] = []
-    order = _order(vm, box) or list(box.items)
+    order = order_of(vm, box) or list(box.items)
     for key in order:
         out.extend(optional(vm, present(vm, box.items[key]), keys.value_of(key)))
     return tuple(out)
 
 
-def _order(vm: VM, box: SetBox) -> list[object] | None:
+def order_of(vm: VM, box: SetBox) -> list[object] | None:
     """The keys in CPython's order, if it can be told.
 
     A natural number that is less than the size of the table is at its own place in it, whatever
@@ -156,6 +156,11 @@ def _order(vm: VM, box: SetBox) -> list[object] | None:
     if len(numbers) != len(there) or not all(0 <= n < table for n in numbers):
         return None
     return sorted(there, key=lambda key: int(key) if isinstance(key, int) else 0)
+
+
+def element(key: object, value: object) -> object:
+    """What an iterator over a set shows of an entry."""
+    return keys.value_of(key)
 
 
 # ------------------------------------------------------------------------ comparing, combining
@@ -196,7 +201,10 @@ def combined(vm: VM, op: str, left: Ref, other: object, span: Span) -> object:
 
 def _combination(vm: VM, op: str, left: SetBox, right: SetBox) -> dict[object, object]:
     out: dict[object, object] = {}
-    for key in dict.fromkeys([*left.items, *right.items]):
+    first, second = left, right
+    if op == "&" and len(right.items) <= len(left.items):
+        first, second = right, left  # CPython runs through the smaller one
+    for key in dict.fromkeys([*first.items, *second.items]):
         mine = present(vm, left.items.get(key, UNBOUND))
         other = present(vm, right.items.get(key, UNBOUND))
         there = {
@@ -235,7 +243,7 @@ class SetKind(Kind):
         found = method(METHODS, host.__name__, name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, host, {}, name, span)
+        return concrete.host_attribute(vm, value, host, name, span)
 
     def _is_set(self, vm: VM, value: object) -> bool:
         if isinstance(value, DictView):
@@ -277,13 +285,14 @@ class SetKind(Kind):
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         box = set_box(vm, value)
-        if _order(vm, box) is None:
+        order = order_of(vm, box)
+        if order is None:
             vm.unfollowed("the order of the items of a set is not followed", span)
             return Unknown("a set")
-        segments = listed(vm, box)
-        if any(not isinstance(segment, Item) for segment in segments):
-            return Runs(ListBox(segments))
-        return Items(tuple(s.value for s in segments if isinstance(s, Item)))
+        start = tuple(order)
+        if any(present(vm, box.items[key]) is not E.TRUE for key in start):
+            return Runs(ListBox(listed(vm, box)))
+        return Live(lambda position: at(vm, value, start, position, element, span))
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return keys.key_of(vm, value, span)

@@ -63,15 +63,13 @@ class TensorKind(Kind):
 
     def _part(self, vm: VM, view: View, index: object, span: Span) -> object:
         """``view[index]``; each item of a tuple may depend on the path."""
-        if isinstance(index, tuple):
-            for position, one in enumerate(index):
-                if isinstance(one, Guarded):
-                    return vm.each(
-                        one,
-                        lambda x: self._part(
-                            vm, view, (*index[:position], x, *index[position + 1 :]), span
-                        ),
-                    )
+        items = index if isinstance(index, tuple) else ()
+        at = next((k for k, x in enumerate(items) if isinstance(x, Guarded)), None)
+        if at is not None:
+            return vm.each(
+                items[at],
+                lambda x: self._part(vm, view, (*items[:at], x, *items[at + 1 :]), span),
+            )
         return vm.dialect.subscript(vm, view, index, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
@@ -119,7 +117,9 @@ class TensorKind(Kind):
         return self._known(vm, op, vm.dialect.operator(vm, op, left, right, span), span)
 
     def _known(self, vm: VM, op: str, found: object, span: Span) -> object:
-        return vm.unfollowed(f"`{op}` on a tensor is not followed", span) if found is None else found
+        if found is None:
+            return vm.unfollowed(f"`{op}` on a tensor is not followed", span)
+        return found
 
     def _other(self, vm: VM, value: object) -> object:
         """The other operand as dialects take it."""

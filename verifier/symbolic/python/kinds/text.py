@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,17 +18,16 @@ from verifier.symbolic.python.concrete import (
     MAX_LENGTH,
     SYMBOLIC,
     host_attribute,
-    lifted,
     operate,
     payload,
     run,
     selected,
     to_host,
-    unfollowed_operand,
 )
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.kinds.numbers import as_expr, is_integer
+from verifier.symbolic.python.kinds.numbers import OF_CLASS, as_expr, class_method, is_integer
 from verifier.symbolic.python.kinds.segments import index_of, needs_index
+from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
@@ -51,10 +51,11 @@ class _Sequence(Kind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         table = METHODS[self.name]
-        if name in _STATIC and name in table:
+        if name == "maketrans":
             return table[name]
         if name in table:
-            return BoundBuiltin(self.name, name, value)
+            owner = self.type_of(vm, value) if name in OF_CLASS else value
+            return BoundBuiltin(self.name, name, owner)
         return host_attribute(vm, value, self.host, name, span)
 
     def part(self, value: Any, position: int) -> object:
@@ -99,7 +100,7 @@ class _Sequence(Kind):
             return known
         held = to_host(vm, index)
         if held is not SYMBOLIC:
-            return run(vm, span, self.host.__getitem__, value, held)
+            return run(vm, span, operator.getitem, value, held)
         for part in parts:
             if part is not None and vm.as_int(part, span) is None:
                 return vm.unfollowed("a slice that is not followed", span)
@@ -115,10 +116,9 @@ class _Sequence(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op == "%":
             return strings.percent(vm, left, right, span)
-        if op == "+" and type(right) is type(left):
-            if len(left) + len(right) > MAX_LENGTH:
-                return Opaque("a text that is too long", harmless=True)
-            return left + right
+        if op == "+" and isinstance(right, self.host):
+            whole = left + right
+            return whole if len(whole) <= MAX_LENGTH else Opaque("a text that is too long")
         if op == "*" and is_integer(right):
             return self.repeated(vm, left, as_expr(right), span)
         return NotImplemented
@@ -145,7 +145,7 @@ class _Sequence(Kind):
             return known
         held = to_host(vm, item)
         if held is not SYMBOLIC:
-            return run(vm, span, self.host.__contains__, value, held)
+            return run(vm, span, operator.contains, value, held)
         if is_integer(item) and isinstance(value, bytes):
             return E.or_(*(E.eq(as_expr(item), byte) for byte in sorted(set(value))))
         kind = vm.kind(item)
@@ -273,8 +273,6 @@ class _DTypeText(Kind):
 STR: Final = Table("str")
 BYTES: Final = Table("bytes")
 
-#: methods that are called on the type
-_STATIC: Final = frozenset({"maketrans", "fromhex"})
 #: methods of which a symbolic width has a string as its result, whatever it is
 _PADDING: Final = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
 #: encodings whose cost is linear
@@ -314,21 +312,24 @@ def _plain_encoding(given: list[Any], named: dict[str, Any]) -> bool:
 
 for _table, _host, _more in (
     (STR, str, "casefold encode isdecimal isidentifier isnumeric isprintable"),
-    (BYTES, bytes, "decode fromhex hex"),
+    (BYTES, bytes, "decode hex"),
 ):
     for _name in f"{_SHARED} {_more}".split():
         _concrete(_table, _host, _name)
 
 
+BYTES["fromhex"] = Builtin.of("bytes.fromhex", class_method(bytes, "fromhex"))
+
+
 @STR.add("format")
-def _format(
-    vm: VM, span: Span, self: object, /, *args: object, **keywords: object
-) -> object:
+def _format(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
     return vm.each(
         self,
-        lambda text: strings.template(vm, text, args, keywords, span)
-        if isinstance(text, str)
-        else _no_text(vm, text, "format", span),
+        lambda text: (
+            strings.template(vm, text, args, keywords, span)
+            if isinstance(text, str)
+            else _no_text(vm, text, "format", span)
+        ),
     )
 
 
@@ -336,9 +337,11 @@ def _format(
 def _format_map(vm: VM, span: Span, self: object, mapping: object, /) -> object:
     return vm.each(
         self,
-        lambda text: strings.template(vm, text, (), None, span, mapping)
-        if isinstance(text, str)
-        else _no_text(vm, text, "format_map", span),
+        lambda text: (
+            strings.template(vm, text, (), None, span, mapping)
+            if isinstance(text, str)
+            else _no_text(vm, text, "format_map", span)
+        ),
     )
 
 
@@ -357,9 +360,11 @@ def _no_text(vm: VM, value: object, name: str, span: Span) -> object:
 def _join(vm: VM, span: Span, self: object, iterable: object, /) -> object:
     return vm.each(
         self,
-        lambda text: vm.each(iterable, lambda v: _joined(vm, text, v, span))
-        if isinstance(text, str)
-        else _no_text(vm, text, "join", span),
+        lambda text: (
+            vm.each(iterable, lambda v: _joined(vm, text, v, span))
+            if isinstance(text, str)
+            else _no_text(vm, text, "join", span)
+        ),
     )
 
 

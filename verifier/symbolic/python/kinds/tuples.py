@@ -126,7 +126,7 @@ class TupleKind(Kind):
         found = method(METHODS, "tuple", name, value)
         if found is not UNBOUND:
             return found
-        return concrete.host_attribute(vm, value, tuple, {}, name, span)
+        return concrete.host_attribute(vm, value, tuple, name, span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         if isinstance(index, SliceValue):

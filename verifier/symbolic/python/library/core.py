@@ -116,8 +116,9 @@ def _memory(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
 
 
 _NOT_FOLLOWED: Final = (
-    "input open exec eval compile __import__ globals locals vars dir breakpoint"
-).split()
+    "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "dir",
+    "breakpoint",
+)  # fmt: skip
 
 _CONSTRUCTED: Final[dict[type, Builtin]] = {
     int: Builtin.of("int", make_int),

@@ -10,18 +10,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import quotients
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.concrete import (
-    SYMBOLIC,
-    asked,
-    lifted,
-    payload,
-    run,
-    to_host,
-    unfollowed_operand,
-)
+from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
+from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
@@ -217,7 +210,6 @@ def make_complex(vm: VM, span: Span, real: object = UNBOUND, imag: object = UNBO
     return COMPLEX
 
 
-@lifted
 def make_bool(vm: VM, span: Span, x: object = False, /) -> object:
     """``bool(x)``."""
     return vm.truth(x, span)
@@ -245,7 +237,8 @@ for _name, _function in (("bin", bin), ("hex", hex), ("oct", oct)):
 @NUMBERS.add("chr")
 @lifted
 def _chr(vm: VM, span: Span, i: object, /) -> object:
-    value = number_of(vm, i, span)
+    own = _by_method(vm, i, ("__index__",), (), span)
+    value = number_of(vm, own if own is not UNBOUND else i, span)
     held = to_host(vm, value)
     if held is not SYMBOLIC:
         return run(vm, span, chr, held)

@@ -9,12 +9,21 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.concrete import unfollowed_operand
 from verifier.symbolic.python.flow import Exit, Wait
-from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, StateBox
+from verifier.symbolic.python.heap import (
+    UNBOUND,
+    Item,
+    ListBox,
+    Many,
+    Segment,
+    SetBox,
+    StateBox,
+)
 from verifier.symbolic.python.kinds.segments import segments_of, values_in
+from verifier.symbolic.python.kinds.sets import unordered_items
 from verifier.symbolic.python.library.core_numbers import number_of
 from verifier.symbolic.python.library.sorting import sort_values
+from verifier.symbolic.python.lifting import unfollowed_operand
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
@@ -49,7 +58,32 @@ def _listed(vm: VM, iterable: object, span: Span) -> tuple[object, ...] | None:
     if isinstance(iterable, tuple):
         return iterable
     box = vm.box(iterable)
+    if isinstance(box, SetBox):
+        return _in_any_order(vm, iterable)
     return box.concrete if isinstance(box, ListBox) else None
+
+
+def _in_any_order(vm: VM, iterable: object) -> tuple[object, ...] | None:
+    """The items of a set for whom their order is all the same: integers, strings and such."""
+    box = vm.box(iterable)
+    if not isinstance(box, SetBox):
+        return None
+    items = unordered_items(vm, iterable, vm.trace.span)
+    return items if items is not None and all(map(_ordered, items)) else None
+
+
+def _segments(
+    vm: VM, iterable: object, key: object, span: Span
+) -> tuple[Segment, ...] | None:
+    """The items of an iterable that are put in order or compared."""
+    items = _in_any_order(vm, iterable) if key is None else None
+    return segments_of(vm, iterable, span) if items is None else ListBox.of(items).segments
+
+
+def _ordered(item: object) -> bool:
+    if isinstance(item, tuple):
+        return all(map(_ordered, item))
+    return isinstance(item, (Expr, bool, str, bytes))
 
 
 # ------------------------------------------------------------------------ all, any
@@ -103,21 +137,26 @@ def _sum(vm: VM, span: Span, iterable: object, /, start: object = UNBOUND) -> ob
     if isinstance(first, (str, bytes)):
         name = type(first).__name__
         vm.fault(TypeError, f"sum() can't sum {name} objects: use `.join()`", span)
-    return vm.each(iterable, lambda v: _total(vm, v, first, span))
+    return vm.each(iterable, lambda v: folded(vm, "+", v, first, span))
 
 
-def _total(vm: VM, iterable: object, first: object, span: Span) -> object:
+def folded(vm: VM, op: str, iterable: object, first: object, span: Span) -> object:
+    """``first op item op item ...``."""
     known = unfollowed_operand((iterable,))
     if known is not None:
         return known
     items = _listed(vm, iterable, span)
+    if isinstance(vm.box(iterable), SetBox):
+        # the order of other sums than those of integers matters
+        if not all(isinstance(item, (Expr, bool)) for item in (first, *(items or ()))):
+            items = None
     if items is not None:
         total = first
         for item in items:
-            total = vm.binary("+", total, item, span)
+            total = vm.binary(op, total, item, span)
         return total
     cell = _Cell(vm, first)
-    vm.iterate(iterable, lambda item: cell.set(vm.binary("+", cell.get(), item, span)), span)
+    vm.iterate(iterable, lambda item: cell.set(vm.binary(op, cell.get(), item, span)), span)
     return cell.get()
 
 
@@ -157,7 +196,7 @@ def _of_iterable(
     known = unfollowed_operand((iterable,))
     if known is not None:
         return known
-    segments = segments_of(vm, iterable, span)
+    segments = _segments(vm, iterable, key, span)
     if segments is None:
         return vm.unfollowed(f"`{which}()` of a sequence that is not followed", span)
     items = values_in(segments)
@@ -179,9 +218,7 @@ def _of_nothing(vm: VM, which: str, default: object, span: Span) -> object:
     return default
 
 
-def _of_runs(
-    vm: VM, which: str, segments: Sequence[Segment], key: object, span: Span
-) -> object:
+def _of_runs(vm: VM, which: str, segments: Sequence[Segment], key: object, span: Span) -> object:
     """The extremum of a sequence whose length is a symbol; it is not empty."""
     if key is None:
         bounds: list[tuple[int | None, int | None]] = []
@@ -200,9 +237,7 @@ def _of_runs(
     return vm.unfollowed(f"`{which}()` of a run is not followed", span)
 
 
-def _best(
-    vm: VM, which: str, items: Sequence[object], key: object, span: Span
-) -> object:
+def _best(vm: VM, which: str, items: Sequence[object], key: object, span: Span) -> object:
     keys = [_key(vm, key, item, span) for item in items]
     best: object = items[0] if key is not None else keys[0]
     top = keys[0]
@@ -256,7 +291,7 @@ def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span
     known = unfollowed_operand((iterable,))
     if known is not None:
         return known
-    segments = segments_of(vm, iterable, span)
+    segments = _segments(vm, iterable, key, span)
     items = None if segments is None else values_in(segments)
     if items is None:
         if isinstance(iterable, GeneratorExpression) or segments is not None:
@@ -279,4 +314,3 @@ def _exchanged(numbers: list[Expr]) -> list[Expr]:
         for k in range(end):
             out[k], out[k + 1] = E.minimum(out[k], out[k + 1]), E.maximum(out[k], out[k + 1])
     return out
-

@@ -11,12 +11,13 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import hierarchy, keys
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kinds.types import Union
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -29,22 +30,34 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque
+from verifier.symbolic.trace import View
+from verifier.symbolic.values import (
+    ApiRef,
+    ExternalRef,
+    Guarded,
+    IndexMask,
+    IndexTensor,
+    Opaque,
+    PendingAdd,
+)
 
 TYPES: Final = Table()
 
 #: modules whose names are abstract base classes of the host's
-_ABSTRACT: Final = {"collections.abc": collections.abc, "typing": collections.abc, "numbers": numbers}
+_ABSTRACT: Final = {
+    "collections.abc": collections.abc,
+    "typing": collections.abc,
+    "numbers": numbers,
+}
 #: abstract base classes that ask for methods and for no ancestor
 _STRUCTURAL: Final[frozenset[type]] = frozenset(
-    {
-        collections.abc.Callable, collections.abc.Collection, collections.abc.Container,
-        collections.abc.Hashable, collections.abc.Iterable, collections.abc.Iterator,
-        collections.abc.Reversible, collections.abc.Sized, collections.abc.Generator,
-        collections.abc.Awaitable, collections.abc.Coroutine, collections.abc.AsyncIterable,
-        collections.abc.AsyncIterator, collections.abc.AsyncGenerator,
-    }
-)  # type: ignore[arg-type]  # fmt: skip
+    getattr(collections.abc, name)
+    for name in (
+        "AsyncGenerator", "AsyncIterable", "AsyncIterator", "Awaitable", "Callable", "Collection",
+        "Container", "Coroutine", "Generator", "Hashable", "Iterable", "Iterator", "Reversible",
+        "Sized",
+    )
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------ isinstance, issubclass
@@ -81,7 +94,7 @@ def _among(vm: VM, info: object, span: Span, test: Callable[[object], Bool]) -> 
     """Whether a test holds for a class, or for one of several: those of a tuple or a union."""
 
     def one(given: object) -> Bool:
-        parts = _classes_in(vm, given)
+        parts = _classes_in(given)
         return test(given) if parts is None else among(parts)
 
     def among(parts: tuple[object, ...]) -> Bool:
@@ -95,14 +108,31 @@ def _among(vm: VM, info: object, span: Span, test: Callable[[object], Bool]) -> 
     return vm.each(info, one)
 
 
-def _classes_in(vm: VM, info: object) -> tuple[object, ...] | None:
-    if isinstance(info, tuple):
-        return info
-    members = getattr(info, "members", None)  # ``int | str``
-    return members if isinstance(members, tuple) else None
+def _classes_in(info: object) -> tuple[object, ...] | None:
+    if isinstance(info, Union):
+        return info.members
+    return info if isinstance(info, tuple) else None
+
+
+#: values that are tensors, whatever the API calls their types
+_TENSORS: Final = (View, PendingAdd, IndexTensor, IndexMask)
+#: built-in types that no tensor derives from
+_NO_TENSORS: Final[frozenset[type]] = frozenset(
+    {
+        int, bool, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice,
+        type, type(None), BaseException,
+    }
+)  # fmt: skip
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, _TENSORS) or (isinstance(value, Parameter) and value.kind == "tensor")
 
 
 def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
+    if _is_tensor(value) and isinstance(cls, (HostType, Class)):
+        if isinstance(cls, Class) or cls.type in _NO_TENSORS:
+            return E.FALSE
     known = vm.type_of(value)
     if isinstance(value, (Opaque, ExternalRef)) or not isinstance(known, (Class, HostType)):
         if cls == HostType(object):
@@ -163,8 +193,10 @@ def _not_derived(vm: VM, cls: object, other: Class, span: Span) -> Bool:
     if hierarchy.is_external(cls):
         return vm.unknown_bool(f"whether a class derives from `{other.name}`", span)
     if any(base == HostType(abc.ABC) for base in other.mro):
-        return E.FALSE if not _registers(vm, other) else vm.unknown_bool(
-            f"what is registered with `{other.name}`", span
+        return (
+            E.FALSE
+            if not _registers(vm, other)
+            else vm.unknown_bool(f"what is registered with `{other.name}`", span)
         )
     return E.FALSE
 
@@ -231,9 +263,7 @@ def _callable(vm: VM, span: Span, obj: object, /) -> object:
 # ------------------------------------------------------------------------ attributes by name
 
 
-def _named(
-    vm: VM, name: object, what: str, span: Span, action: Callable[[str], object]
-) -> object:
+def _named(vm: VM, name: object, what: str, span: Span, action: Callable[[str], object]) -> object:
     """Do something with an attribute's name, which must be a string."""
 
     def one(value: object) -> object:
@@ -248,9 +278,7 @@ def _named(
 
 
 @TYPES.add("getattr")
-def _getattr(
-    vm: VM, span: Span, obj: object, name: object, default: object = UNBOUND, /
-) -> object:
+def _getattr(vm: VM, span: Span, obj: object, name: object, default: object = UNBOUND, /) -> object:
     def found(text: str) -> object:
         if default is UNBOUND:
             return vm.attribute(obj, text, span)
@@ -335,7 +363,7 @@ def _hash_of(vm: VM, value: object, span: Span) -> object:
     own = asked(vm, value, "__hash__", (), span)
     if own is not UNBOUND:
         return own
-    from_key = vm.kind(value).key(vm, value, span)
+    from_key = keys.key_of(vm, value, span)
     if _steady(from_key):
         return E.const(hash(from_key))
     return Opaque("a hash", harmless=True)

@@ -25,6 +25,7 @@ from verifier.symbolic.python.model import (
     Property,
     StaticMethod,
 )
+from verifier.symbolic.python.strings import text_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
@@ -88,6 +89,8 @@ def _candidates(vm: VM, cls: Class) -> Iterator[tuple[str, object]]:
     ignored = names.get("_ignore_", ())
     if isinstance(ignored, str):
         ignored = tuple(ignored.replace(",", " ").split())
+    elif isinstance(ignored, Ref):
+        ignored = vm.as_items(ignored, vm.trace.span)
     for name, value in names.items():
         dunder = name.startswith("_") and name.endswith("_")
         private = name.startswith(f"_{cls.name.lstrip('_')}__")
@@ -260,7 +263,7 @@ def _missing(vm: VM, cls: Class, value: object, span: Span) -> object:
 
 
 def _invalid(vm: VM, cls: Class, value: object, span: Span) -> object:
-    shown = vm.kind(value).text(vm, value, "r", span)
+    shown = text_of(vm, value, "r", span)
     what = shown if isinstance(shown, str) else "the value"
     vm.fault(ValueError, f"{what} is not a valid {cls.name}", span)
     return Opaque(f"a member of `{cls.name}`")

@@ -22,6 +22,7 @@ from verifier.symbolic.python.model import (
     Property,
     StaticMethod,
 )
+from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -142,16 +143,13 @@ def _asdict(names: tuple[str, ...]) -> Callable[..., object]:
 
 def _repr(names: tuple[str, ...]) -> Callable[..., object]:
     def show(vm: VM, span: Span, self: object, /) -> object:
-        shown = [
-            vm.each(item, lambda v: vm.kind(v).text(vm, v, "r", span))
-            for item in _payload(vm, self)
+        shown: list[object] = [
+            concatenated(vm, [f"{name}=", text_of(vm, item, "r", span)])
+            for name, item in zip(names, _payload(vm, self), strict=False)
         ]
-        if not all(isinstance(text, str) for text in shown):
-            return Opaque("a string", harmless=True)
-        pairs = (f"{name}={text}" for name, text in zip(names, shown, strict=False))
         cls = vm.type_of(self)
         name = cls.name if isinstance(cls, Class) else "tuple"
-        return f"{name}({', '.join(pairs)})"
+        return concatenated(vm, [f"{name}(", concatenated(vm, shown, ", "), ")"])
 
     return show
 

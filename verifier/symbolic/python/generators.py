@@ -1,0 +1,409 @@
+"""Generators: functions with ``yield``, and generator expressions.
+
+A generator that a loop runs through from its start is *pushed*: its code runs inside the loop and
+hands each item to the loop's body, so that symbolic loops and branches of the generator are what
+they are anywhere else. One that is asked for single items (``next``, ``send``, ``zip``) is
+*pulled*: its code runs on a stack of its own (:mod:`.suspended`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
+from verifier.symbolic.python.builtin import Table, method
+from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Frame, Wait
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.kinds.iterators import IteratorKind, change, state_of
+from verifier.symbolic.python.kinds.iterators import METHODS as ITERATOR_METHODS
+from verifier.symbolic.python.model import Class, Function, GeneratorExpression, HostType
+from verifier.symbolic.python.suspended import Thrown
+from verifier.symbolic.python.vm import VM, Items, Iteration, Pull, Push, Unknown
+from verifier.symbolic.values import Guarded, Ref
+
+GENERATOR: Final = Table("generator")
+METHODS: Final = {"generator": GENERATOR}
+
+#: what a generator does with each item; what it gets back is what ``yield`` is worth
+Consumer = Callable[[object], object]
+#: what runs a generator's code: the machine, the generator, what takes its items
+Run = Callable[[VM, Ref, Consumer], object]
+
+
+# ------------------------------------------------------------------------ yield
+
+
+def yield_one(vm: VM, node: ir.Yield) -> object:
+    """``yield value``: hand it out; what is sent back is the value of the expression."""
+    value = None if node.value is None else vm.eval(node.value)
+    return _given(vm, value, node.span)
+
+
+def _given(vm: VM, value: object, span: Span) -> object:
+    consumer = vm.frame.consumer
+    if consumer is None:
+        return vm.unfollowed("`yield` outside of a generator", span)
+    answer = consumer(value)
+    if isinstance(answer, Thrown):
+        handlers.throw(vm, answer.exception, span, vm.text(span))
+    return answer
+
+
+def yield_from(vm: VM, node: ir.YieldFrom) -> object:
+    """``yield from iterable``: all of its items; the value is what a generator returns."""
+    iterable = vm.settled(vm.eval(node.value))
+    if isinstance(iterable, Guarded):
+        return concrete.forked(
+            vm, vm.cases(iterable), lambda one: _delegated(vm, one, node.span)
+        )
+    return _delegated(vm, iterable, node.span)
+
+
+def _delegated(vm: VM, iterable: object, span: Span) -> object:
+    kind = _kind_of(vm, iterable)
+    consumer = vm.frame.consumer
+    if kind is not None and consumer is not None:
+        assert isinstance(iterable, Ref)
+        state = vm.settled(state_of(vm, iterable).fields["state"])
+        if state == "new":
+            return kind.push(vm, iterable, consumer, span)
+        if state == "suspended":
+            return _pulled_through(vm, iterable, kind, span)
+
+    def body(item: object) -> None:
+        answer = _given(vm, item, span)
+        if answer is not None:
+            vm.unfollowed("what is sent into `yield from` is not followed", span)
+
+    vm.iterate(iterable, body, span)
+    return state_of(vm, iterable).fields["result"] if kind is not None else None
+
+
+def _pulled_through(vm: VM, ref: Ref, kind: GeneratorKind, span: Span) -> object:
+    """The rest of a generator that has been begun."""
+    sent: object = None
+    while True:
+        item = suspended.resume(vm, ref, kind.run, sent, span)
+        if item is UNBOUND:
+            return state_of(vm, ref).fields["result"]
+        sent = _given(vm, item, span)
+
+
+# ------------------------------------------------------------------------ the objects
+
+
+class GeneratorKind(IteratorKind):
+    """Generator objects whose code ``run`` runs."""
+
+    host = types.GeneratorType
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a generator"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        found = method(METHODS, "generator", name, value)
+        if found is UNBOUND:
+            found = method(ITERATOR_METHODS, "iterator", name, value)
+        if found is not UNBOUND:
+            return found
+        return concrete.host_attribute(vm, value, self.host, name, span)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        state = vm.settled(state_of(vm, value).fields["state"])
+        if state == "new":
+            return Push(lambda body: self._run_through(vm, value, body, span))
+        if state == "done":
+            return Items(())
+        if state == "suspended" or isinstance(state, Guarded):
+            return Pull(lambda: self.advance(vm, value, span))
+        vm.unfollowed("a generator is run through that was left before", span)
+        return Unknown("a generator")
+
+    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+        return self.resume(vm, ref, None, span)
+
+    def resume(self, vm: VM, ref: Ref, message: object, span: Span) -> object:
+        """Go on with what is sent or thrown: the next item, UNBOUND at the end."""
+
+        def one(state: object) -> object:
+            if state == "done":
+                if isinstance(message, Thrown):
+                    handlers.throw(vm, message.exception, span, vm.text(span))
+                return UNBOUND
+            if state == "running":
+                vm.fault(ValueError, "generator already executing", span)
+            if state not in ("new", "suspended"):
+                vm.unfollowed("a generator is resumed that was left before", span)
+                return UNBOUND
+            return suspended.resume(vm, ref, self.run, message, span)
+
+        state = vm.settled(state_of(vm, ref).fields["state"])
+        if isinstance(state, Guarded):
+            return concrete.forked(vm, vm.cases(state), one)
+        return one(state)
+
+    def _run_through(
+        self, vm: VM, ref: Ref, body: Callable[[object], None], span: Span
+    ) -> None:
+        def consumer(item: object) -> object:
+            body(item)
+            return None
+
+        self.push(vm, ref, consumer, span)
+
+    def push(self, vm: VM, ref: Ref, consumer: Consumer, span: Span) -> object:
+        """Run all of the generator's code; the value that it returns.
+
+        Raises:
+            Ended: no path comes to its end.
+        """
+        frames, landings, handled = len(vm.frames), len(vm.landings), len(vm.handled)
+        depth = vm.depth
+
+        def hand_over(item: object) -> object:
+            inside = vm.landings[landings:]
+            before = _landed(vm, landings)
+            # who leaves the loop from here leaves the generator where it cannot go on
+            change(vm, ref, span, state="left")
+            try:
+                with _outside(vm, frames, landings, handled, depth):
+                    answer = consumer(item)
+            finally:
+                if _landed(vm, landings) > before and any(
+                    landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in inside
+                ):
+                    vm.unfollowed("a generator is left in the middle of a `try`", span)
+            change(vm, ref, span, state="running")
+            return answer
+
+        change(vm, ref, span, state="running")
+        known = [len(landing.escapes) for landing in vm.landings]
+        try:
+            value = self.run(vm, ref, hand_over)
+        finally:
+            # a generator that raises is at its end
+            for landing, count in zip(vm.landings, known, strict=True):
+                suspended.finish(landing.escapes[count:], ref)
+        change(vm, ref, span, state="done", result=value)
+        return value
+
+
+def _landed(vm: VM, count: int) -> int:
+    return sum(len(landing.escapes) for landing in vm.landings[:count])
+
+
+@contextlib.contextmanager
+def _outside(
+    vm: VM, frames: int, landings: int, handled: int, depth: int
+) -> Iterator[None]:
+    """Run code of whoever runs through the generator: nothing of the generator's is around it."""
+    kept = (vm.frames, vm.landings, vm.handled, vm.depth, vm.target_name)
+    vm.frames, vm.landings = vm.frames[:frames], vm.landings[:landings]
+    vm.handled, vm.depth, vm.target_name = vm.handled[:handled], depth, None
+    try:
+        yield
+    finally:
+        vm.frames, vm.landings, vm.handled, vm.depth, vm.target_name = kept
+
+
+def _kind_of(vm: VM, value: object) -> GeneratorKind | None:
+    kind = getattr(vm.box(value), "kind", None)
+    return kind if isinstance(kind, GeneratorKind) else None
+
+
+# ------------------------------------------------------------------------ of functions
+
+
+def _run_function(vm: VM, ref: Ref, consumer: Consumer) -> object:
+    fields = state_of(vm, ref).fields
+    function, scope = fields["function"], fields["scope"]
+    assert isinstance(function, Function) and isinstance(scope, Ref)
+    called = fields["called"]
+    assert isinstance(called, Span)
+    frame = Frame(
+        function.module,
+        scope.id,
+        vm.path_length(),
+        function,
+        called,
+        consumer=consumer,
+        landed=len(vm.landings),
+    )
+    vm.frames.append(frame)
+    hint, vm.target_name = vm.target_name, None
+    vm.depth += 1
+    definition = function.definition
+    try:
+        if isinstance(definition, ir.LambdaExpr):
+            expression = definition.body
+            return vm.gathered(Wait.CALL, lambda: vm.eval(expression), cut=True)
+        block = definition.body
+        return vm.gathered(Wait.CALL, lambda: vm.exec(block), cut=True)
+    finally:
+        vm.depth -= 1
+        vm.target_name = hint
+        vm.frames.pop()
+
+
+FUNCTIONS: Final = GeneratorKind(_run_function)
+
+
+def of_function(vm: VM, function: Function, scope: Ref, span: Span) -> Ref:
+    """What a call of a generator function gives: its arguments are in the scope."""
+    return FUNCTIONS.make(
+        vm, function=function, scope=scope, called=span, state="new", result=None, token=0
+    )
+
+
+def of_expression(vm: VM, kind: GeneratorKind, promise: GeneratorExpression) -> Ref:
+    """The generator that a generator expression is; ``kind`` runs it."""
+    return kind.make(vm, promise=promise, state="new", result=None, token=0)
+
+
+# ------------------------------------------------------------------------ methods
+
+
+def stopped(vm: VM, ref: Ref, span: Span) -> object:
+    """StopIteration with what the generator returned."""
+    value = state_of(vm, ref).fields["result"]
+    args = () if value is None else (value,)
+    raise_stop(vm, args, span)
+    raise AssertionError  # pragma: no cover - the fault ends the path
+
+
+def raise_stop(
+    vm: VM, args: tuple[object, ...], span: Span, when: E.Bool = E.TRUE
+) -> None:
+    """Raise ``StopIteration``; inside of a generator that does not catch it, a RuntimeError."""
+    text = "the iterator has another item"
+    if _leaves_generator(vm):
+        message = "generator raised StopIteration"
+        vm.fault(RuntimeError, message, span, when=when, text=text)
+        return
+    message = "`next()` of an iterator that has no more items"
+    vm.fault(StopIteration, message, span, when=when, text=text, args=args)
+
+
+def _leaves_generator(vm: VM) -> bool:
+    """Whether an exception that is raised here leaves a generator before anything catches it."""
+    frame = next((f for f in reversed(vm.frames) if f.consumer is not None), None)
+    if frame is None:
+        return False
+    return not any(landing.takes(Exit.RAISE) for landing in vm.landings[frame.landed :])
+
+
+def _outcome(vm: VM, ref: Ref, item: object, span: Span) -> object:
+    """What ``next`` and kin give for an item, or for the end."""
+    if item is UNBOUND:
+        return stopped(vm, ref, span)
+    return item
+
+
+def _generator(vm: VM, ref: object) -> GeneratorKind:
+    kind = _kind_of(vm, ref)
+    assert kind is not None
+    return kind
+
+
+@GENERATOR.add("__next__")
+def _next(vm: VM, span: Span, self: Ref, /) -> object:
+    return _outcome(vm, self, _generator(vm, self).resume(vm, self, None, span), span)
+
+
+@GENERATOR.add("send")
+def _send(vm: VM, span: Span, self: Ref, value: object, /) -> object:
+    state = vm.settled(state_of(vm, self).fields["state"])
+    if value is not None and state == "new":
+        message = "can't send non-None value to a just-started generator"
+        vm.fault(TypeError, message, span)
+    return _outcome(vm, self, _generator(vm, self).resume(vm, self, value, span), span)
+
+
+@GENERATOR.add("throw")
+def _throw(
+    vm: VM, span: Span, self: Ref, typ: object, val: object = None, tb: object = None, /
+) -> object:
+    exception = _exception(vm, typ, val, span)
+    if exception is None:
+        return vm.unfollowed("`generator.throw()` of something that is not followed", span)
+    if vm.settled(state_of(vm, self).fields["state"]) == "new":
+        change(vm, self, span, state="done")
+    item = _generator(vm, self).resume(vm, self, Thrown(exception), span)
+    return _outcome(vm, self, item, span)
+
+
+def _exception(vm: VM, error: object, value: object, span: Span) -> object:
+    error = vm.settled(error)
+    if isinstance(error, (HostType, Class)):
+        if isinstance(vm.box(value), ObjectBox):
+            return value
+        return vm.call(error, () if value is None else (value,), span=span)
+    return error if isinstance(vm.box(error), ObjectBox) else None
+
+
+@GENERATOR.add("close")
+def _close(vm: VM, span: Span, self: Ref, /) -> object:
+    state = vm.settled(state_of(vm, self).fields["state"])
+    if state == "done":
+        return None
+    if state == "new" or (state == "suspended" and suspended.is_bare(vm, self)):
+        suspended.forget(vm, self)
+        change(vm, self, span, state="done")
+        return None
+    if state != "suspended":
+        return vm.unfollowed("a generator is closed that is not followed", span)
+    error = vm.exception(GeneratorExit, ())
+    item = _exited(vm, self, error, span)
+    if item is not UNBOUND:
+        vm.fault(RuntimeError, "generator ignored GeneratorExit", span)
+    return None
+
+
+def _exited(vm: VM, ref: Ref, error: Ref, span: Span) -> object:
+    """Throw ``GeneratorExit`` into a generator; UNBOUND if it ends, in whatever way."""
+    with vm.landing(Wait.HANDLERS) as landing:
+        try:
+            item: object = _generator(vm, ref).resume(vm, ref, Thrown(error), span)
+            alive = True
+        except Ended:
+            item, alive = UNBOUND, False
+    others = [e for e in landing.escapes if not _is_exit(vm, e)]
+    if others:
+        vm.unfollowed("closing a generator raises something else", span)
+    if alive and landing.escapes:
+        vm.unfollowed("whether a generator can be closed depends on the inputs", span)
+    if not alive:
+        if not landing.escapes:
+            raise Ended
+        vm.cut_path(landing.base)
+        vm.rejoin(landing.escapes, False)
+        change(vm, ref, span, state="done")
+    return item
+
+
+def _is_exit(vm: VM, escape: Escape) -> bool:
+    return hierarchy.derives_from_host(vm.type_of(escape.value), GeneratorExit)
+
+
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "Consumer",
+    "Fault",
+    "GeneratorKind",
+    "of_expression",
+    "of_function",
+    "raise_stop",
+    "stopped",
+    "yield_from",
+    "yield_one",
+]

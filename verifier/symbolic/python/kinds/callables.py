@@ -1,0 +1,286 @@
+"""What can be called: functions of the project, methods, models of Python's own functions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.builtin import invoke
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.hierarchy import Generated
+from verifier.symbolic.python.model import (
+    BoundBuiltin,
+    Builtin,
+    Function,
+    HostType,
+    Method,
+    Partial,
+)
+from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.values import Opaque
+
+_FUNCTION: Final = type(lambda: None)
+_METHOD: Final = type([].append)
+#: attributes of functions that cannot be given away
+_OWN: Final = frozenset({"__closure__", "__globals__", "__code__", "__defaults__"})
+
+
+def _forward(call: Call, *first: object) -> Call:
+    given = tuple(Arg(value, call.span) for value in first)
+    return Call(
+        (*given, *call.args), call.keywords, call.span, call.text, call.target_name
+    )
+
+
+class FunctionKind(Kind):
+    """A function of the project."""
+
+    name = "function"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(_FUNCTION)
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the function `{value.qualname}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        given = hierarchy.noted(vm, value, name)
+        if given is not UNBOUND:
+            return given
+        if name == "__name__":
+            return value.name
+        if name == "__qualname__":
+            return value.qualname
+        if name == "__module__":
+            return value.module.path.stem
+        if name == "__doc__":
+            definition = value.definition
+            return definition.docstring if isinstance(definition, ir.FunctionDef) else None
+        if name == "__dict__" or hasattr(_FUNCTION, name):
+            return vm.unfollowed(f"`.{name}` of a function is not followed", span)
+        if _is_wrapped(vm, value):
+            return vm.unfollowed(f"`.{name}` of what a decorator made is not followed", span)
+        return UNBOUND
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        if name in _OWN:
+            vm.unfollowed(f"`.{name}` of a function is assigned to", span)
+            return
+        if new is UNBOUND and hierarchy.noted(vm, value, name) is UNBOUND:
+            what = self.describe(vm, value)
+            vm.fault(AttributeError, f"{what} has no attribute `{name}`", span)
+            return
+        hierarchy.note(vm, value, name, new)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        """``kernel[grid]``: the kernel, to be launched on a grid."""
+        if _is_wrapped(vm, value):
+            return value
+        return self._missing(vm, value, "is not subscriptable", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return vm.call_function(value, call)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)  # it has an address in it
+
+
+def _is_wrapped(vm: VM, value: Function) -> bool:
+    """Whether a decorator that is not followed may have made something else of the function."""
+    return hierarchy.noted(vm, value, hierarchy.WRAPPED) is True
+
+
+class MethodKind(Kind):
+    """A function whose first argument is given."""
+
+    name = "method"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(_BOUND)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__func__":
+            return value.function
+        if name == "__self__":
+            return value.self
+        if name == "__class__":
+            return self.type_of(vm, value)
+        if hasattr(_BOUND, name) and name not in ("__name__", "__qualname__", "__doc__"):
+            return vm.unfollowed(f"`.{name}` of a method is not followed", span)
+        return vm.find_attribute(value.function, name, span)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        what = self.describe(vm, value)
+        vm.fault(AttributeError, f"{what} has no attribute `{name}`", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return vm.invoke(value.function, _forward(call, value.self))
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op not in ("==", "!="):
+            return NotImplemented
+        same = E.FALSE
+        if isinstance(right, Method):
+            same = E.and_(
+                vm.identical(left.function, right.function, span),
+                vm.identical(left.self, right.self, span),
+            )
+        return same if op == "==" else E.not_(same)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)
+
+
+class _Sample:
+    def method(self) -> None:
+        """Something whose type is that of methods."""
+
+
+_BOUND: Final = type(_Sample().method)
+
+
+class BuiltinKind(Kind):
+    """A function of Python's own that has a model."""
+
+    name = "builtin_function_or_method"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(type(len))
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the function `{value.name}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name in ("__name__", "__qualname__"):
+            return value.name.rpartition(".")[2]
+        if hasattr(len, name) or hasattr(_FUNCTION, name):
+            return vm.unfollowed(f"`.{name}` of a built-in function is not followed", span)
+        given = hierarchy.noted(vm, value, name)
+        return given
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return invoke(vm, value, call)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)
+
+
+class BoundBuiltinKind(Kind):
+    """A method of a built-in type, found on one of its values."""
+
+    name = "builtin_function_or_method"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(_METHOD)
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the method `{value.type}.{value.name}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__name__":
+            return value.name
+        if name == "__self__":
+            return value.self
+        if hasattr(_METHOD, name):
+            return vm.unfollowed(f"`.{name}` of a built-in method is not followed", span)
+        return UNBOUND
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return invoke(vm, vm.language.methods[value.type][value.name], call, value.self)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op not in ("==", "!="):
+            return NotImplemented
+        same = E.FALSE
+        if isinstance(right, BoundBuiltin) and (left.type, left.name) == (right.type, right.name):
+            same = vm.identical(left.self, right.self, span)
+        return same if op == "==" else E.not_(same)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)
+
+
+class PartialKind(Kind):
+    """``functools.partial(function, ...)``."""
+
+    name = "partial"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(functools.partial)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "func":
+            return value.function
+        if name == "args":
+            return value.args
+        return vm.unfollowed(f"`.{name}` of a partial function is not followed", span)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        vm.unfollowed(f"`.{name}` of a partial function is assigned to", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        keywords = {name: Arg(item, call.span) for name, item in value.keywords}
+        made = _forward(call, *value.args)
+        return vm.invoke(
+            value.function,
+            Call(made.args, {**keywords, **call.keywords}, call.span, call.text),
+        )
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return Opaque("a string", harmless=True)
+
+
+class GeneratedKind(FunctionKind):
+    """A method that a decorator made, before it is found on anything."""
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the function `{value.function.name}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        given = hierarchy.noted(vm, value, name)
+        if given is not UNBOUND:
+            return given
+        return vm.find_attribute(value.function, name, span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return self._missing(vm, value, "is not subscriptable", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return invoke(vm, value.function, call)
+
+
+KINDS: Final[dict[type, Kind]] = {
+    Generated: GeneratedKind(),
+    Function: FunctionKind(),
+    Method: MethodKind(),
+    Builtin: BuiltinKind(),
+    BoundBuiltin: BoundBuiltinKind(),
+    Partial: PartialKind(),
+}
+
+__all__ = ["KINDS"]

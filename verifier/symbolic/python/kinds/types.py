@@ -1,0 +1,494 @@
+"""Classes as values, built-in types too, and what lies in classes: properties, static methods."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python import classes, hierarchy
+from verifier.symbolic.python.builtin import Table, invoke
+from verifier.symbolic.python.heap import UNBOUND, DictBox
+from verifier.symbolic.python.hierarchy import Alias, AttributeDict, Inherited
+from verifier.symbolic.python.kinds import instancedicts
+from verifier.symbolic.python.library import enums
+from verifier.symbolic.python.model import (
+    BoundBuiltin,
+    Builtin,
+    Class,
+    ClassMethod,
+    HostType,
+    Property,
+    StaticMethod,
+    Super,
+)
+from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
+from verifier.symbolic.values import Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """``int | None``: one of several types."""
+
+    members: tuple[object, ...]
+
+
+def _union(vm: VM, left: object, right: object) -> object:
+    """``left | right`` of types; NotImplemented if the other one is none."""
+    parts: list[object] = []
+    for value in (left, right):
+        if isinstance(value, Union):
+            parts.extend(value.members)
+        elif value is None:
+            parts.append(HostType(type(None)))
+        elif isinstance(value, (Class, HostType, Alias, Opaque)):
+            parts.append(value)
+        else:
+            return NotImplemented
+    return Union(tuple(dict.fromkeys(parts)))
+
+
+class _TypeKind(Kind):
+    """What classes of the project and built-in types have in common."""
+
+    name = "type"
+    complete = True
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _union(vm, left, right) if op == "|" else NotImplemented
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return _union(vm, left, right) if op == "|" else NotImplemented
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+
+class ClassKind(_TypeKind):
+    """A class of the project."""
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        if isinstance(value.metaclass, (Class, HostType)):
+            return value.metaclass
+        hosts = [base.type for base in value.mro if isinstance(base, HostType)]
+        metaclass: type = type
+        for host in hosts:
+            if issubclass(type(host), metaclass):
+                metaclass = type(host)
+        return HostType(metaclass)
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the class `{value.name}`"
+
+    # -- attributes ----------------------------------------------------------------------
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        own = _of_type(vm, value, name)
+        if own is not UNBOUND:
+            return own
+        found = hierarchy.lookup(vm, value, name)
+        return hierarchy.split(vm, found, lambda one: self._bound(vm, value, name, one, span))
+
+    def _bound(self, vm: VM, value: Class, name: str, found: object, span: Span) -> object:
+        if found is not UNBOUND and not _is_of_object(found):
+            return hierarchy.bind(vm, found, UNBOUND, value, span)
+        if hierarchy.is_external(value):
+            return Opaque(f"`{value.name}.{name}`")
+        if isinstance(value.metaclass, Class):
+            return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
+        if found is not UNBOUND:
+            return hierarchy.bind(vm, found, UNBOUND, value, span)
+        if hasattr(type, name) or hasattr(enum.EnumMeta, name):
+            host = self.type_of(vm, value)
+            if isinstance(host, HostType) and hasattr(host.type, name):
+                return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
+        return UNBOUND
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        classes.set_class_attribute(vm, value, name, new, span)
+
+    # -- calls -----------------------------------------------------------------------------
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        if isinstance(value.metaclass, Class):
+            if hierarchy.overrides(vm, value.metaclass, "__call__"):
+                return vm.unfollowed("`__call__` of a metaclass is not followed", call.span)
+        return classes.instantiate(vm, value, call)
+
+    # -- enumerations --------------------------------------------------------------------
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        if hierarchy.trait(value, "enum") is not None:
+            return enums.by_name(vm, value, index, span)
+        found = hierarchy.lookup(vm, value, "__class_getitem__")
+        if isinstance(found, Inherited):
+            return Alias(value, index if isinstance(index, tuple) else (index,))
+        if found is not UNBOUND:
+            bound = hierarchy.bind(vm, found, UNBOUND, value, span)
+            return vm.call(bound, (index,), span=span)
+        return self._missing(vm, value, "is not subscriptable", span)
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        if hierarchy.trait(value, "enum") is not None:
+            return E.const(len(enums.members(value).own))
+        return self._missing(vm, value, "has no len()", span)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        if hierarchy.trait(value, "enum") is not None:
+            return Items(tuple(enums.members(value).own))
+        return super().iterate(vm, value, span)
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        if hierarchy.trait(value, "enum") is None:
+            return super().contains(vm, value, item, span)
+        if vm.type_of(item) is value:
+            return E.TRUE
+        # an error before 3.12, a test of the values since
+        return vm.unfollowed(f"whether a value is in `{value.name}` is not followed", span)
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        if isinstance(value.metaclass, Class):
+            vm.unfollowed("the truth of a class with a metaclass is not followed", span)
+        return E.TRUE
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        if hierarchy.trait(value, "enum") is not None:
+            return f"<enum '{value.name}'>"
+        module = hierarchy.namespace(vm, value).get("__module__")
+        name = hierarchy.namespace(vm, value).get("__qualname__")
+        if isinstance(module, str) and isinstance(name, str):
+            return f"<class '{module}.{name}'>"
+        return Opaque("a string", harmless=True)
+
+    def _missing(self, vm: VM, value: Any, what: str, span: Span) -> object:
+        if hierarchy.is_external(value) or isinstance(value.metaclass, Class):
+            return vm.unfollowed(f"whether {self.describe(vm, value)} {what}", span)
+        return super()._missing(vm, value, what, span)
+
+
+def _is_of_object(found: object) -> bool:
+    return isinstance(found, Inherited) and found.type is object
+
+
+def _of_type(vm: VM, cls: Class, name: str) -> object:
+    """What ``type`` itself says of a class, :data:`UNBOUND` if it is no such name."""
+    own = hierarchy.namespace(vm, cls)
+    if name == "__name__":
+        return cls.name
+    if name == "__mro__":
+        return cls.mro
+    if name == "__bases__":
+        return cls.bases
+    if name in ("__module__", "__qualname__"):
+        return own.get(name)
+    if name == "__doc__":
+        return own.get(name, Opaque("a text", harmless=True))
+    if name == "__class__":
+        return vm.type_of(cls)
+    if name == "__dict__":
+        held: dict[object, object] = {k: v for k, v in own.items() if k.isidentifier()}
+        return vm.heap.new(DictBox(held, ghost=True))
+    if name == "__members__" and "enum" in cls.traits:
+        return enums.as_dict(vm, cls)
+    if name == "__abstractmethods__":
+        return UNBOUND
+    return UNBOUND
+
+
+# ------------------------------------------------------------------------ built-in types
+
+
+class HostTypeKind(_TypeKind):
+    """``int``, ``list``, ``ValueError``."""
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(type(value.type))
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the type `{value.name}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        host = value.type
+        if name in ("__name__", "__qualname__", "__module__"):
+            return getattr(host, name)
+        if name == "__mro__":
+            return hierarchy.mro_of(value)
+        if name == "__bases__":
+            return tuple(HostType(base) for base in host.__bases__)
+        if name == "__class__":
+            return HostType(type(host))
+        if name == "__doc__":
+            return host.__doc__
+        if name == "__new__":
+            return vm.language.methods["object"]["__new__"]
+        found = _method_of(vm, host, name)
+        if found is not UNBOUND:
+            return found
+        if not hasattr(host, name):
+            return UNBOUND
+        return vm.unfollowed(f"`{host.__name__}.{name}` is not followed", span)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        if value.type.__flags__ & (1 << 8):  # CPython's Py_TPFLAGS_IMMUTABLETYPE
+            message = f"cannot set `{name}` of the immutable type `{value.name}`"
+            vm.fault(TypeError, message, span)
+            return
+        vm.unfollowed(f"`{value.name}.{name}` is assigned to", span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        if hasattr(value.type, "__class_getitem__"):
+            return Alias(value, index if isinstance(index, tuple) else (index,))
+        return self._missing(vm, value, "is not subscriptable", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        made = vm.language.constructors.get(value.type)
+        if made is not None:
+            return invoke(vm, made, call)
+        if value.type is object:
+            return vm.call(vm.language.methods["object"]["__new__"], (value,), span=call.span)
+        return vm.unfollowed(f"what `{value.name}(...)` makes is not followed", call.span)
+
+    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        return repr(value.type)
+
+
+def _method_of(vm: VM, host: type, name: str) -> object:
+    """``str.join``: a method of a built-in type that is not bound to a value."""
+    raw = None
+    for base in host.__mro__:
+        if name in base.__dict__:
+            raw = base.__dict__[name]
+            break
+    table = hierarchy.table_of(vm, host, name)
+    if isinstance(raw, classmethod) or _is_class_method(raw):
+        return BoundBuiltin(table, name, HostType(host)) if table is not None else UNBOUND
+    if table is not None:
+        builtin = vm.language.methods[table][name]
+        return builtin if isinstance(raw, staticmethod) else Checked(host, builtin)
+    special = vm.language.methods.get(hierarchy.SPECIAL, {})
+    if raw is not None and name in special and not issubclass(host, BaseException):
+        return Checked(host, special[name])
+    return UNBOUND
+
+
+def _is_class_method(raw: object) -> bool:
+    return type(raw).__name__ == "classmethod_descriptor"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``list.append`` as a function: its first argument must be a list."""
+
+    host: type
+    builtin: Builtin
+
+
+class CheckedKind(Kind):
+    """A method of a built-in type as a function."""
+
+    name = "method_descriptor"
+    complete = True
+    pure = True
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"the method `{value.host.__name__}.{value.builtin.name.rpartition('.')[2]}`"
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__name__":
+            return value.builtin.name.rpartition(".")[2]
+        return vm.unfollowed(f"`.{name}` of {self.describe(vm, value)} is not followed", span)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        if not call.args:
+            what = f"{self.describe(vm, value)} needs a value of its type"
+            vm.fault(TypeError, what, call.span, rule="call-signature")
+            return vm.unfollowed(what, call.span)
+        rest = Call(call.args[1:], call.keywords, call.span, call.text)
+
+        def one(first: object) -> object:
+            cls = vm.type_of(first)
+            if isinstance(cls, (Class, HostType)) and not hierarchy.derives_from_host(
+                cls, value.host
+            ):
+                what = vm.kind(first).describe(vm, first)
+                vm.fault(TypeError, f"{self.describe(vm, value)} does not take {what}", call.span)
+            box = vm.box(first)
+            payload = getattr(box, "payload", UNBOUND)
+            keeps = value.host is object or payload is UNBOUND
+            return invoke(vm, value.builtin, rest, first if keeps else payload)
+
+        return vm.each(call.args[0].value, one)
+
+
+# ------------------------------------------------------------------------ super
+
+
+class SuperKind(Kind):
+    """``super()``."""
+
+    name = "super"
+    complete = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(super)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        is_class = isinstance(value.self, (Class, HostType))
+        start = value.self if is_class else vm.type_of(value.self)
+        mro = hierarchy.mro_of(start)
+        if name == "__class__":
+            return HostType(super)
+        if value.cls not in mro:
+            vm.fault(TypeError, "super(type, obj): obj must be an instance of type", span)
+            return vm.unfollowed("`super()` of something else", span)
+        found = hierarchy.find(vm, mro[mro.index(value.cls) + 1 :], name)
+        if _is_of_object(found) or found is UNBOUND:
+            if hierarchy.is_external(start):
+                return Opaque(f"`super().{name}`")
+        if found is UNBOUND:
+            return UNBOUND
+        instance = UNBOUND if is_class else value.self
+        return hierarchy.split(
+            vm,
+            found,
+            lambda one: one if one is UNBOUND else _above(vm, one, instance, start, name, span),
+        )
+
+
+def _above(
+    vm: VM, found: object, instance: object, start: object, name: str, span: Span
+) -> object:
+    return hierarchy.bind(vm, found, instance, start, span)
+
+
+# ------------------------------------------------------------------------ what lies in classes
+
+
+PROPERTY: Final = Table("property")
+
+
+@PROPERTY.add("getter")
+def _getter(vm: VM, span: Span, self: Property, fget: object, /) -> object:
+    return Property(fget, self.fset, self.fdel)
+
+
+@PROPERTY.add("setter")
+def _setter(vm: VM, span: Span, self: Property, fset: object, /) -> object:
+    return Property(self.fget, fset, self.fdel)
+
+
+@PROPERTY.add("deleter")
+def _deleter(vm: VM, span: Span, self: Property, fdel: object, /) -> object:
+    return Property(self.fget, self.fset, fdel)
+
+
+class DescriptorKind(Kind):
+    """A property, a static method or a class method as a value."""
+
+    complete = True
+
+    def __init__(self, host: type) -> None:
+        self.name = host.__name__
+        self.host = host
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(self.host)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if isinstance(value, Property):
+            if name in ("fget", "fset", "fdel"):
+                return getattr(value, name)
+            if name in PROPERTY:
+                return BoundBuiltin("property", name, value)
+            if name == "__doc__" and value.fget is not None:
+                return vm.attribute(value.fget, name, span)
+        elif name in ("__func__", "__wrapped__"):
+            return hierarchy.plain(value.function)
+        elif name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            return vm.attribute(hierarchy.plain(value.function), name, span)
+        if hasattr(self.host, name):
+            return vm.unfollowed(f"`.{name}` of a {self.name} is not followed", span)
+        return UNBOUND
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        if isinstance(value, StaticMethod):
+            return vm.invoke(hierarchy.plain(value.function), call)
+        return self._missing(vm, value, "is not callable", call.span)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+
+# ------------------------------------------------------------------------ aliases, unions
+
+
+class AliasKind(_TypeKind):
+    """``list[int]``, ``Stack[T]``."""
+
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return Opaque("the type of a generic alias", harmless=True)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__origin__":
+            return value.origin
+        if name == "__args__":
+            return value.args
+        return vm.attribute(value.origin, name, span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return Alias(value.origin, index if isinstance(index, tuple) else (index,))
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return vm.invoke(value.origin, call)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _same(left, right, op)
+
+
+class UnionKind(_TypeKind):
+    """``int | None``."""
+
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return Opaque("the type of a union", harmless=True)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__args__":
+            return value.members
+        return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _same(left, right, op)
+
+
+def _same(left: object, right: object, op: str) -> object:
+    if op not in ("==", "!="):
+        return NotImplemented
+    return (left == right) == (op == "==")
+
+
+KINDS: Final[dict[type, Kind]] = {
+    Class: ClassKind(),
+    HostType: HostTypeKind(),
+    Checked: CheckedKind(),
+    Super: SuperKind(),
+    Property: DescriptorKind(property),
+    StaticMethod: DescriptorKind(staticmethod),
+    ClassMethod: DescriptorKind(classmethod),
+    Alias: AliasKind(),
+    Union: UnionKind(),
+    AttributeDict: instancedicts.AttributeDictKind(),
+}
+METHODS: Final = {"property": PROPERTY, **instancedicts.METHODS}
+
+__all__ = ["KINDS", "METHODS", "Union"]

@@ -1,0 +1,465 @@
+"""``object``, ``super``, ``property`` and kin; special methods by name; small modules on classes."""
+
+from __future__ import annotations
+
+import abc
+import collections.abc
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python import attributes, classes, hierarchy
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, Scope
+from verifier.symbolic.python.kinds import protocols
+from verifier.symbolic.python.library import copying, namedtuples
+from verifier.symbolic.python.library.dataclasses_ import CLASS_VAR
+from verifier.symbolic.python.model import (
+    Builtin,
+    Class,
+    ClassMethod,
+    HostType,
+    Property,
+    StaticMethod,
+    Super,
+)
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque, Ref
+
+# ------------------------------------------------------------------------ object
+
+OBJECT: Final = Table("object")
+
+
+def _call_of(span: Span, args: tuple[object, ...], keywords: Mapping[str, object]) -> Call:
+    given = tuple(Arg(value, span) for value in args)
+    return Call(given, {n: Arg(v, span) for n, v in keywords.items()}, span, "")
+
+
+@OBJECT.add("__new__")
+def _new(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) -> object:
+    """``object.__new__(cls)``; for a class with a built-in base, that one's."""
+    call = _call_of(span, args, keywords)
+    if isinstance(cls, Class):
+        if hierarchy.layout(cls) is None and (args or keywords):
+            own = hierarchy.overrides(vm, cls, "__new__")
+            if own or not hierarchy.overrides(vm, cls, "__init__"):
+                what = f"`{cls.name}` takes no arguments"
+                vm.fault(TypeError, what, span, rule="call-signature")
+        if hierarchy.is_external(cls):
+            return vm.unfollowed(f"an instance of `{cls.name}`", span)
+        return classes.allocate(vm, cls, call)
+    if isinstance(cls, HostType):
+        if cls.type is object:
+            if args or keywords:
+                vm.fault(TypeError, "object() takes no arguments", span, rule="call-signature")
+            return vm.heap.new(ObjectBox(cls))
+        return vm.invoke(cls, call)
+    return vm.unfollowed("`__new__` of what is no class is not followed", span)
+
+
+@OBJECT.add("__init__")
+def _init(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
+    if isinstance(self, Ref) and isinstance(vm.box(self), ObjectBox):
+        classes.built_in_init(vm, self, _call_of(span, args, keywords))
+        return None
+    return vm.unfollowed("`__init__` of a built-in type is not followed", span)
+
+
+@OBJECT.add("__init_subclass__")
+def _init_subclass(vm: VM, span: Span, cls: object, /, **keywords: object) -> object:
+    if keywords:
+        message = "`__init_subclass__()` takes no keyword arguments"
+        vm.fault(TypeError, message, span, rule="call-signature")
+    return None
+
+
+@OBJECT.add("__getattribute__")
+def _getattribute(vm: VM, span: Span, self: object, name: object, /) -> object:
+    if not isinstance(name, str) or not isinstance(self, Ref):
+        return vm.unfollowed("`__getattribute__` is not followed", span)
+    if not isinstance(vm.box(self), ObjectBox):
+        return vm.attribute(self, name, span)
+    found = attributes.generic(vm, self, name, span)
+    if found is UNBOUND:
+        what = vm.kind(self).describe(vm, self)
+        vm.fault(AttributeError, f"{what} has no attribute `{name}`", span)
+    return found
+
+
+@OBJECT.add("__setattr__")
+def _setattr(vm: VM, span: Span, self: object, name: object, value: object, /) -> object:
+    if isinstance(name, str) and isinstance(self, Ref) and isinstance(vm.box(self), ObjectBox):
+        attributes.store(vm, self, name, value, span)
+        return None
+    return vm.unfollowed("`__setattr__` is not followed", span)
+
+
+@OBJECT.add("__delattr__")
+def _delattr(vm: VM, span: Span, self: object, name: object, /) -> object:
+    if isinstance(name, str) and isinstance(self, Ref) and isinstance(vm.box(self), ObjectBox):
+        attributes.store(vm, self, name, UNBOUND, span)
+        return None
+    return vm.unfollowed("`__delattr__` is not followed", span)
+
+
+@OBJECT.add("__eq__")
+def _eq(vm: VM, span: Span, self: object, other: object, /) -> object:
+    def one(right: object) -> object:
+        same = vm.identical(self, right, span)
+        return vm.fork(same, lambda: True, lambda: NotImplemented)
+
+    return vm.each(other, one)
+
+
+@OBJECT.add("__ne__")
+def _ne(vm: VM, span: Span, self: object, other: object, /) -> object:
+    return vm.each(other, lambda v: vm.kind(self).compare(vm, "!=", self, v, span))
+
+
+@OBJECT.add("__lt__", "__le__", "__gt__", "__ge__")
+def _order(vm: VM, span: Span, self: object, other: object, /) -> object:
+    return NotImplemented
+
+
+@OBJECT.add("__hash__")
+def _hash(vm: VM, span: Span, self: object, /) -> object:
+    return Opaque("a hash", harmless=True)
+
+
+@OBJECT.add("__repr__")
+def _repr(vm: VM, span: Span, self: object, /) -> object:
+    return Opaque("a string", harmless=True)
+
+
+@OBJECT.add("__str__")
+def _str(vm: VM, span: Span, self: object, /) -> object:
+    return vm.kind(self).text(vm, self, "r", span)
+
+
+@OBJECT.add("__format__")
+def _format(vm: VM, span: Span, self: object, format_spec: object, /) -> object:
+    return vm.call(vm.language.builtins["format"], (self, format_spec), span=span)
+
+
+# ------------------------------------------------------------------------ exceptions
+
+EXCEPTION: Final = Table("BaseException")
+
+
+def _exception(vm: VM, self: object) -> ObjectBox:
+    box = vm.box(self)
+    assert isinstance(box, ObjectBox)
+    return box
+
+
+@EXCEPTION.add("__str__")
+def _exception_str(vm: VM, span: Span, self: object, /) -> object:
+    return protocols.of_exception(vm, _exception(vm, self), "s", span)
+
+
+@EXCEPTION.add("__repr__")
+def _exception_repr(vm: VM, span: Span, self: object, /) -> object:
+    return protocols.of_exception(vm, _exception(vm, self), "r", span)
+
+
+@EXCEPTION.add("with_traceback")
+def _with_traceback(vm: VM, span: Span, self: object, tb: object, /) -> object:
+    return self
+
+
+@EXCEPTION.add("add_note")
+def _add_note(vm: VM, span: Span, self: object, note: object, /) -> object:
+    assert isinstance(self, Ref)
+    held = _exception(vm, self).attributes.get("__notes__", UNBOUND)
+    if held is UNBOUND:
+        attributes.put(vm, self, "__notes__", vm.heap.new(ListBox.of([note])), span)
+    else:
+        vm.call(vm.attribute(held, "append", span), (note,), span=span)
+    return None
+
+
+# ------------------------------------------------------------------------ special methods by name
+
+SPECIAL: Final = Table(hierarchy.SPECIAL)
+
+_BINARY: Final = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+_COMPARED: Final = {
+    "__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=",
+}  # fmt: skip
+_UNARY: Final = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
+
+
+def _content(vm: VM, value: object) -> object:
+    box = vm.box(value)
+    if isinstance(box, ObjectBox) and box.payload is not UNBOUND:
+        return box.payload
+    return value
+
+
+def _operator(op: str, way: str) -> Callable[..., object]:
+    def handler(vm: VM, span: Span, self: object, other: object, /) -> object:
+        def one(right: object) -> object:
+            right = _content(vm, right)
+            if way == "reflected":
+                return vm.kind(right).binary(vm, op, right, self, span)
+            return getattr(vm.kind(self), way)(vm, op, self, right, span)
+
+        return vm.each(other, one)
+
+    return handler
+
+
+for _name, _op in _BINARY.items():
+    SPECIAL.add(f"__{_name}__")(_operator(_op, "binary"))
+    SPECIAL.add(f"__r{_name}__")(_operator(_op, "reflected"))
+    SPECIAL.add(f"__i{_name}__")(_operator(_op, "inplace"))
+for _name, _op in _COMPARED.items():
+    SPECIAL.add(_name)(_operator(_op, "compare"))
+
+
+def _unary(op: str) -> Callable[..., object]:
+    return lambda vm, span, self, /: vm.unary(op, self, span)
+
+
+for _name, _op in _UNARY.items():
+    SPECIAL.add(_name)(_unary(_op))
+
+
+@SPECIAL.add("__getitem__")
+def _getitem(vm: VM, span: Span, self: object, key: object, /) -> object:
+    return vm.item(self, key, span)
+
+
+@SPECIAL.add("__setitem__")
+def _setitem(vm: VM, span: Span, self: object, key: object, value: object, /) -> object:
+    vm.set_item(self, key, value, span)
+    return None
+
+
+@SPECIAL.add("__delitem__")
+def _delitem(vm: VM, span: Span, self: object, key: object, /) -> object:
+    vm.set_item(self, key, UNBOUND, span)
+    return None
+
+
+@SPECIAL.add("__contains__")
+def _contains(vm: VM, span: Span, self: object, key: object, /) -> object:
+    return vm.compare("in", key, self, span)
+
+
+@SPECIAL.add("__len__")
+def _len(vm: VM, span: Span, self: object, /) -> object:
+    return vm.length(self, span)
+
+
+@SPECIAL.add("__bool__")
+def _bool(vm: VM, span: Span, self: object, /) -> object:
+    return vm.truth(self, span)
+
+
+@SPECIAL.add("__iter__")
+def _iter(vm: VM, span: Span, self: object, /) -> object:
+    return vm.call(vm.language.builtins["iter"], (self,), span=span)
+
+
+def _builtin(name: str) -> Callable[..., object]:
+    return lambda vm, span, self, /: vm.call(vm.language.builtins[name], (self,), span=span)
+
+
+for _name in ("int", "float", "str", "repr", "hash", "abs", "reversed"):
+    SPECIAL.add(f"__{_name}__")(_builtin(_name))
+SPECIAL.add("__index__")(_builtin("int"))
+
+
+# ------------------------------------------------------------------------ super
+
+
+def _super(vm: VM, span: Span, type: object = UNBOUND, obj: object = UNBOUND, /) -> object:
+    if type is UNBOUND:
+        return _implied(vm, span)
+    if obj is UNBOUND:
+        return vm.unfollowed("an unbound `super` is not followed", span)
+    return vm.each(obj, lambda value: Super(type, value))
+
+
+def _implied(vm: VM, span: Span) -> object:
+    """``super()``: the class whose text this is, and the first argument of the function."""
+    function = vm.frame.function
+    if function is None or function.owner is None or vm.frame.body_of is not None:
+        vm.fault(RuntimeError, "super(): __class__ cell not found", span)
+        return vm.unfollowed("`super()` outside of a class", span)
+    params = function.definition.params
+    if not params or params[0].kind in ("keyword", "**"):
+        vm.fault(RuntimeError, "super(): no arguments", span)
+        return vm.unfollowed("`super()` without an argument", span)
+    scope: Scope = vm.scope()
+    while scope.inlined and scope.parent is not None:
+        outer = vm.heap.get(scope.parent)
+        assert isinstance(outer, Scope)
+        scope = outer
+    first = scope.names.get(params[0].name, UNBOUND)
+    if params[0].kind == "*" and isinstance(first, tuple):
+        first = first[0] if first else UNBOUND
+    if first is UNBOUND:
+        vm.fault(RuntimeError, "super(): arg[0] deleted", span)
+        return vm.unfollowed("`super()` without an argument", span)
+    owner = function.owner
+    return vm.each(first, lambda value: Super(owner, value))
+
+
+# ------------------------------------------------------------------------ property and kin
+
+
+def _property(
+    vm: VM,
+    span: Span,
+    fget: object = None,
+    fset: object = None,
+    fdel: object = None,
+    doc: object = None,
+) -> object:
+    return Property(fget, fset, fdel)
+
+
+def _staticmethod(vm: VM, span: Span, function: object, /) -> object:
+    return StaticMethod(function)
+
+
+def _classmethod(vm: VM, span: Span, function: object, /) -> object:
+    return ClassMethod(function)
+
+
+# ------------------------------------------------------------------------ abc, types, typing
+
+
+def _abstractmethod(vm: VM, span: Span, funcobj: object, /) -> object:
+    target = funcobj
+    while isinstance(target, (StaticMethod, ClassMethod)):
+        target = target.function
+    if isinstance(target, Property):
+        target = target.fget
+    hierarchy.note(vm, target, "__isabstractmethod__", True)
+    return funcobj
+
+
+def _namespace(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    if args:
+        # a mapping, from 3.13 on
+        return vm.unfollowed("`SimpleNamespace()` of a mapping is not followed", span)
+    return vm.heap.new(ObjectBox(HostType(types.SimpleNamespace), dict(keywords)))
+
+
+NAMESPACE: Final = Table("SimpleNamespace")
+
+
+@NAMESPACE.add("__eq__")
+def _same_namespace(vm: VM, span: Span, self: object, other: object, /) -> object:
+    def one(right: object) -> object:
+        mine, theirs = vm.box(self), vm.box(right)
+        assert isinstance(mine, ObjectBox)
+        if not isinstance(theirs, ObjectBox) or theirs.cls != mine.cls:
+            return NotImplemented
+        left = vm.heap.new(DictBox(dict(mine.attributes)))
+        there = vm.heap.new(DictBox(dict(theirs.attributes)))
+        return vm.compare("==", left, there, span)
+
+    return vm.each(other, one)
+
+
+@NAMESPACE.add("__repr__")
+def _show_namespace(vm: VM, span: Span, self: object, /) -> object:
+    return Opaque("a string", harmless=True)
+
+
+def _cast(vm: VM, span: Span, typ: object, val: object) -> object:
+    return val
+
+
+def _same(vm: VM, span: Span, value: object, /) -> object:
+    return value
+
+
+def _new_type(vm: VM, span: Span, name: object, tp: object) -> object:
+    return Builtin.of("NewType", _same)
+
+
+def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    return Opaque("a part of a type", harmless=True)
+
+
+def _get_type_hints(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    return vm.unfollowed("`get_type_hints()` is not followed", span)
+
+
+_TYPING: Final[dict[str, object]] = {
+    **{
+        name: Opaque(f"`typing.{name}`", harmless=True)
+        for name in (
+            *typing.__all__, "Self", "Never", "Required", "NotRequired", "Unpack", "LiteralString",
+            "TypeAlias", "TypeGuard", "Concatenate", "ParamSpec", "ReadOnly", "TypeIs",
+        )
+        if name not in ("TypedDict", "SupportsInt", "SupportsFloat", "SupportsIndex")
+    },
+    "TYPE_CHECKING": False,
+    "ClassVar": CLASS_VAR,
+    "Generic": HostType(typing.Generic),  # type: ignore[arg-type]
+    "Protocol": HostType(typing.Protocol),  # type: ignore[arg-type]
+    "NamedTuple": namedtuples.NAMED_TUPLE,
+    "NewType": Builtin.of("NewType", _new_type),
+    "cast": Builtin.of("cast", _cast),
+    "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
+    **{
+        name: Builtin.of(name, _same)
+        for name in ("overload", "final", "override", "no_type_check", "runtime_checkable")
+    },
+    **{name: Builtin.of(name, _harmless) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")},
+}  # fmt: skip
+
+CONSTRUCTORS: Final[dict[type, Builtin]] = {
+    super: Builtin.of("super", _super),
+    property: Builtin.of("property", _property),
+    staticmethod: Builtin.of("staticmethod", _staticmethod),
+    classmethod: Builtin.of("classmethod", _classmethod),
+    types.SimpleNamespace: Builtin.of("SimpleNamespace", _namespace),
+}
+BUILTINS: Final[dict[str, object]] = {
+    "object": HostType(object),
+    "super": HostType(super),
+    "property": HostType(property),
+    "staticmethod": HostType(staticmethod),
+    "classmethod": HostType(classmethod),
+}
+METHODS: Final[Mapping[str, Table]] = {
+    "object": OBJECT,
+    "BaseException": EXCEPTION,
+    hierarchy.SPECIAL: SPECIAL,
+    "SimpleNamespace": NAMESPACE,
+}
+MODULES: Final[dict[str, dict[str, object]]] = {
+    "abc": {
+        "ABC": HostType(abc.ABC),
+        "ABCMeta": HostType(abc.ABCMeta),
+        "abstractmethod": Builtin.of("abstractmethod", _abstractmethod),
+    },
+    "types": {
+        "SimpleNamespace": HostType(types.SimpleNamespace),
+        "FunctionType": HostType(types.FunctionType),
+        "MethodType": HostType(types.MethodType),
+        "NoneType": HostType(type(None)),
+    },
+    "collections.abc": {
+        name: HostType(getattr(collections.abc, name)) for name in collections.abc.__all__
+    },
+    "typing": _TYPING,
+    "typing_extensions": _TYPING,
+    **copying.MODULES,
+}
+
+__all__ = ["BUILTINS", "CONSTRUCTORS", "METHODS", "MODULES"]
