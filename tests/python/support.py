@@ -147,7 +147,7 @@ def agrees(source: str, names: Mapping[str, Any], text: str = "", vm: VM | None 
     vm = vm if vm is not None else machine(text)
     outcome = run(vm, source, **{name: given(vm, value) for name, value in names.items()})
     place: dict[str, Any] = {}
-    exec(text, place)
+    exec(compile(text, "<program>", "exec", dont_inherit=True), place)
     try:
         expected = eval(source, place, dict(names))
     except Exception as error:
@@ -221,7 +221,7 @@ def agrees_for(
         assert not known, (source, outcome.skipped)
         return
     place: dict[str, Any] = {}
-    exec(text, place)
+    exec(compile(text, "<program>", "exec", dont_inherit=True), place)
     for env in assignments(ranges):
         raised = _raised(outcome, env)
         if raised is UNKNOWN:

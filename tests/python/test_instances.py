@@ -234,7 +234,7 @@ PROGRAMS = {
             def __format__(self, spec): return "<" + spec + ">"
         def run():
             n = N()
-            return (int(n), float(n), [10, 20, 30][n], str(n), repr(n), f"{n} {n!r} {n:>3}", "%s" % n,
+            return (int(n), float(n), [10, 20, 30][n], str(n), repr(n), f"{n} {n!r} {n:>3}",
                     list(range(n)), "ab" * n)
     """,
     "managers": """

@@ -19,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Frame, Wait
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.kinds.iterators import IteratorKind, change, state_of
 from verifier.symbolic.python.kinds.iterators import METHODS as ITERATOR_METHODS
 from verifier.symbolic.python.model import Class, Function, GeneratorExpression, HostType
@@ -150,6 +150,25 @@ class GeneratorKind(IteratorKind):
         if isinstance(state, Guarded):
             return concrete.forked(vm, vm.cases(state), one)
         return one(state)
+
+    def first(self, vm: VM, ref: Ref, span: Span) -> object:
+        """The first item of a generator, UNBOUND (on some paths) if there is none.
+
+        Where its place in its code depends on the path it cannot go on after that.
+        """
+        mark = vm.mark()
+        item = self.advance(vm, ref, span)
+        if vm.settled(state_of(vm, ref).fields["state"]) != "left":
+            return item
+        vm.back_to(mark)
+        held = vm.heap.new(StateBox("cell", {"item": UNBOUND}))
+
+        def keep(item: object) -> object:
+            change(vm, held, span, item=item)
+            vm.leave(Exit.BREAK, None, span)
+
+        vm.gathered(Wait.LOOP, lambda: self.push(vm, ref, keep, span))
+        return state_of(vm, held).fields["item"]
 
     def _run_through(
         self, vm: VM, ref: Ref, body: Callable[[object], None], span: Span

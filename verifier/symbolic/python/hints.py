@@ -24,6 +24,10 @@ _SHAPE: Final = re.compile(
     r"\b(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
     r"([\w\s*+/,.-]*,[\w\s*+/,.-]*)[\])]"
 )
+#: numbers below are steps and flags of a comment, not sizes: ``dilation: (1, 1)``
+_SMALL: Final = 16
+#: ``w: [H]``
+_VECTOR: Final = re.compile(r"\b(\w+)\s*:\s*\[\s*\w+\s*\]")
 
 
 class _Hints:
@@ -204,8 +208,11 @@ def _written(text: str) -> Iterator[tuple[str, int]]:
     """Shapes in a comment: ``x: [B, S, H]``."""
     for match in _SHAPE.finditer(text):
         sizes = [size for size in match.group(2).split(",") if size.strip()]
-        if 1 < len(sizes) <= 8:
+        flags = all(size.strip().isdigit() and int(size) < _SMALL for size in sizes)
+        if 1 < len(sizes) <= 8 and not flags:
             yield match.group(1), len(sizes)
+    for match in _VECTOR.finditer(text):
+        yield match.group(1), 1
 
 
 # ------------------------------------------------------------------------ calls

@@ -187,10 +187,7 @@ class Inputs:
                 return E.const(int(p.pinned.value))
         if p.name not in self.integers:
             self.integers.append(p.name)
-        least = 1 if p.constant else 0
-        if isinstance(p.default, Expr) and p.default.is_const:
-            least = min(least, p.default.const)
-        return E.symbol(p.name, lo=least)
+        return E.symbol(p.name, lo=_least(1 if p.constant else 0, p.default))
 
     def flag(self, p: Parameter) -> Bool:
         p.kind = "bool"
@@ -216,7 +213,8 @@ class Inputs:
         name = f"{p.name}[{position}]"
         if name not in self.integers:
             self.integers.append(name)
-        return E.symbol(name, lo=0)
+        given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
+        return E.symbol(name, lo=_least(0, *given))
 
     def string_equals(self, p: Parameter, text: str) -> Bool:
         """Whether a string parameter is ``text``."""
@@ -225,3 +223,10 @@ class Inputs:
             return E.truth(p.pinned.value == text)
         code = self.strings.setdefault(text, len(self.strings) + 1)
         return E.eq(E.symbol(f"{p.name}", 0, None), code)
+
+
+def _least(usual: int, default: object = None) -> int:
+    """The least value that an integer input is taken to have: its default is among its values."""
+    if isinstance(default, Expr) and default.is_const:
+        return min(usual, default.const)
+    return usual

@@ -34,6 +34,7 @@ from verifier.symbolic.python.library import (
     functools_,
     iteration,
     itertools_,
+    namedtuples,
     numeric,
     objects,
 )
@@ -62,6 +63,7 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     itertools_,
     containers,
     dataclasses_,
+    namedtuples,
     enums,
     objects,
     functools_,

@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import binding, liveness
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
-from verifier.symbolic.python.terms import Renaming, presence
+from verifier.symbolic.python.terms import Renaming, presence, some
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import (
     VM,
@@ -144,7 +144,8 @@ class Runner:
         symbol = vm.loop_symbol(self.name)
         loop = Loop(E.from_atom(symbol), count, rng.kind, self.name, self.span)
         item = rng.start + rng.step * loop.index
-        self._generic(loop, lambda: body(item), self._unrolled(rng, count, body))
+        exact = self._unrolled(rng, count, body)
+        self._generic(loop, lambda: body(item), exact, lambda: body(rng.start))
 
     def _unrolled(self, rng: Range, count: Expr, body: Body) -> Callable[[], None] | None:
         if not count.is_const or count.const > EXACT:
@@ -159,7 +160,11 @@ class Runner:
         return exact
 
     def _generic(
-        self, loop: Loop, body: Callable[[], None], exact: Callable[[], None] | None
+        self,
+        loop: Loop,
+        body: Callable[[], None],
+        exact: Callable[[], None] | None,
+        first: Callable[[], None],
     ) -> None:
         vm = self.vm
         traced_once = vm.dialect.traced_once(vm, loop.kind)
@@ -175,6 +180,7 @@ class Runner:
             exact,
             unroll=loop.trips.is_const and loop.trips.const <= UNROLL,
             traced_once=traced_once,
+            first=first,
         ).run()
 
     def runs(self, way: Runs) -> None:
@@ -185,12 +191,21 @@ class Runner:
                 self._run(segment)
 
     def _run(self, run: Many) -> None:
-        if len(run.values) > 1 and not run.count.is_const:
+        _, most = E.bounds(run.count)
+        if most is not None and most <= 1:  # items that are there on some paths only
+            self.vm.fork(some(run.count), lambda: self._once(run), lambda: None)
+            return
+        if len(run.values) > 1:
             self._wide_run(run)
             return
         rng = Range(E.const(0), run.count, E.const(1), "range", self.span)
+        value = run.values[0]
+        self.range(rng, lambda index: self._item(run, value, index))
+
+    def _once(self, run: Many) -> None:
+        renaming = Renaming(self.vm.heap, {run.index: E.const(0)}, run.fresh)
         for value in run.values:
-            self.range(rng, lambda index, value=value: self._item(run, value, index))  # type: ignore[misc]
+            self.trip(renaming.value(value))
 
     def _wide_run(self, run: Many) -> None:
         """Several items for each trip of the loop that made the run, in their order."""

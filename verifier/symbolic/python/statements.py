@@ -16,6 +16,7 @@ from verifier.symbolic.python import (
     binding,
     classes,
     handlers,
+    hierarchy,
     loops,
     modules,
     names,
@@ -219,20 +220,27 @@ def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
     if isinstance(value, (ApiRef, ExternalRef)):
         name = value.name if isinstance(value, ApiRef) else value.path
         if name.rpartition(".")[2] in _TRANSPARENT:
-            return made
+            return _kept(vm, made)
     if isinstance(value, Opaque) and value.harmless:
-        return made
+        return _kept(vm, made)
     if isinstance(node, ir.Call):
         value = vm.eval(node)
     if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
         return vm.call(value, (made,), span=node.span)
     if isinstance(value, (ApiRef,)):
-        return made
+        return _kept(vm, made)
     if isinstance(value, (ExternalRef, Opaque)):
         what = f"what the decorator `{vm.text(node.span)}` makes of it is not followed"
         vm.approximate("unmodelled", what, node.span)
-        return made
+        return _kept(vm, made)
     return vm.call(value, (made,), span=node.span)
+
+
+def _kept(vm: VM, made: object) -> object:
+    """What a decorator that is not followed is taken to leave as it is; it may be more than that."""
+    if isinstance(made, Function):
+        hierarchy.note(vm, made, hierarchy.WRAPPED, True)
+    return made
 
 
 def _class(vm: VM, stmt: ir.ClassDef) -> None:

@@ -57,6 +57,14 @@ def presence(value: object) -> Bool:
     return E.TRUE
 
 
+def some(count: Expr) -> Bool:
+    """Whether a number, which is not negative, is not zero."""
+    atom = count.as_atom()
+    if isinstance(atom, E.Ite) and atom.then is E.const(1) and atom.other is E.const(0):
+        return atom.test
+    return E.gt(count, 0)
+
+
 # ------------------------------------------------------------------------ joining
 
 

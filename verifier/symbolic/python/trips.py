@@ -64,6 +64,8 @@ class GenericLoop:
     #: whether the loop is short enough to be unrolled although the device works in it
     unroll: bool = False
     traced_once: bool = False
+    #: runs the first trip; None: the body takes nothing from the index
+    first: Callable[[], None] | None = None
     context: Context = field(init=False)
     scope: int = field(init=False)
 
@@ -181,6 +183,9 @@ class GenericLoop:
         some = E.gt(self.loop.trips, 0)
 
         def first() -> None:
+            if self.first is not None:
+                self.vm.gathered(Wait.TRIP, self.first)
+                return
             self._bind_first()
             self.vm.gathered(Wait.TRIP, self.body)
 

@@ -277,7 +277,7 @@ def size(vm: VM, box: Entries) -> Expr:
     return total
 
 
-def some(vm: VM, box: Entries) -> Bool:
+def has_any(vm: VM, box: Entries) -> Bool:
     return E.or_(*(present(vm, value) for value in box.items.values()))
 
 

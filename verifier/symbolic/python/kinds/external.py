@@ -21,6 +21,7 @@ from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (
     ExternalRef,
+    IndexTensor,
     Managed,
     ModuleRef,
     Opaque,
@@ -109,6 +110,8 @@ class OpaqueKind(Kind):
         return value
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if isinstance(right, IndexTensor):
+            return NotImplemented  # the array knows its axes whatever the number is
         return _worse(left, right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:

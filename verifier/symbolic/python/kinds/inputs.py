@@ -91,7 +91,7 @@ class ParameterKind(TensorKind):
             if isinstance(index, Expr) and index.is_const and index.const >= 0:
                 return vm.inputs.item(p, index.const)
             return Opaque(f"an item of `{p.name}`")
-        if p.kind not in (None, "tensor"):
+        if p.kind not in (None, "tensor") or self._may_be_sequence(p, index):
             return Opaque(f"an item of `{p.name}`")
         return super().item(vm, p, index, span)
 
@@ -106,6 +106,11 @@ class ParameterKind(TensorKind):
         pinned = p.pinned.value if p.pinned is not None else None
         named = p.kind is None and p.annotation.startswith(_SEQUENCES)
         return p.kind == "tuple" or named or isinstance(pinned, tuple)
+
+    @staticmethod
+    def _may_be_sequence(p: Parameter, index: object) -> bool:
+        """Whether nothing says that an optional input which is indexed once is a tensor."""
+        return p.kind is None and p.has_default and p.hint is None and isinstance(index, Expr)
 
     def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
         if isinstance(index, IndexGrid):

@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.kinds import protocols
 from verifier.symbolic.python.model import Class
@@ -115,6 +115,8 @@ class ObjectKind(Kind):
             return vm.each(payload, lambda p: vm.kind(p).binary(vm, op, p, other, span))
 
         result = self._operator(vm, left, f"__{_BINARY[op]}__", right, span, inside)
+        if result is NotImplemented and op == "*" and self._counts(vm, left, right):
+            return vm.binary(op, protocols.converted(vm, left, "__index__", span), right, span)
 
         def other_side() -> object:
             answer = vm.kind(right).reflected(vm, op, right, left, span)
@@ -135,7 +137,14 @@ class ObjectKind(Kind):
             return vm.each(payload, lambda p: vm.kind(p).reflected(vm, op, p, left, span))
 
         result = self._operator(vm, right, f"__r{_BINARY[op]}__", left, span, inside)
+        if result is NotImplemented and op == "*" and self._counts(vm, right, left):
+            return vm.binary(op, left, protocols.converted(vm, right, "__index__", span), span)
         return hierarchy.answered(vm, result, lambda: vm.unsupported(op, left, right, span))
+
+    def _counts(self, vm: VM, value: Any, other: object) -> bool:
+        """Whether an instance says how often a sequence is to be repeated."""
+        sequence = isinstance(other, (str, bytes, tuple)) or isinstance(vm.box(other), ListBox)
+        return sequence and hierarchy.overrides(vm, _box(vm, value).cls, "__index__")
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         def inside(payload: object) -> object:

@@ -18,9 +18,11 @@ from verifier.symbolic.python.kinds.segments import (
     checked,
     index_of,
     inert_segments,
+    maximum,
     needs_index,
     pick,
     segments_of,
+    sliced,
 )
 from verifier.symbolic.python.kinds.tuples import (
     add_arithmetic,
@@ -150,7 +152,8 @@ def assigned(vm: VM, ref: Ref, index: SliceValue, new: object, span: Span) -> No
         segments = None
         if bounds is not None and more is not None:
             # the right side may have run code of the project
-            segments = _replaced(vm, list_box(vm, ref), bounds, value is UNBOUND, more, span)
+            deleted = value is UNBOUND
+            segments = _replaced(vm, list_box(vm, ref), bounds, deleted, more, span)
         store(vm, ref, segments, "a slice of a list is assigned to", span)
 
     apart(vm, new, one)
@@ -178,10 +181,9 @@ def _replaced(
     low, high, step = bounds
     segments = box.segments
     if step == 1:
-        first, last = _edge(segments, low), _edge(segments, high)
-        if first is None or last is None:
-            return None
-        return (*segments[:first], *more, *segments[max(first, last) :])
+        before = sliced(vm, segments, E.const(0), low, 1)
+        after = sliced(vm, segments, maximum(vm, low, high), box.length, 1)
+        return None if before is None or after is None else (*before, *more, *after)
     values = box.concrete
     if values is None or not (low.is_const and high.is_const):
         return None
@@ -200,16 +202,6 @@ def _replaced(
     for position, segment in zip(chosen, more, strict=True):
         out[position] = segment
     return tuple(out)
-
-
-def _edge(segments: tuple[Segment, ...], position: Expr) -> int | None:
-    """How many segments lie before a position, if it is at the edge of one."""
-    start = E.const(0)
-    for k, segment in enumerate(segments):
-        if start is position:
-            return k
-        start = start + (1 if isinstance(segment, Item) else segment.length)
-    return len(segments) if start is position else None
 
 
 # ------------------------------------------------------------------------ methods

@@ -20,6 +20,7 @@ from verifier.symbolic.python.kinds.list_methods import (
     without,
 )
 from verifier.symbolic.python.kinds.segments import (
+    MAX_CASES,
     MAX_LENGTH,
     as_list,
     bounds_of,
@@ -35,7 +36,7 @@ from verifier.symbolic.python.kinds.segments import (
 )
 from verifier.symbolic.python.kinds.tuples import contains, equal_items, ordered
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.terms import alike_segments
+from verifier.symbolic.python.terms import alike_segments, mentions, some
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs
 from verifier.symbolic.values import Ref, SliceValue
 
@@ -155,7 +156,14 @@ class ListKind(Kind):
             return E.FALSE
         if not (inert_segments(a.segments) and inert_segments(b.segments)):
             vm.unfollowed("whether two lists with runs are equal is not followed", span)
-        return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
+            return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
+        known = a.concrete if b.concrete is None else b.concrete
+        if known is None or len(known) > MAX_CASES:
+            return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
+        with vm.guarded(fits):
+            places = [E.const(k) for k in range(len(known))]
+            pairs = ((pick(vm, a.segments, k), pick(vm, b.segments, k)) for k in places)
+            return E.and_(fits, *(vm.equal(x, y, span) for x, y in pairs))
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         box = list_box(vm, value)
@@ -164,13 +172,22 @@ class ListKind(Kind):
             return contains(vm, items, item, span)
         if not inert_segments(box.segments):
             vm.unfollowed("whether a list with runs has an item is not followed", span)
-        some = vm.unknown_bool("whether a list with runs has an item", span)
-        return E.and_(E.gt(box.length, 0), some)
+        return E.or_(*(self._in_segment(vm, segment, item, span) for segment in box.segments))
+
+    def _in_segment(self, vm: VM, segment: Segment, item: object, span: Span) -> Bool:
+        if isinstance(segment, Item):
+            return vm.equal(segment.value, item, span)
+        symbols = frozenset({segment.index})
+        if any(mentions(value, symbols, vm.heap) for value in segment.values):
+            same = vm.unknown_bool("whether a list with runs has an item", span)
+        else:
+            same = E.or_(*(vm.equal(value, item, span) for value in segment.values))
+        return E.and_(some(segment.count), same)
 
     # -- protocols ---------------------------------------------------------------------------
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return E.gt(list_box(vm, value).length, 0)
+        return some(list_box(vm, value).length)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         return list_box(vm, value).length

@@ -24,7 +24,7 @@ from verifier.symbolic.python.kinds.entries import (
     merged,
     present,
     size,
-    some,
+    has_any,
     store,
     updated,
 )
@@ -88,7 +88,7 @@ class DictKind(Kind):
         return vm.each(item, lambda index: has(vm, dict_box(vm, value), index, span))
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return some(vm, dict_box(vm, value))
+        return has_any(vm, dict_box(vm, value))
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         return size(vm, dict_box(vm, value))
@@ -163,7 +163,7 @@ class ViewKind(Kind):
         return contains(vm, values, item, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return some(vm, dict_box(vm, value.ref))
+        return has_any(vm, dict_box(vm, value.ref))
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         return size(vm, dict_box(vm, value.ref))

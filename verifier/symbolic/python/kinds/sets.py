@@ -10,12 +10,12 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Segment, SetBox
-from verifier.symbolic.python.kinds.entries import at, has, present, put, size, some, take
+from verifier.symbolic.python.kinds.entries import at, has, present, has_any, put, size, take
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import optional, segments_of
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.model import DictView, HostType
-from verifier.symbolic.python.terms import join, presence
+from verifier.symbolic.python.terms import join, presence, some
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
@@ -107,7 +107,7 @@ def _entered_run(vm: VM, ref: Ref, run: Any, span: Span) -> None:
         if not (alone or steady):
             vm.unfollowed("a set of a number of items that is not known", span)
             return
-        entered(vm, ref, value, E.gt(run.count, 0), span)
+        entered(vm, ref, value, some(run.count), span)
 
 
 # ------------------------------------------------------------------------ running through
@@ -278,7 +278,7 @@ class SetKind(Kind):
         return has(vm, set_box(vm, value), item, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return some(vm, set_box(vm, value))
+        return has_any(vm, set_box(vm, value))
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         return size(vm, set_box(vm, value))
@@ -401,7 +401,7 @@ def _taken(vm: VM, ref: Ref, item: object, span: Span) -> Bool | None:
 def _pop(vm: VM, span: Span, self: Ref, /) -> object:
     box = set_box(vm, self)
     empty = "pop from an empty set"
-    vm.fault(KeyError, empty, span, when=E.not_(some(vm, box)), args=(empty,))
+    vm.fault(KeyError, empty, span, when=E.not_(has_any(vm, box)), args=(empty,))
     there = [key for key, value in box.items.items() if present(vm, value) is not E.FALSE]
     if len(there) != 1 or present(vm, box.items[there[0]]) is not E.TRUE:
         return vm.unfollowed("which item a set gives up is not followed", span)

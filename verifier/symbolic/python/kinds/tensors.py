@@ -207,10 +207,15 @@ class IndexKind(Kind):
         for side in (left, right):
             if isinstance(side, (View, PendingAdd)):
                 return NotImplemented
-            if isinstance(side, Opaque):
-                return side
             if isinstance(side, float):
                 return Opaque(f"`{op}` on an index tensor and a float")
+        # the array keeps its axes whatever number takes part
+        left, right = (
+            vm.unknown_int(f"an index depends on {side.reason}", span)
+            if isinstance(side, Opaque)
+            else side
+            for side in (left, right)
+        )
         found: object
         if isinstance(left, IndexMask) or isinstance(right, IndexMask):
             found = mask_binop(vm, left, right, span) if op == "&" else None

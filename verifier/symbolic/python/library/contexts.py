@@ -301,7 +301,8 @@ CONSTRUCTORS: Final[dict[type, Builtin]] = {
     _STACK: Builtin.of("ExitStack", _exit_stack),
 }
 METHODS: Final[Mapping[str, Table]] = {
-    table.owner: table for table in (GENERATED, NULL, CLOSING, SUPPRESS, STACK, ABSTRACT)
+    **{t.owner: t for t in (GENERATED, NULL, CLOSING, SUPPRESS, STACK, ABSTRACT)},
+    "_BaseExitStack": STACK,
 }
 MODULES: Final[dict[str, dict[str, object]]] = {
     "contextlib": {

@@ -39,6 +39,7 @@ from verifier.symbolic.values import (
     IndexTensor,
     Opaque,
     PendingAdd,
+    Ref,
 )
 
 TYPES: Final = Table()
@@ -132,6 +133,11 @@ def _is_tensor(value: object) -> bool:
 def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
     if _is_tensor(value) and isinstance(cls, (HostType, Class)):
         if isinstance(cls, Class) or cls.type in _NO_TENSORS:
+            return E.FALSE
+    if isinstance(value, Parameter) and value.kind is None and isinstance(cls, Class):
+        if cls.name not in value.annotation and not isinstance(value.default, Ref):
+            # what is handed to a kernel from outside is data, unless the kernel says otherwise
+            vm.approximate("runtime", f"`{value.name}` is no instance of `{cls.name}`", span)
             return E.FALSE
     known = vm.type_of(value)
     if isinstance(value, (Opaque, ExternalRef)) or not isinstance(known, (Class, HostType)):

@@ -27,6 +27,7 @@ from verifier.symbolic.python.kinds.segments import segments_of, values_in
 from verifier.symbolic.python.library.collections_ import WrappedDict, contents
 from verifier.symbolic.python.library.sorting import sort_values
 from verifier.symbolic.python.model import Builtin, HostType
+from verifier.symbolic.python.terms import some
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -171,7 +172,7 @@ def _add_segment(vm: VM, ref: Ref, segment: Segment, op: str, span: Span) -> Non
             vm.unfollowed("a `Counter` of an unknown number of items", span)
             return
         vm.fork(
-            E.gt(segment.count, 0),
+            some(segment.count),
             lambda value=value: _add(vm, ref, value, segment.count, op, span),  # type: ignore[misc]
             lambda: None,
         )

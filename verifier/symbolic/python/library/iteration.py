@@ -130,13 +130,19 @@ def _following(vm: VM, iterator: object, default: object, span: Span) -> object:
         if not isinstance(box, ObjectBox) and vm.kind(iterator).complete:
             name = getattr(vm.type_of(iterator), "name", "object")
             vm.fault(TypeError, f"'{name}' object is not an iterator", span)
-    item = advance(vm, iterator, span)
+    kind = kind_of(vm, iterator)
+    if isinstance(kind, generators.GeneratorKind):
+        assert isinstance(iterator, Ref)
+        fresh = vm.settled(state_of(vm, iterator).fields["state"]) == "new"
+        item = (kind.first if fresh else kind.advance)(vm, iterator, span)
+    else:
+        item = advance(vm, iterator, span)
     there = presence(item)
     if there is E.TRUE:
         return item
     if default is not UNBOUND:
         return vm.fork(there, lambda: vm.settled(item), lambda: default)
-    if there is E.FALSE and isinstance(kind_of(vm, iterator), generators.GeneratorKind):
+    if there is E.FALSE and isinstance(kind, generators.GeneratorKind):
         assert isinstance(iterator, Ref)
         return generators.stopped(vm, iterator, span)
     generators.raise_stop(vm, (), span, E.not_(there))

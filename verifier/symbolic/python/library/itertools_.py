@@ -291,7 +291,7 @@ def _chain(vm: VM, span: Span, /, *iterables: object) -> object:
     return CHAIN.make(vm, source=iterator_of(vm, iterables, span), current=None, done=False)
 
 
-def _chain_from(vm: VM, span: Span, iterable: object, /) -> object:
+def _chain_from(vm: VM, span: Span, cls: object, iterable: object, /) -> object:
     return CHAIN.make(vm, source=iterator_of(vm, iterable, span), current=None, done=False)
 
 
