@@ -89,8 +89,9 @@ def test_methods_and_two_levels(tmp_path: Path) -> None:
 
 def test_a_definition_that_is_not_reached_is_unknown(tmp_path: Path) -> None:
     text = MAKER.format(columns=40).replace(
-        "    rows = 3", "    while nl.unheard_of():\n        pass\n    return\n    rows = 3", 1
+        "    rows = 3", "    while elsewhere.waits():\n        pass\n    return\n    rows = 3", 1
     )
+    text = f"import elsewhere\n{text}"
     (kernel,) = check(tmp_path, text).kernels
     assert kernel.status == "unknown"
     assert any("does not come to this kernel" in r.message for r in kernel.reasons)

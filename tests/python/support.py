@@ -53,7 +53,7 @@ def machine(text: str = "") -> VM:
     project = Project([PLACE], Sources({str(PLACE): text}))
     vm = VM(
         PYTHON,
-        NoDialect(),  # type: ignore[arg-type]
+        NoDialect(),
         project=project,
         hardware=next(iter(TARGETS.values())),
         api="0.6",
@@ -149,7 +149,7 @@ def agrees(source: str, names: Mapping[str, Any], text: str = "", vm: VM | None 
     place: dict[str, Any] = {}
     exec(compile(text, "<program>", "exec", dont_inherit=True), place)
     try:
-        expected = eval(source, place, dict(names))
+        expected = eval(source, {**place, **names})
     except Exception as error:
         assert outcome.error is not None, (source, names, error, outcome.value, outcome.skipped)
         assert outcome.error is type(error), (source, names, error, outcome.error)
@@ -228,7 +228,7 @@ def agrees_for(
             assert not known, (source, env, outcome.escapes)
             continue
         try:
-            expected = eval(source, place, dict(env))
+            expected = eval(source, {**place, **env})
         except Exception as error:
             lost = raised is None and at(vm, outcome.value, env) is UNKNOWN
             if not known and (lost or isinstance(error, TypeError)):
@@ -281,9 +281,7 @@ def program(source: str) -> None:
 def program_for(source: str, ranges: Mapping[str, range]) -> None:
     """The same for symbolic integers, each of which lies in a range; for every choice of them."""
     vm = machine()
-    symbols = {
-        name: E.symbol(name, values[0], values[-1]) for name, values in ranges.items()
-    }
+    symbols = {name: E.symbol(name, values[0], values[-1]) for name, values in ranges.items()}
     outcome = execute(vm, source, **symbols)
     assert not outcome.skipped, outcome.skipped
     assert not vm.trace.ledger, vm.trace.ledger

@@ -435,6 +435,25 @@ PROGRAMS = {
             a, b = E1(1, 2), E2("k")
             return a.args, str(a), str(b), str(E1()), repr(E1("x")), a.__cause__
     """,
+    "causes": """
+        class Mine(Exception): pass
+        def run():
+            try:
+                try:
+                    raise KeyError("k")
+                except KeyError as e:
+                    raise Mine("m") from e
+            except Mine as m:
+                first = m.__cause__.args, m.__suppress_context__
+            try:
+                raise Mine from None
+            except Mine as m:
+                return first, m.__cause__, m.__suppress_context__
+    """,
+    "a cause that is none": """
+        def run():
+            raise ValueError from 3
+    """,
     "callable instances": """
         class Add:
             def __init__(self, n): self.n = n

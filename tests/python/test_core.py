@@ -181,6 +181,20 @@ def test_the_extremum_of_a_run() -> None:
     assert run(vm, "max(x, default=3)", x=_run_of(vm, E.const(3), n)).value is E.const(3)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "sum(range(n))", "sum(range(1, n, 2))", "sum(range(n, 0, -1))", "max(range(n))",
+        "min(range(n))",
+        "max(range(n, 0, -2))", "sum([3 * i for i in range(n)])", "min([5 - i for i in range(n)])",
+        "max([i * n for i in range(n)], default=7)", "sum([2] * n, 4)",
+        "sum([i for i in range(n)] + [9])",
+    ],
+)  # fmt: skip
+def test_progressions_of_any_length(source: str) -> None:
+    agrees_for(source, {"n": range(7)})
+
+
 def test_the_order_of_symbols_is_not_guessed() -> None:
     vm = machine()
     names = {"a": E.symbol("a"), "b": E.symbol("b")}
@@ -349,7 +363,7 @@ def test_what_is_not_followed_gives_itself_or_an_unknown() -> None:
         "int(x)",
         "float(x)",
         "round(x)",
-        "max(x, 1)",
+        "max(x, 1.5)",
         "sum([x, 1])",
         "divmod(x, 2)[0]",
     ):
@@ -390,3 +404,12 @@ def test_ratios_are_rounded_in_functions_too() -> None:
     half = Ratio(E.symbol("n", 0), E.const(2))
     assert run(vm, "isinstance(x, float)", x=half).host is True
     assert at(vm, run(vm, "round(x)", x=half).value, {"n": 5}) == 2
+
+
+def test_an_unknown_next_to_sizes_is_bounded_by_them() -> None:
+    vm = machine()
+    value = run(vm, "min(x, 128)", x=Opaque("a thing")).value
+    assert isinstance(value, E.Expr)
+    (unknown,) = value.free()
+    assert [E.evaluate(value, {unknown.name: k}) for k in (5, 1000)] == [5, 128]
+    assert isinstance(run(vm, "min(x, 128)", x=Opaque("a float", harmless=True)).value, Opaque)

@@ -268,11 +268,13 @@ def test_given_values_come_back() -> None:
 
 # ------------------------------------------------------------------------ generated expressions
 
-LEAVES = ["a", "b", "a", "b", "0", "1", "2", "3", "-1", "4", "8", "0.5", "True", "(a > b)", "5"]
+LEAVES: list[str] = [*"abab0123458", "-1", "0.5", "True", "(a > b)"]
 BINARY = ["+", "-", "*", "//", "%", "/", "&", "|", "^", "<<", ">>", "**", "<", "==", ">=", "!="]
-CALLS = ["abs({})", "int({})", "-{}", "~{}", "round({})", "float({})", "bool({})", "min({}, {})",
-         "max({}, {})", "divmod({}, {})", "({} if {} else {})", "math.ceil({})", "math.floor({})",
-         "({} and {})", "({} or {})", "(not {})", "math.gcd({}, {})", "({}).bit_length()"]  # fmt: skip
+CALLS = [
+    "abs({})", "int({})", "-{}", "~{}", "round({})", "float({})", "bool({})", "min({}, {})",
+    "max({}, {})", "divmod({}, {})", "({} if {} else {})", "math.ceil({})", "math.floor({})",
+    "({} and {})", "({} or {})", "(not {})", "math.gcd({}, {})", "({}).bit_length()",
+]  # fmt: skip
 
 
 def expression(rng: random.Random, depth: int) -> str:
@@ -282,7 +284,7 @@ def expression(rng: random.Random, depth: int) -> str:
     if rng.random() < 0.65:
         left, right = expression(rng, depth - 1), expression(rng, depth - 1)
         return f"({left} {rng.choice(BINARY)} {right})"
-    form = rng.choice(CALLS)
+    form: str = rng.choice(CALLS)
     return form.format(*(expression(rng, depth - 1) for _ in range(form.count("{}"))))
 
 

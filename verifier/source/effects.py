@@ -40,17 +40,43 @@ def effects(
     ``bound`` says how often each name is bound at top level, ``foreign`` which names imports bind
     (calls of them do not reach the project's own state, unless they are given it).
     """
+    statements = tuple(statements)
     return {
         position
         for position, statement in enumerate(statements)
-        if _has_effect(statement, bound, foreign)
+        if _has_effect(statement, bound, foreign) or _tells_base(statement, statements)
     }
+
+
+def _tells_base(node: ast.stmt, statements: Iterable[ast.stmt]) -> bool:
+    """Whether a class statement runs ``__init_subclass__`` of a class of the module."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    if any(keyword.arg != "metaclass" for keyword in node.keywords):
+        return True
+    known = {s.name: s for s in statements if isinstance(s, ast.ClassDef)}
+    seen: set[str] = set()
+    stack = [_root(base) for base in node.bases]
+    while stack:
+        base = known.get(stack.pop())
+        if base is None or base.name in seen:
+            continue
+        seen.add(base.name)
+        if any(getattr(s, "name", "") == "__init_subclass__" for s in base.body):
+            return True
+        stack.extend(_root(b) for b in base.bases)
+    return False
 
 
 def _has_effect(node: ast.stmt, bound: Mapping[str, int], foreign: Collection[str]) -> bool:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         decorators = all(_quiet_decorator(d, foreign) for d in node.decorator_list)
-        return bound.get(node.name, 0) > 1 or not decorators
+        if bound.get(node.name, 0) > 1 or not decorators:
+            return True
+        if isinstance(node, ast.ClassDef):
+            return any(_body_has_effect(part, foreign) for part in node.body)
+        defaults = (*node.args.defaults, *node.args.kw_defaults)
+        return not all(_quiet(default, foreign) for default in defaults if default is not None)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         names = [a.asname or a.name.partition(".")[0] for a in node.names]
         return any(bound.get(name, 0) > 1 and not _same_package(node) for name in names)
@@ -68,6 +94,16 @@ def _has_effect(node: ast.stmt, bound: Mapping[str, int], foreign: Collection[st
     if isinstance(node, ast.If):
         return not _never_runs(node.test) or bool(node.orelse)
     return True
+
+
+def _body_has_effect(node: ast.stmt, foreign: Collection[str]) -> bool:
+    """Whether a statement of a class body does more than to bind a name of the class."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if not all(isinstance(target, ast.Name) for target in targets):
+            return True
+        return node.value is not None and not _quiet(node.value, foreign)
+    return _has_effect(node, {}, foreign)
 
 
 def _same_package(node: ast.Import | ast.ImportFrom) -> bool:

@@ -45,9 +45,8 @@ def attempt(
         def one(found: object) -> object:
             if derives_from_host(vm.type_of(found), error) and only(found):
                 return otherwise(found)
-            vm.uncaught(
-                Escape(escape.kind, E.TRUE, vm.heap, found, escape.span, escape.fault)
-            )
+            again = Escape(escape.kind, E.TRUE, vm.heap, found, escape.span, escape.fault)
+            return vm.uncaught(again)
 
         return vm.each(exception, one)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Final
 
 from verifier.source.ir import Span
@@ -9,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
-from verifier.symbolic.python.model import Class, HostType, Property
+from verifier.symbolic.python.model import AttributeDict, Class, HostType, Property
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Ref
 
@@ -40,7 +41,7 @@ def generic(vm: VM, ref: Ref, name: str, span: Span) -> object:
     """``object.__getattribute__``, and ``__getattr__`` where that finds nothing."""
     cls = _box(vm, ref).cls
     if name == "__dict__" and has_dict(vm, cls):
-        return hierarchy.AttributeDict(ref)
+        return AttributeDict(ref)
     found = hierarchy.lookup(vm, cls, name)
     return hierarchy.split(vm, found, lambda one: _found(vm, ref, name, one, span))
 
@@ -107,8 +108,10 @@ def _of_exception(vm: VM, box: ObjectBox, found: Inherited, span: Span) -> objec
     if name in box.attributes:
         return box.attributes[name]
     args = box.attributes.get("args", ())
-    if name in _CHAINED - {"__context__"}:
-        return None if name == "__cause__" else False
+    if name == "__cause__" and not hierarchy.derives_from_host(box.cls, RuntimeError):
+        return None
+    if name == "__suppress_context__":
+        return False
     if name == "value" and isinstance(args, tuple):
         return args[0] if args else None
     if name == "code" and isinstance(args, tuple):
@@ -201,6 +204,9 @@ def _through_set(vm: VM, ref: Ref, found: Ref, new: object, span: Span) -> None:
 
 def _set_slot(vm: VM, ref: Ref, found: Inherited, new: object, span: Span) -> None:
     name = found.name
+    if issubclass(found.type, enum.Enum) and name in ("name", "value"):
+        vm.fault(AttributeError, f"`{name}` of a member cannot be assigned to", span)
+        return
     if issubclass(found.type, BaseException) and new is not UNBOUND:
         if name == "args":
             items = vm.items_of(new, span)

@@ -12,7 +12,7 @@ from verifier.source.scopes import names_of
 from verifier.symbolic.python import binding, generators, handlers
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import DictBox, Item, ListBox, Scope, SetBox
-from verifier.symbolic.python.kinds.iterators import state_of
+from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.suspended import Thrown
 from verifier.symbolic.python.vm import VM

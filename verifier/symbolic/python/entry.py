@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
@@ -12,6 +12,7 @@ from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Dialect, Input
 from verifier.symbolic.python import functions, hints, modules, ranks, suspended
@@ -136,18 +137,32 @@ def _finished(vm: VM, request: Request) -> Run:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
-    return Run(trace, vm.checks, _ranks(inputs), ended, inputs, entry.opaque, vm.steps)
+    return Run(trace, vm.checks, _ranks(vm), ended, inputs, entry.opaque, vm.steps)
 
 
-def _ranks(inputs: Inputs) -> dict[str, int]:
+def _ranks(vm: VM) -> dict[str, int]:
     """The ranks of the tensors that have one on all paths."""
     out = {}
-    for name, p in inputs.parameters.items():
+    for name, p in vm.inputs.parameters.items():
         if p.rank is None and len(p.views) == 1:
             p.rank = next(iter(p.views))
         if p.rank is not None and p.kind == "tensor":
             out[name] = p.rank
+            _say_once(vm, p, p.rank)
     return out
+
+
+def _say_once(vm: VM, p: Parameter, rank: int) -> None:
+    """What follows from the rank of a tensor is not said beside it."""
+    count = vm.inputs.rank_symbol(p)
+    implied = [E.ge(count, least) for least in range(2, rank + 1)]
+    assumptions = vm.trace.assumptions
+    if any(a.condition is E.eq(count, rank) for a in assumptions):
+        for position, assumption in enumerate(assumptions):
+            said = assumption.condition
+            parts = said.args if said.kind == "or" else (said,)
+            if any(part is condition for part in parts for condition in implied):
+                assumptions[position] = replace(assumption, text="")
 
 
 class _Entry:

@@ -13,7 +13,7 @@ from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, IndexMask, Opaque, SliceValue
+from verifier.symbolic.values import Guarded, IndexMask, Opaque, Ref, SliceValue
 
 
 def _constant(vm: VM, node: ir.Const) -> object:
@@ -64,13 +64,32 @@ def _tuple(vm: VM, node: ir.TupleExpr) -> object:
 
 
 def _list(vm: VM, node: ir.ListExpr) -> object:
-    return vm.heap.new(ListBox.of(sequence(vm, node.elements)))
+    if not any(isinstance(element, ir.Starred) for element in node.elements):
+        return vm.heap.new(ListBox.of(sequence(vm, node.elements)))
+    ref = vm.heap.new(ListBox())
+    for element in node.elements:
+        if isinstance(element, ir.Starred):
+            _entered(vm, ref, "extend", vm.eval(element.value), element.span)
+        else:
+            _entered(vm, ref, "append", vm.eval(element), element.span)
+    return ref
+
+
+def _entered(vm: VM, ref: Ref, method: str, value: object, span: ir.Span) -> None:
+    vm.call(vm.attribute(ref, method, span), (value,), span=span)
 
 
 def _set(vm: VM, node: ir.SetExpr) -> object:
     ref = vm.heap.new(SetBox())
-    for item in sequence(vm, node.elements):
-        comprehensions.add_to_set(vm, ref, item, node.span)
+    if not any(isinstance(element, ir.Starred) for element in node.elements):
+        for item in sequence(vm, node.elements):
+            comprehensions.add_to_set(vm, ref, item, node.span)
+        return ref
+    for element in node.elements:
+        if isinstance(element, ir.Starred):
+            _entered(vm, ref, "update", vm.eval(element.value), element.span)
+        else:
+            comprehensions.add_to_set(vm, ref, vm.eval(element), node.span)
     return ref
 
 

@@ -151,6 +151,10 @@ def _init(cls: Class):  # type: ignore[no-untyped-def]
             message = f"`{cls.name}` has {len(fields)} fields, {len(args)} values are given"
             vm.fault(TypeError, message, span, rule="call-signature")
         positional = dict(zip(fields, args, strict=False))
+        for name in positional:
+            if name in keywords:
+                message = f"`{cls.name}` gets `{name}` twice"
+                vm.fault(TypeError, message, span, rule="call-signature")
         for name, default in fields.items():
             value = positional.get(name, keywords.get(name, UNBOUND))
             if value is UNBOUND:

@@ -57,6 +57,8 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
     Raises:
         Ended: every way through it raises.
     """
+    if function.device and vm.importing:
+        return Opaque(f"the result of a launch of `{function.qualname}`")
     if vm.depth >= MAX_DEPTH:
         return vm.unfollowed(f"calls nest deeper than {MAX_DEPTH}", call.span)
     if _undecided_depth(vm, function) >= MAX_RECURSION:

@@ -13,12 +13,17 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Managed, Opaque
+from verifier.symbolic.values import ExternalRef, Guarded, Managed, Opaque
 
 
-def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
-    """``raise exception`` where something may catch it."""
+def throw(
+    vm: VM, exception: object, span: Span, text: str, cause: object = UNBOUND
+) -> NoReturn:
+    """``raise exception from cause`` where something may catch it."""
     exception = vm.settled(exception)
+    if isinstance(exception, Guarded):
+        vm.apart(exception, lambda one: throw(vm, one, span, text, cause))
+        raise Ended
     if isinstance(exception, (HostType, Class)):
         exception = vm.call(exception, (), span=span)
     box = vm.box(exception)
@@ -28,8 +33,23 @@ def throw(vm: VM, exception: object, span: Span, text: str) -> NoReturn:
         else:
             vm.fault(TypeError, "exceptions derive from BaseException", span)
         raise Ended
+    if cause is not UNBOUND:
+        _chain(vm, exception, cause, span)
     fault = Fault(_host_class(box.cls), text, span, "uncaught-exception", text, demand=True)
     vm.leave(Exit.RAISE, exception, span, fault)
+
+
+def _chain(vm: VM, exception: object, cause: object, span: Span) -> None:
+    """Note the cause of an exception."""
+    cause = vm.settled(cause)
+    if isinstance(cause, (HostType, Class)):
+        cause = vm.call(cause, (), span=span)
+    box = vm.box(cause)
+    if cause is not None and not (isinstance(box, ObjectBox) and _is_exception(box.cls)):
+        if not isinstance(cause, (Opaque, ExternalRef, Guarded)):
+            vm.fault(TypeError, "exception causes must derive from BaseException", span)
+    vm.set_attribute(exception, "__cause__", cause, span)
+    vm.set_attribute(exception, "__suppress_context__", True, span)
 
 
 def _is_exception(cls: object) -> bool:

@@ -41,8 +41,8 @@ _EMPTY: Final[frozenset[type]] = frozenset(
         object,
         abc.ABC,
         contextlib.AbstractContextManager,
-        typing.Generic,  # type: ignore[arg-type]
-        typing.Protocol,  # type: ignore[arg-type]
+        typing.Generic,
+        typing.Protocol,
         *(getattr(collections.abc, name) for name in collections.abc.__all__),
         *(getattr(numbers, name) for name in numbers.__all__),
     }
@@ -63,13 +63,6 @@ class Inherited:
 
     type: type
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeDict:
-    """``instance.__dict__``: the attributes of an instance as a dictionary."""
-
-    instance: Ref
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,13 +218,17 @@ def split(vm: VM, value: object, action: Callable[[object], _T]) -> _T:
 
 def bind(vm: VM, value: object, instance: object, cls: object, span: Span) -> object:
     """An attribute of a class as it is found on an instance, or on the class (no instance)."""
+    if isinstance(value, Guarded):
+        return split(vm, value, lambda one: bind(vm, one, instance, cls, span))
     if isinstance(value, (Function, Generated)):
         found: object = value.function if isinstance(value, Generated) else value
         return found if instance is UNBOUND else Method(found, instance)
     if isinstance(value, StaticMethod):
         return plain(value.function)
     if isinstance(value, ClassMethod):
-        return bind(vm, value.function, cls, cls, span)
+        if isinstance(value.function, (Property, StaticMethod, Ref)):
+            return bind(vm, value.function, cls, cls, span)
+        return Method(plain(value.function), cls)
     if isinstance(value, Property):
         if instance is UNBOUND:
             return value

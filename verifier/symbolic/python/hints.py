@@ -1,15 +1,16 @@
 """Ranks of tensors that the text of a kernel shows, for where nothing settles them.
 
 A kernel says how many dimensions a tensor has by what it does with it: ``a, b = x.shape``,
-``x[i, j]``, ``len(x.shape) == 2``. So do the project's functions that it passes the tensor to, its
-annotations and the shapes in its comments. What is found is a guess, taken where the rank is open
-in the end, and then listed as an assumption.
+``x[i, j]``, ``len(x.shape) == 2``. So do the project's functions that it passes the tensor to, what
+it does with copies and parts of it, its annotations and the shapes in its docstring. What is found
+is a guess, taken where the rank is open in the end, and then listed as an assumption.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from verifier.source import ir
@@ -19,147 +20,271 @@ from verifier.source.text import SourceError
 
 #: calls that a parameter is followed through
 _DEPTH: Final = 3
-#: ``x: [B, S, H]``, ``x: (128, 512)``, ``x of shape (n, k)``
+#: dimensions that a tensor may have
+_MOST: Final = 8
+#: ``x: [B, S, H]``, ``x (tensor): of shape (n, k)``
 _SHAPE: Final = re.compile(
     r"\b(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
     r"([\w\s*+/,.-]*,[\w\s*+/,.-]*)[\])]"
 )
-#: numbers below are steps and flags of a comment, not sizes: ``dilation: (1, 1)``
-_SMALL: Final = 16
-#: ``w: [H]``
-_VECTOR: Final = re.compile(r"\b(\w+)\s*:\s*\[\s*\w+\s*\]")
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a name stands for: a parameter, or something with ``less`` dimensions made of it."""
+
+    name: str
+    less: int = 0
+    itself: bool = True
+
+
+@dataclass(slots=True)
 class _Hints:
-    """What one text says about the ranks of some names."""
+    """What a text says about the ranks of a function's parameters, the surest first."""
 
-    def __init__(self) -> None:
-        self.exact: dict[str, int] = {}
-        self.indexed: dict[str, int] = {}
-        self.least: dict[str, int] = {}
-        self.annotated: dict[str, int] = {}
-        self.written: dict[str, int] = {}
+    exact: dict[str, int] = field(default_factory=dict)
+    annotated: dict[str, int] = field(default_factory=dict)
+    indexed: dict[str, int] = field(default_factory=dict)
+    #: as the copies and parts of a parameter show, measured and indexed
+    derived: dict[str, int] = field(default_factory=dict)
+    followed: dict[str, int] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> int | None:
         """The rank that the surest of what was found says."""
-        for found in (self.exact, self.annotated, self.indexed, self.written):
+        for found in self._tables:
             if name in found:
                 return max(found[name], self.least.get(name, 0))
         return None
 
+    @property
+    def _tables(self) -> tuple[dict[str, int], ...]:
+        return (
+            self.exact,
+            self.annotated,
+            self.indexed,
+            self.derived,
+            self.followed,
+            self.written,
+        )
+
+    def is_exact(self, part: _Part, rank: int) -> None:
+        """The tensor has that rank."""
+        table = self.exact if part.itself else self.derived
+        table.setdefault(part.name, rank + part.less)
+
+    def is_indexed(self, part: _Part, rank: int) -> None:
+        """The tensor is given so many indices."""
+        table = self.indexed if part.itself else self.followed
+        table[part.name] = max(table.get(part.name, 0), rank + part.less)
+
+    def is_at_least(self, part: _Part, rank: int) -> None:
+        """The tensor has that rank or more."""
+        self.least[part.name] = max(self.least.get(part.name, 0), rank + part.less)
+
+    def take(self, part: _Part, inner: _Hints, name: str) -> None:
+        """What a function says of a parameter that it is passed."""
+        if not part.itself:
+            rank = inner.of(name)
+            if rank is not None:
+                self.is_exact(part, rank)
+            return
+        for mine, other in zip(self._tables, inner._tables, strict=True):
+            if name in other:
+                mine.setdefault(part.name, other[name])
+        if name in inner.least:
+            self.is_at_least(part, inner.least[name])
+
 
 def ranks(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, int]:
     """The ranks that a kernel's text shows, by parameter."""
-    found = _collected(project, module, definition, _DEPTH)
-    out = {}
-    for param in definition.params:
-        rank = found.of(param.name)
-        if rank is not None:
-            out[param.name] = rank
-    return out
+    found = _Reader(project, module, definition, _DEPTH).read()
+    known = ((param.name, found.of(param.name)) for param in definition.params)
+    return {name: min(rank, _MOST) for name, rank in known if rank is not None}
 
 
-def _collected(
-    project: Project, module: Module, definition: ir.FunctionDef, depth: int
-) -> _Hints:
-    names = {param.name for param in definition.params}
-    out = _Hints()
-    for param in definition.params:
-        rank = _annotated(param.annotation)
-        if rank is not None:
-            out.annotated[param.name] = rank
-    for name, rank in _written(definition.docstring or ""):
-        if name in names:
-            out.written.setdefault(name, rank)
-    calls: list[ir.Call] = []
-    first = _rebound(definition.body)
-    for node in _walk(definition.body):
-        # a name that is bound anew may be another tensor from there on
-        open_names = {n for n in names if node.span.line <= first.get(n, node.span.line)}
-        _look(node, open_names, out)
-        if isinstance(node, ir.Call):
-            calls.append(node)
-    if depth > 0:
-        for call in calls:
-            open_names = {n for n in names if call.span.line <= first.get(n, call.span.line)}
-            _passed(project, module, call, open_names, out, depth)
-    return out
+class _Reader:
+    """One reading of a function, in the order of its text."""
+
+    def __init__(
+        self, project: Project, module: Module, definition: ir.FunctionDef, depth: int
+    ) -> None:
+        self._project = project
+        self._module = module
+        self._definition = definition
+        self._depth = depth
+        self._parts = {param.name: _Part(param.name) for param in definition.params}
+        self._out = _Hints()
+
+    def read(self) -> _Hints:
+        """All that the text says."""
+        for param in self._definition.params:
+            rank = _annotated(param.annotation)
+            if rank is not None:
+                self._out.annotated[param.name] = rank
+        for name, rank in _written(self._definition.docstring or ""):
+            if name in self._parts:
+                self._out.written.setdefault(name, rank)
+        for node in _in_order(self._definition.body):
+            if isinstance(node, _Bound):
+                self._bind(node.stmt)
+            elif isinstance(node, ir.Compare):
+                self._comparison(node)
+            elif isinstance(node, ir.Subscript):
+                self._subscript(node)
+            elif isinstance(node, ir.Call) and self._depth > 0:
+                self._call(node)
+        return self._out
+
+    # -- names ---------------------------------------------------------------------------
+
+    def _bind(self, stmt: ir.Stmt) -> None:
+        """What a statement binds stands for something else from here on."""
+        part = None
+        if isinstance(stmt, ir.Assign) and len(stmt.targets) == 1:
+            self._unpacking(stmt.targets[0], stmt.value)
+            part = self._made_of(stmt.value)
+        for name in bound_by(stmt):
+            self._parts.pop(name, None)
+        if part is not None and isinstance(stmt, ir.Assign):
+            target = stmt.targets[0]
+            if isinstance(target, ir.Name):
+                self._parts[target.id] = part
+
+    def _made_of(self, node: ir.Expr) -> _Part | None:
+        """The parameter that a value is, or is a copy or a part of."""
+        if isinstance(node, ir.Name):
+            return self._parts.get(node.id)
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.args:
+            part = self._made_of(node.args[0])
+            return None if part is None else _Part(part.name, part.less, itself=False)
+        if isinstance(node, ir.Subscript):
+            part = self._made_of(node.value)
+            if part is None:
+                return None
+            items = node.index.elements if isinstance(node.index, ir.TupleExpr) else (node.index,)
+            return _Part(part.name, part.less + sum(map(_drops, items)), itself=False)
+        return None
+
+    def _named(self, node: ir.Expr) -> _Part | None:
+        return self._parts.get(node.id) if isinstance(node, ir.Name) else None
+
+    def _shape_of(self, node: ir.Expr) -> _Part | None:
+        """What ``.shape`` is taken of."""
+        if isinstance(node, ir.Attribute) and node.attr == "shape":
+            return self._named(node.value)
+        return None
+
+    def _measured(self, node: ir.Expr) -> _Part | None:
+        """What ``len(x.shape)`` or ``x.ndim`` measures."""
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "len":
+            return self._shape_of(node.args[0]) if len(node.args) == 1 else None
+        if isinstance(node, ir.Attribute) and node.attr == "ndim":
+            return self._named(node.value)
+        return None
+
+    # -- uses ----------------------------------------------------------------------------
+
+    def _unpacking(self, target: ir.Expr, value: ir.Expr) -> None:
+        """``a, b = x.shape``."""
+        part = self._shape_of(value)
+        if part is None or not isinstance(target, (ir.TupleExpr, ir.ListExpr)):
+            return
+        starred = sum(isinstance(e, ir.Starred) for e in target.elements)
+        if starred:
+            self._out.is_at_least(part, len(target.elements) - starred)
+        else:
+            self._out.is_exact(part, len(target.elements))
+
+    def _comparison(self, node: ir.Compare) -> None:
+        """``len(x.shape) == n``, ``x.ndim == n``, ``x.shape == (a, b)``."""
+        if node.ops != ("==",):
+            return
+        left, right = node.left, node.comparators[0]
+        for one, other in ((left, right), (right, left)):
+            part = self._shape_of(one)
+            if part is not None and isinstance(other, (ir.TupleExpr, ir.ListExpr)):
+                self._out.is_exact(part, len(other.elements))
+            part, number = self._measured(one), _number(other)
+            if part is not None and number is not None and 1 <= number <= _MOST:
+                self._out.is_exact(part, number)
+
+    def _subscript(self, node: ir.Subscript) -> None:
+        """``x[i, j]`` without an ellipsis or a new axis; ``x.shape[k]``."""
+        part = self._named(node.value)
+        if part is not None and isinstance(node.index, ir.TupleExpr):
+            items = node.index.elements
+            if not any(_is_filler(item) for item in items):
+                self._out.is_indexed(part, len(items))
+        part, position = self._shape_of(node.value), _number(node.index)
+        if part is not None and position is not None:
+            self._out.is_at_least(part, position + 1 if position >= 0 else -position)
+
+    def _call(self, node: ir.Call) -> None:
+        """What a function of the project shows about what it is passed."""
+        given: dict[int | str, _Part] = {}
+        for position, arg in enumerate(node.args):
+            if isinstance(arg, ir.Starred):
+                break
+            part = self._made_of(arg)
+            if part is not None:
+                given[position] = part
+        for keyword in node.keywords:
+            part = self._made_of(keyword.value)
+            if keyword.name is not None and part is not None:
+                given[keyword.name] = part
+        found = self._function(node.func) if given else None
+        if found is None:
+            return
+        inner = _Reader(self._project, *found, self._depth - 1).read()
+        takes = [p.name for p in found[1].params if p.kind in ("positional-only", "positional")]
+        for where, part in given.items():
+            if isinstance(where, str):
+                self._out.take(part, inner, where)
+            elif where < len(takes):
+                self._out.take(part, inner, takes[where])
+
+    def _function(self, node: ir.Expr) -> tuple[Module, ir.FunctionDef] | None:
+        """The function of the project that a plain name stands for."""
+        if not isinstance(node, ir.Name):
+            return None
+        try:
+            found = self._project.resolve_name(self._module, node.id)
+            owner, name = found if found is not None else (self._module, node.id)
+            definition = owner.definition(name) if name is not None else None
+        except SourceError:
+            return None
+        return (owner, definition) if isinstance(definition, ir.FunctionDef) else None
 
 
-def _rebound(body: tuple[ir.Stmt, ...]) -> dict[str, int]:
-    """The line of the first statement that binds a name, by name."""
-    out: dict[str, int] = {}
-    for node in _walk(body):
-        if isinstance(node, (ir.Stmt, ir.MatchCase)):
-            for name in bound_by(node):
-                out.setdefault(name, node.span.line)
-    return out
+# ------------------------------------------------------------------------ the text
 
 
-def _walk(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Node]:
-    """Every node of a body in the order of the text; nested functions are of the kernel too."""
-    stack: list[ir.Node] = list(reversed(body))
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """The place where a statement binds its names."""
+
+    stmt: ir.Stmt
+
+
+def _in_order(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Node | _Bound]:
+    """Every node of a body in the order of the text, nested functions too, and what is bound.
+
+    An assignment binds behind its value, other statements before what is in them.
+    """
+    stack: list[ir.Node | _Bound] = list(reversed(body))
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(list(ir.children(node))))
-
-
-# ------------------------------------------------------------------------ what a use shows
-
-
-def _look(node: ir.Node, names: set[str], out: _Hints) -> None:
-    if isinstance(node, ir.Assign) and len(node.targets) == 1:
-        _unpacking(node.targets[0], node.value, names, out)
-    elif isinstance(node, ir.Compare):
-        _comparison(node, names, out)
-    elif isinstance(node, ir.Subscript):
-        _subscript(node, names, out)
-
-
-def _unpacking(target: ir.Expr, value: ir.Expr, names: set[str], out: _Hints) -> None:
-    """``a, b = x.shape``."""
-    name = _shape_of(value, names)
-    if name is None or not isinstance(target, (ir.TupleExpr, ir.ListExpr)):
-        return
-    starred = sum(isinstance(e, ir.Starred) for e in target.elements)
-    if starred:
-        _raise(out.least, name, len(target.elements) - starred)
-    else:
-        out.exact.setdefault(name, len(target.elements))
-
-
-def _comparison(node: ir.Compare, names: set[str], out: _Hints) -> None:
-    """``len(x.shape) == n``, ``x.ndim == n``, ``x.shape == (a, b)``."""
-    if node.ops != ("==",):
-        return
-    sides = (node.left, node.comparators[0])
-    for one, other in (sides, sides[::-1]):
-        name = _shape_of(one, names)
-        if name is not None and isinstance(other, (ir.TupleExpr, ir.ListExpr)):
-            out.exact.setdefault(name, len(other.elements))
-        measured = _measured(one, names)
-        if measured is not None and isinstance(other, ir.Const) and _is_rank(other.value):
-            assert isinstance(other.value, int)
-            out.exact.setdefault(measured, other.value)
-
-
-def _is_rank(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 8
-
-
-def _subscript(node: ir.Subscript, names: set[str], out: _Hints) -> None:
-    """``x[i, j]`` without an ellipsis or a new axis; ``x.shape[k]``."""
-    if isinstance(node.value, ir.Name) and node.value.id in names:
-        if isinstance(node.index, ir.TupleExpr):
-            constants = [e.value for e in node.index.elements if isinstance(e, ir.Const)]
-            if not any(value is None or value is Ellipsis for value in constants):
-                _raise(out.indexed, node.value.id, len(node.index.elements))
-        return
-    name = _shape_of(node.value, names)
-    position = _number(node.index)
-    if name is not None and position is not None:
-        _raise(out.least, name, position + 1 if position >= 0 else -position)
+        if isinstance(node, _Bound):
+            continue
+        below: list[ir.Node | _Bound] = list(ir.children(node))
+        if isinstance(node, (ir.Assign, ir.AnnAssign, ir.AugAssign)):
+            below.append(_Bound(node))
+        elif isinstance(node, ir.Stmt):
+            below.insert(0, _Bound(node))
+        stack.extend(reversed(below))
 
 
 def _number(node: ir.Expr) -> int | None:
@@ -170,30 +295,16 @@ def _number(node: ir.Expr) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _shape_of(node: ir.Expr, names: set[str]) -> str | None:
-    """The name in ``name.shape``."""
-    if isinstance(node, ir.Attribute) and node.attr == "shape":
-        owner = node.value
-        if isinstance(owner, ir.Name) and owner.id in names:
-            return owner.id
-    return None
+def _is_filler(node: ir.Expr) -> bool:
+    """``...`` or ``None`` in an index."""
+    return isinstance(node, ir.Const) and (node.value is None or node.value is Ellipsis)
 
 
-def _measured(node: ir.Expr, names: set[str]) -> str | None:
-    """The name in ``len(name.shape)`` and ``name.ndim``."""
-    if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "len":
-        return _shape_of(node.args[0], names) if len(node.args) == 1 else None
-    if isinstance(node, ir.Attribute) and node.attr == "ndim":
-        owner = node.value
-        return owner.id if isinstance(owner, ir.Name) and owner.id in names else None
-    return None
-
-
-def _raise(table: dict[str, int], name: str, rank: int) -> None:
-    table[name] = max(table.get(name, 0), rank)
-
-
-# ------------------------------------------------------------------------ annotations, comments
+def _drops(node: ir.Expr) -> int:
+    """How many dimensions an index takes away: an integer one, a slice none."""
+    if isinstance(node, ir.Const) and node.value is None:
+        return -1
+    return int(not isinstance(node, (ir.SliceExpr, ir.Call)) and not _is_filler(node))
 
 
 def _annotated(node: ir.Expr | None) -> int | None:
@@ -205,81 +316,11 @@ def _annotated(node: ir.Expr | None) -> int | None:
 
 
 def _written(text: str) -> Iterator[tuple[str, int]]:
-    """Shapes in a comment: ``x: [B, S, H]``."""
+    """Shapes in a docstring: ``x: [B, S, H]``."""
     for match in _SHAPE.finditer(text):
         sizes = [size for size in match.group(2).split(",") if size.strip()]
-        flags = all(size.strip().isdigit() and int(size) < _SMALL for size in sizes)
-        if 1 < len(sizes) <= 8 and not flags:
+        if 1 < len(sizes) <= _MOST:
             yield match.group(1), len(sizes)
-    for match in _VECTOR.finditer(text):
-        yield match.group(1), 1
 
 
-# ------------------------------------------------------------------------ calls
-
-
-def _passed(
-    project: Project,
-    module: Module,
-    call: ir.Call,
-    names: set[str],
-    out: _Hints,
-    depth: int,
-) -> None:
-    """What a function of the project shows about the parameters that it is passed."""
-    given = _arguments(call, names)
-    if not given:
-        return
-    found = _function(project, module, call.func)
-    if found is None:
-        return
-    home, definition = found
-    inner = _collected(project, home, definition, depth - 1)
-    for position, name in given.items():
-        if isinstance(position, str):
-            param: str | None = position
-        else:
-            takes = [p for p in definition.params if p.kind in ("positional-only", "positional")]
-            param = takes[position].name if position < len(takes) else None
-        if param is None:
-            continue
-        for mine, other in (
-            (out.exact, inner.exact),
-            (out.indexed, inner.indexed),
-            (out.annotated, inner.annotated),
-            (out.written, inner.written),
-        ):
-            if param in other:
-                mine.setdefault(name, other[param])
-        if param in inner.least:
-            _raise(out.least, name, inner.least[param])
-
-
-def _arguments(call: ir.Call, names: set[str]) -> Mapping[int | str, str]:
-    """The parameters among the arguments of a call, by position or keyword."""
-    out: dict[int | str, str] = {}
-    for position, node in enumerate(call.args):
-        if isinstance(node, ir.Starred):
-            break
-        if isinstance(node, ir.Name) and node.id in names:
-            out[position] = node.id
-    for keyword in call.keywords:
-        if keyword.name is not None and isinstance(keyword.value, ir.Name):
-            if keyword.value.id in names:
-                out[keyword.name] = keyword.value.id
-    return out
-
-
-def _function(
-    project: Project, module: Module, node: ir.Expr
-) -> tuple[Module, ir.FunctionDef] | None:
-    """The function of the project that a plain name stands for."""
-    if not isinstance(node, ir.Name):
-        return None
-    try:
-        found = project.resolve_name(module, node.id)
-        owner, name = found if found is not None else (module, node.id)
-        definition = owner.definition(name) if name is not None else None
-    except SourceError:
-        return None
-    return (owner, definition) if isinstance(definition, ir.FunctionDef) else None
+__all__ = ["ranks"]

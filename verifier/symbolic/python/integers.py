@@ -20,6 +20,17 @@ MAX_DEGREE = 16
 MAX_RUNS = 16
 
 
+#: comparisons of integers as formulas
+COMPARE: Final[dict[str, Callable[[Expr, Expr], Bool]]] = {
+    "==": E.eq,
+    "!=": E.ne,
+    "<": E.lt,
+    "<=": E.le,
+    ">": E.gt,
+    ">=": E.ge,
+}
+
+
 def operator(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
     """``a op b`` for every operator whose result is an integer (``**``: of exponents >= 0)."""
     if op == "+":
@@ -39,8 +50,7 @@ def operator(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
 
 def order(op: str, a: Expr, b: Expr) -> Bool:
     """``a op b`` for a comparison."""
-    compare = {"==": E.eq, "!=": E.ne, "<": E.lt, "<=": E.le, ">": E.gt, ">=": E.ge}[op]
-    return compare(a, b)
+    return COMPARE[op](a, b)
 
 
 def nonzero(vm: VM, divisor: Expr, span: Span) -> None:

@@ -37,6 +37,8 @@ from verifier.symbolic.python.library import (
     namedtuples,
     numeric,
     objects,
+    special,
+    typing_,
 )
 from verifier.symbolic.python.vm import Kind, Language
 
@@ -66,6 +68,8 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     namedtuples,
     enums,
     objects,
+    special,
+    typing_,
     functools_,
     contexts,
 )

@@ -8,7 +8,6 @@ from typing import Any
 
 from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Handler
-from verifier.symbolic.python.concrete import forked
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque
@@ -61,7 +60,7 @@ def each(
     """As :meth:`VM.each`, for an action that also works on other values."""
     if all(_pure(vm, other) for other in others):
         return vm.each(value, action)
-    return forked(vm, vm.cases(value), action)
+    return vm.apart(value, action)
 
 
 def _pure(vm: VM, value: object) -> bool:

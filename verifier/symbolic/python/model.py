@@ -70,6 +70,8 @@ class Function:
     defaults: tuple[tuple[str, object], ...] = ()
     qualname: str = ""
     owner: Class | None = None
+    #: decorated as a kernel: called from a module's body, it is launched, not traced
+    device: bool = False
 
     @property
     def name(self) -> str:
@@ -138,6 +140,13 @@ class ClassMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributeDict:
+    """``instance.__dict__``: the attributes of an instance as a dictionary."""
+
+    instance: Ref
+
+
+@dataclass(frozen=True, slots=True)
 class Super:
     """``super(cls, self)``: attributes from behind ``cls`` in the order of ``self``'s class."""
 
@@ -156,10 +165,14 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class DictView:
-    """``d.keys()``, ``d.values()`` or ``d.items()`` of the dictionary ``ref``."""
+    """``d.keys()``, ``d.values()`` or ``d.items()`` of the dictionary ``ref``.
+
+    ``number`` tells one such object from another.
+    """
 
     ref: Ref
     which: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

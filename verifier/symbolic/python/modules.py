@@ -9,14 +9,18 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
+from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
+from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.terms import reachable
 from verifier.symbolic.python.vm import VM, Globals
 from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
@@ -53,43 +57,66 @@ def _run_body(vm: VM, module: Module, globals_: Globals) -> None:
 
 def _run_statement(vm: VM, statement: ir.Stmt) -> None:
     """Run a statement of a module's body; what it may have done is unknown if it has no model."""
-    ledger = len(vm.trace.ledger)
+    trace = vm.trace
+    traced = (trace.ledger, trace.assumptions, trace.unmodelled, trace.operations, trace.storages)
+    noted = [(found, len(found)) for found in (*traced, vm.checks)]
     with contextlib.suppress(Ended):
         vm.exec((statement,))
-    lost = vm.trace.ledger[ledger:]
+    lost = trace.ledger[noted[0][1] :]
     if not any(entry.kind == "skipped" for entry in lost):
         return
-    from verifier.source.ir import children
-
-    names = {node.id for node in _walk(statement, children) if isinstance(node, ir.Name)}
+    for found, length in noted:
+        del found[length:]  # nothing is blamed for what is not followed
+    reason = lost[0].message
+    names = {node.id for node in _walk(statement) if isinstance(node, ir.Name)}
+    _forget(vm, vm.frame.module, set(bound_by(statement)), reason)
     if any(_runs_code(vm, name) for name in names):
-        return  # a function of the project may have changed anything
-    del vm.trace.ledger[ledger:]
-    scope = vm.heap.write(vm.frame.scope)
-    assert isinstance(scope, Scope)
-    for name in names:
-        value = scope.names.get(name, UNBOUND)
-        if value is UNBOUND or any(True for _ in reachable(vm.heap, (value,))):
-            scope.names[name] = Opaque(f"`{name}`, which {lost[0].message}")
+        # a function of the project may have changed whatever can be changed
+        for module in [vm.project.module(Path(key)) for key in vm.modules]:
+            _forget(vm, module, _changeable(vm, module), reason)
+    else:
+        _forget(vm, vm.frame.module, names & _changeable(vm, vm.frame.module), reason)
 
 
-def _walk(node: ir.Node, children) -> Iterator[ir.Node]:  # type: ignore[no-untyped-def]
+def _walk(node: ir.Node) -> Iterator[ir.Node]:
     stack = [node]
     while stack:
         item = stack.pop()
         yield item
-        stack.extend(children(item))
+        stack.extend(ir.children(item))
 
 
 def _runs_code(vm: VM, name: str) -> bool:
-    from verifier.symbolic.python.model import Class, Function
-
+    """Whether a name may stand for code of the project."""
     scope = vm.heap.get(vm.frame.scope)
     assert isinstance(scope, Scope)
     binding = vm.frame.module.binding(name)
-    if binding is not None and binding.kind in ("function", "class"):
-        return True
+    if binding is not None and binding.kind in ("function", "class", "from", "other"):
+        return binding.kind != "from" or not isinstance(scope.names.get(name), ExternalRef)
     return isinstance(scope.names.get(name), (Function, Class))
+
+
+#: names that functions of a module bind outside of themselves
+_SHARED = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)$", re.MULTILINE)
+
+
+def _changeable(vm: VM, module: Module) -> set[str]:
+    """The global names whose value some function may change: data, and what is declared global."""
+    out = {name.strip() for found in _SHARED.findall(module.text) for name in found.split(",")}
+    for name, binding in module.bindings.items():
+        if binding.kind in ("assign", "other"):
+            value = global_value(vm, module, name)
+            if not isinstance(value, (Function, Class)) and reachable(vm.heap, (value,)):
+                out.add(name)
+    return out
+
+
+def _forget(vm: VM, module: Module, names: set[str], reason: str) -> None:
+    """Make what some global names are bound to unknown."""
+    scope = vm.heap.write(vm.modules[str(module.path)].scope.id)
+    assert isinstance(scope, Scope)
+    for name in names:
+        scope.names[name] = Opaque(f"`{name}`: {reason}")
 
 
 @contextlib.contextmanager
@@ -222,6 +249,8 @@ def elsewhere(vm: VM, module: Module, name: str) -> object:
     if missing:
         for star in stars:
             found = vm.dialect.root(f"{star.module}.{name}")
+            if found is None:
+                found = vm.language.modules.get(star.module, {}).get(name)
             if found is not None:
                 return found
         listed = " or ".join(f"`{'.' * s.level}{s.module}`" for s in missing)

@@ -32,6 +32,10 @@ def lookup(vm: VM, node: ir.Name) -> object:
             raise AssertionError  # pragma: no cover - what is unbound everywhere ends the path
         own = False
         number = box.parent
+    if name == "__class__":
+        function = vm.frame.function
+        if function is not None and function.owner is not None:
+            return function.owner
     value = modules.global_value(vm, vm.frame.module, name)
     if isinstance(value, Guarded):
         return _bound_cases(vm, node, value, False)

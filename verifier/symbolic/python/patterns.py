@@ -12,10 +12,9 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import hierarchy, names
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
-from verifier.symbolic.python.hierarchy import AttributeDict
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, StateBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
-from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.model import AttributeDict, Class, HostType
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque, Range
@@ -314,6 +313,8 @@ def _as_mapping(vm: VM, subject: object) -> object:
     box = vm.box(subject)
     if isinstance(box, DictBox) or isinstance(subject, AttributeDict):
         return subject
+    if isinstance(box, StateBox) and hierarchy.derives_from_host(vm.type_of(subject), dict):
+        return subject
     if isinstance(box, ObjectBox) and isinstance(vm.box(box.payload), DictBox):
         names_ = ("__getitem__", "__contains__", "get", "keys")
         if not any(hierarchy.overrides(vm, box.cls, name) for name in names_):
@@ -322,11 +323,11 @@ def _as_mapping(vm: VM, subject: object) -> object:
 
 
 def _may_be_mapping(vm: VM, subject: object) -> bool:
-    box = vm.box(subject)
-    if not isinstance(box, ObjectBox):
-        return False
-    hosts = [b.type for b in hierarchy.mro_of(box.cls) if isinstance(b, HostType)]
-    return any(issubclass(host, _MAPPINGS) for host in hosts) or hierarchy.is_external(box.cls)
+    cls = vm.type_of(subject)
+    hosts = [b.type for b in hierarchy.mro_of(cls) if isinstance(b, HostType)]
+    if not hosts:
+        return True  # it is not known what it is
+    return any(issubclass(host, _MAPPINGS) for host in hosts) or hierarchy.is_external(cls)
 
 
 def _without(vm: VM, source: object, keys: Sequence[object], span: Span) -> object:
@@ -430,7 +431,8 @@ def _match_args(vm: VM, cls: object, count: int, span: Span) -> tuple[str, ...]:
 
 
 def _too_many(vm: VM, cls: object, takes: int, count: int, span: Span) -> None:
-    message = f"{hierarchy.described(cls)}() accepts {takes} positional sub-patterns ({count} given)"
+    what = hierarchy.described(cls)
+    message = f"{what}() accepts {takes} positional sub-patterns ({count} given)"
     vm.fault(TypeError, message, span)
 
 

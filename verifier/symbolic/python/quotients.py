@@ -13,6 +13,7 @@ from typing import Final
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.integers import COMPARE
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.values import Opaque, Ratio
 
@@ -98,8 +99,7 @@ def order(op: str, left: object, right: object) -> Bool | None:
     if a is None or b is None:
         return None
     x, y = _crossed(a, b)
-    compare = {"==": E.eq, "!=": E.ne, "<": E.lt, "<=": E.le, ">": E.gt, ">=": E.ge}[op]
-    return compare(x, y)
+    return COMPARE[op](x, y)
 
 
 def _crossed(a: Ratio, b: Ratio) -> tuple[Expr, Expr]:

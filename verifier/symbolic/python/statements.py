@@ -7,6 +7,7 @@ leave it otherwise have landed where they are waited for (:mod:`.flow`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from verifier.source import ir
@@ -172,9 +173,8 @@ def _raise(vm: VM, stmt: ir.Raise) -> None:
     if stmt.exception is None:
         handlers.reraise(vm, stmt.span)
     exception = vm.eval(stmt.exception)
-    if stmt.cause is not None:
-        vm.eval(stmt.cause)
-    handlers.throw(vm, exception, stmt.span, text)
+    cause = UNBOUND if stmt.cause is None else vm.eval(stmt.cause)
+    handlers.throw(vm, exception, stmt.span, text, cause)
 
 
 def _unsupported(vm: VM, stmt: ir.UnsupportedStmt) -> None:
@@ -220,6 +220,8 @@ def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
     if isinstance(value, (ApiRef, ExternalRef)):
         name = value.name if isinstance(value, ApiRef) else value.path
         if name.rpartition(".")[2] in _TRANSPARENT:
+            if isinstance(value, ApiRef) and isinstance(made, Function):
+                made = replace(made, device=True)
             return _kept(vm, made)
     if isinstance(value, Opaque) and value.harmless:
         return _kept(vm, made)

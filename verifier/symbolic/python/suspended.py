@@ -7,6 +7,7 @@ says which step it is at; a path whose box says another one than the stack is at
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -176,10 +177,8 @@ def _raise_all(vm: VM, boundary: Landing) -> None:
     for escape in boundary.escapes:
         vm.heap = escape.heap
         vm.narrow(escape.guard)
-        try:
+        with contextlib.suppress(Ended):
             vm.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
-        except Ended:
-            pass
         vm.cut_path(base)
     vm.heap = heap
 

@@ -379,6 +379,7 @@ _COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
     model.StaticMethod: (_of_dataclass, _with_parts),
     model.ClassMethod: (_of_dataclass, _with_parts),
     model.Super: (_of_dataclass, _with_parts),
+    model.AttributeDict: (_of_dataclass, _with_parts),
     model.Partial: (_partial_parts, _rebuild_partial),
     model.DictView: (lambda v: iter((v.ref,)), lambda v, new: replace(v, ref=next(new))),
     model.GeneratorExpression: (_generator_parts, _rebuild_generator),

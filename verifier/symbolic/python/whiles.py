@@ -21,6 +21,8 @@ from verifier.symbolic.trace import Loop
 LIMIT = 4096
 #: trips whose condition the facts do not decide, before the loop is a generic one
 UNDECIDED = 6
+#: trips that the facts decide after one that they did not
+DECIDED = 256
 
 
 def while_statement(vm: VM, stmt: ir.While) -> None:
@@ -82,7 +84,7 @@ class _While:
             self.vm.fork(test, lambda: again(left), lambda: None)
 
         def again(left: int) -> None:
-            while True:
+            for _ in range(DECIDED):
                 self.trip()
                 test = self.test()
                 known = self.vm.decide(test)
@@ -91,6 +93,8 @@ class _While:
                 if known is None:
                     further(left - 1, test)
                     return
+            ends[0] = False
+            raise Ended
 
         try:
             further(UNDECIDED, test)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import invoke
@@ -25,7 +26,7 @@ from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.values import Opaque
 
 _FUNCTION: Final = type(lambda: None)
-_METHOD: Final = type([].append)
+_METHOD: Final = type("".join)
 #: attributes of functions that cannot be given away
 _OWN: Final = frozenset({"__closure__", "__globals__", "__code__", "__defaults__"})
 
@@ -137,11 +138,23 @@ class MethodKind(Kind):
             )
         return same if op == "==" else E.not_(same)
 
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        return _same_object(vm, value, other, span)
+
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         return Opaque("a string", harmless=True)
+
+
+def _same_object(vm: VM, value: object, other: object, span: Span) -> Bool | None:
+    """Whether two methods are one object: each look-up makes a new one."""
+    if value is other:
+        return E.TRUE
+    if type(value) is type(other) and value == other:
+        return vm.unknown_bool("the identity of equal methods is not followed", span)
+    return None
 
 
 class _Sample:
@@ -169,8 +182,10 @@ class BuiltinKind(Kind):
             return value.name.rpartition(".")[2]
         if hasattr(len, name) or hasattr(_FUNCTION, name):
             return vm.unfollowed(f"`.{name}` of a built-in function is not followed", span)
-        given = hierarchy.noted(vm, value, name)
-        return given
+        return hierarchy.noted(vm, value, name)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        vm.unfollowed(f"`.{name}` of {self.describe(vm, value)} is assigned to", span)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         return invoke(vm, value, call)
@@ -213,6 +228,9 @@ class BoundBuiltinKind(Kind):
         if isinstance(right, BoundBuiltin) and (left.type, left.name) == (right.type, right.name):
             same = vm.identical(left.self, right.self, span)
         return same if op == "==" else E.not_(same)
+
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        return _same_object(vm, value, other, span)
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value

@@ -144,17 +144,17 @@ def _update(vm: VM, span: Span, self: Ref, other: object = (), /, **more: object
 
 @DICT.add("keys")
 def _keys(vm: VM, span: Span, self: Ref, /) -> object:
-    return DictView(self, "keys")
+    return DictView(self, "keys", next(vm.heap.ids))
 
 
 @DICT.add("values")
 def _values(vm: VM, span: Span, self: Ref, /) -> object:
-    return DictView(self, "values")
+    return DictView(self, "values", next(vm.heap.ids))
 
 
 @DICT.add("items")
 def _items(vm: VM, span: Span, self: Ref, /) -> object:
-    return DictView(self, "items")
+    return DictView(self, "items", next(vm.heap.ids))
 
 
 @DICT.add("fromkeys")

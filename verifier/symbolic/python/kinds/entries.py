@@ -11,9 +11,9 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import keys
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, Segment, SetBox, StateBox
-from verifier.symbolic.python.hierarchy import AttributeDict
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.segments import optional, segments_of, values_in
+from verifier.symbolic.python.model import AttributeDict
 from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM, Iteration, Live, Runs, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Ref

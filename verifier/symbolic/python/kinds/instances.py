@@ -15,9 +15,8 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.kinds import protocols
 from verifier.symbolic.python.model import Class
-from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM, Iteration, Kind
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import Opaque, Ref
 
 #: the special methods of operators, without the underscores
 _BINARY: Final = {
@@ -352,4 +351,4 @@ def is_instance_of_project(vm: VM, value: object) -> bool:
 
 KINDS: Final[dict[type, Kind]] = {ObjectBox: ObjectKind()}
 
-__all__ = ["KINDS", "Guarded", "ObjectKind", "as_formula", "content", "is_instance_of_project"]
+__all__ = ["KINDS", "ObjectKind"]

@@ -239,19 +239,20 @@ def _pop(vm: VM, span: Span, self: Ref, index: object = None, /) -> object:
     return apart(vm, index, lambda place: popped(vm, self, place, span))
 
 
-def popped(vm: VM, ref: Ref, place: object, span: Span, empty: str = "pop from empty list") -> object:
+def popped(vm: VM, ref: Ref, place: object, span: Span) -> object:
     """``list.pop(place)``; None: the last item."""
     box = list_box(vm, ref)
     number = E.const(-1) if place is None else index_of(vm, place, span)
     if number is None:
         return needs_index(vm, place, "list indices", span)
-    vm.fault(IndexError, empty, span, when=E.le(box.length, 0))
+    vm.fault(IndexError, "pop from empty list", span, when=E.le(box.length, 0))
     position = checked(vm, number, box.length, "pop index", span)
     segments = box.segments
     if number.is_const and number.const == -1 and isinstance(segments[-1], Many):
         return _pop_from_run(vm, ref, segments, position, span)
     value = pick(vm, segments, position)
-    store(vm, ref, without(vm, segments, position), "an item of a list with runs is taken out", span)
+    rest = without(vm, segments, position)
+    store(vm, ref, rest, "an item of a list with runs is taken out", span)
     return value
 
 

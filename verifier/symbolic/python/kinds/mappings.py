@@ -19,12 +19,12 @@ from verifier.symbolic.python.kinds.entries import (
     entry,
     find,
     has,
+    has_any,
     iteration,
     listed,
     merged,
     present,
     size,
-    has_any,
     store,
     updated,
 )

@@ -18,6 +18,7 @@ from verifier.symbolic.python.heap import (
     SetBox,
 )
 from verifier.symbolic.python.hierarchy import Generated, Inherited
+from verifier.symbolic.python.keys import key_of
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.terms import as_formula
@@ -226,9 +227,12 @@ def key(vm: VM, value: Ref, span: Span) -> object:
     if found is None:
         vm.fault(TypeError, f"unhashable type: {hierarchy.described(cls)}", span)
         return UNBOUND
-    fields = hierarchy.trait(cls, "hashed")
-    if isinstance(found, Generated) and isinstance(fields, tuple):
-        return _of_fields(vm, value, fields, span)
+    if isinstance(found, Generated):
+        fields = hierarchy.trait(cls, "hashed")
+        equal = hierarchy.lookup(vm, cls, "__eq__")
+        if isinstance(fields, tuple) and isinstance(equal, Generated):
+            return _of_fields(vm, value, fields, span)
+        return UNBOUND
     if isinstance(found, Inherited) and not hierarchy.overrides(vm, cls, "__eq__"):
         payload = _box(vm, value).payload
         if payload is UNBOUND or found.type is object:
@@ -244,20 +248,11 @@ def _of_fields(vm: VM, value: Ref, fields: tuple[str, ...], span: Span) -> objec
     keys = []
     for name in fields:
         held = box.attributes.get(name, UNBOUND)
-        one = UNBOUND if isinstance(held, Guarded) else _key_of(vm, held, span)
+        one = UNBOUND if isinstance(held, Guarded) else key_of(vm, held, span)
         if one is UNBOUND:
             return UNBOUND
         keys.append(one)
     return (_MARK, box.cls, *keys)
-
-
-def _key_of(vm: VM, value: object, span: Span) -> object:
-    if isinstance(value, Expr):
-        return value.const if value.is_const else UNBOUND
-    if isinstance(value, tuple):
-        items = tuple(_key_of(vm, item, span) for item in value)
-        return UNBOUND if any(item is UNBOUND for item in items) else items
-    return vm.kind(value).key(vm, value, span)
 
 
 # ------------------------------------------------------------------------ text

@@ -98,15 +98,10 @@ class RangeKind(Kind):
             if isinstance(item, (str, bytes, tuple, type(None))):
                 return E.FALSE
             return _unknown_member(vm, item, span)
-        low, high = value.start, value.stop
-        if not value.step.is_const:
-            return vm.unknown_bool("whether a number is in a range of unknown step", span)
-        step = value.step.const
-        if step < 0:
-            inside = E.and_(E.le(number, low), E.gt(number, high))
-        else:
-            inside = E.and_(E.ge(number, low), E.lt(number, high))
-        return E.and_(inside, E.eq((number - low) % abs(step or 1), 0))
+        low, high, step = value.start, value.stop, value.step
+        down = E.and_(E.lt(step, 0), E.le(number, low), E.gt(number, high))
+        up = E.and_(E.gt(step, 0), E.ge(number, low), E.lt(number, high))
+        return E.and_(E.or_(down, up), E.eq((number - low) % step, 0))
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         return E.gt(count_of(vm, value), 0)

@@ -76,6 +76,14 @@ def needs_index(vm: VM, value: object, what: str, span: Span) -> Opaque:
     return vm.unfollowed(f"{vm.kind(value).describe(vm, value)} as an index", span)
 
 
+def integer(vm: VM, value: object, what: str, span: Span) -> Expr | None:
+    """An argument that has to be an integer; None: nobody knows whether it is."""
+    number = index_of(vm, vm.settled(value), span)
+    if number is None and vm.kind(value).complete:
+        vm.fault(TypeError, f"{what} must be an integer", span)
+    return number
+
+
 def checked(vm: VM, index: Expr, length: Expr, what: str, span: Span) -> Expr:
     """The position that an index means; one outside of the sequence is Python's error.
 
@@ -137,8 +145,11 @@ def bounds_of(
         return None
     forward = step.const > 0
     least, most = (E.const(0), length) if forward else (E.const(-1), length - 1)
-    low = (least if forward else most) if start is None else _clamped(vm, start, length, least, most)
-    high = (most if forward else least) if stop is None else _clamped(vm, stop, length, least, most)
+    ends = (least, most) if forward else (most, least)
+    low, high = (
+        end if bound is None else _clamped(vm, bound, length, least, most)
+        for bound, end in zip((start, stop), ends, strict=True)
+    )
     return low, high, step.const
 
 

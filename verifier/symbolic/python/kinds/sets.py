@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
-from verifier.symbolic.python.builtin import Table, method
+from verifier.symbolic.python.builtin import Handler, Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Segment, SetBox
-from verifier.symbolic.python.kinds.entries import at, has, present, has_any, put, size, take
+from verifier.symbolic.python.kinds.entries import at, has, has_any, present, put, size, take
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import optional, segments_of
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
@@ -301,12 +302,12 @@ class SetKind(Kind):
 # ------------------------------------------------------------------------ methods
 
 
-def _both(*names: str) -> Any:
+def _both(name: str) -> Callable[[Handler], Handler]:
     """Enter a method that sets and frozen sets have."""
 
-    def enter(handler: Any) -> Any:
-        SET.add(*names)(handler)
-        return FROZENSET.add(*names)(handler)
+    def enter(handler: Handler) -> Handler:
+        SET.add(name)(handler)
+        return FROZENSET.add(name)(handler)
 
     return enter
 

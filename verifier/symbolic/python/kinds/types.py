@@ -1,4 +1,4 @@
-"""Classes as values, built-in types too, and what lies in classes: properties, static methods."""
+"""Classes as values, built-in types too, and ``super()``."""
 
 from __future__ import annotations
 
@@ -11,64 +11,25 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import classes, hierarchy
-from verifier.symbolic.python.builtin import Table, invoke
+from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox
-from verifier.symbolic.python.hierarchy import Alias, AttributeDict, Inherited
-from verifier.symbolic.python.kinds import instancedicts
+from verifier.symbolic.python.hierarchy import Alias, Inherited
+from verifier.symbolic.python.kinds import descriptors, instancedicts
+from verifier.symbolic.python.kinds.descriptors import TypeKind
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import (
+    AttributeDict,
     BoundBuiltin,
     Builtin,
     Class,
-    ClassMethod,
     HostType,
-    Property,
-    StaticMethod,
     Super,
 )
 from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
 from verifier.symbolic.values import Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
-    """``int | None``: one of several types."""
-
-    members: tuple[object, ...]
-
-
-def _union(vm: VM, left: object, right: object) -> object:
-    """``left | right`` of types; NotImplemented if the other one is none."""
-    parts: list[object] = []
-    for value in (left, right):
-        if isinstance(value, Union):
-            parts.extend(value.members)
-        elif value is None:
-            parts.append(HostType(type(None)))
-        elif isinstance(value, (Class, HostType, Alias, Opaque)):
-            parts.append(value)
-        else:
-            return NotImplemented
-    return Union(tuple(dict.fromkeys(parts)))
-
-
-class _TypeKind(Kind):
-    """What classes of the project and built-in types have in common."""
-
-    name = "type"
-    complete = True
-
-    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _union(vm, left, right) if op == "|" else NotImplemented
-
-    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        return _union(vm, left, right) if op == "|" else NotImplemented
-
-    def key(self, vm: VM, value: Any, span: Span) -> object:
-        return value
-
-
-class ClassKind(_TypeKind):
+class ClassKind(TypeKind):
     """A class of the project."""
 
     def type_of(self, vm: VM, value: Any) -> object:
@@ -202,7 +163,7 @@ def _of_type(vm: VM, cls: Class, name: str) -> object:
 # ------------------------------------------------------------------------ built-in types
 
 
-class HostTypeKind(_TypeKind):
+class HostTypeKind(TypeKind):
     """``int``, ``list``, ``ValueError``."""
 
     def type_of(self, vm: VM, value: Any) -> object:
@@ -258,6 +219,8 @@ class HostTypeKind(_TypeKind):
 
 def _method_of(vm: VM, host: type, name: str) -> object:
     """``str.join``: a method of a built-in type that is not bound to a value."""
+    if name == "__init__":
+        return Checked(host, vm.language.methods["object"][name])
     raw = None
     for base in host.__mro__:
         if name in base.__dict__:
@@ -321,7 +284,8 @@ class CheckedKind(Kind):
                 vm.fault(TypeError, f"{self.describe(vm, value)} does not take {what}", call.span)
             box = vm.box(first)
             payload = getattr(box, "payload", UNBOUND)
-            keeps = value.host is object or payload is UNBOUND
+            whole = value.builtin is vm.language.methods["object"]["__init__"]
+            keeps = whole or value.host is object or payload is UNBOUND
             return invoke(vm, value.builtin, rest, first if keeps else payload)
 
         return vm.each(call.args[0].value, one)
@@ -368,127 +332,14 @@ def _above(
     return hierarchy.bind(vm, found, instance, start, span)
 
 
-# ------------------------------------------------------------------------ what lies in classes
-
-
-PROPERTY: Final = Table("property")
-
-
-@PROPERTY.add("getter")
-def _getter(vm: VM, span: Span, self: Property, fget: object, /) -> object:
-    return Property(fget, self.fset, self.fdel)
-
-
-@PROPERTY.add("setter")
-def _setter(vm: VM, span: Span, self: Property, fset: object, /) -> object:
-    return Property(self.fget, fset, self.fdel)
-
-
-@PROPERTY.add("deleter")
-def _deleter(vm: VM, span: Span, self: Property, fdel: object, /) -> object:
-    return Property(self.fget, self.fset, fdel)
-
-
-class DescriptorKind(Kind):
-    """A property, a static method or a class method as a value."""
-
-    complete = True
-
-    def __init__(self, host: type) -> None:
-        self.name = host.__name__
-        self.host = host
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(self.host)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if isinstance(value, Property):
-            if name in ("fget", "fset", "fdel"):
-                return getattr(value, name)
-            if name in PROPERTY:
-                return BoundBuiltin("property", name, value)
-            if name == "__doc__" and value.fget is not None:
-                return vm.attribute(value.fget, name, span)
-        elif name in ("__func__", "__wrapped__"):
-            return hierarchy.plain(value.function)
-        elif name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            return vm.attribute(hierarchy.plain(value.function), name, span)
-        if hasattr(self.host, name):
-            return vm.unfollowed(f"`.{name}` of a {self.name} is not followed", span)
-        return UNBOUND
-
-    def call(self, vm: VM, value: Any, call: Call) -> object:
-        if isinstance(value, StaticMethod):
-            return vm.invoke(hierarchy.plain(value.function), call)
-        return self._missing(vm, value, "is not callable", call.span)
-
-    def key(self, vm: VM, value: Any, span: Span) -> object:
-        return value
-
-
-# ------------------------------------------------------------------------ aliases, unions
-
-
-class AliasKind(_TypeKind):
-    """``list[int]``, ``Stack[T]``."""
-
-    pure = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return Opaque("the type of a generic alias", harmless=True)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if name == "__origin__":
-            return value.origin
-        if name == "__args__":
-            return value.args
-        return vm.attribute(value.origin, name, span)
-
-    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        return Alias(value.origin, index if isinstance(index, tuple) else (index,))
-
-    def call(self, vm: VM, value: Any, call: Call) -> object:
-        return vm.invoke(value.origin, call)
-
-    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _same(left, right, op)
-
-
-class UnionKind(_TypeKind):
-    """``int | None``."""
-
-    pure = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return Opaque("the type of a union", harmless=True)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if name == "__args__":
-            return value.members
-        return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
-
-    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _same(left, right, op)
-
-
-def _same(left: object, right: object, op: str) -> object:
-    if op not in ("==", "!="):
-        return NotImplemented
-    return (left == right) == (op == "==")
-
-
 KINDS: Final[dict[type, Kind]] = {
     Class: ClassKind(),
     HostType: HostTypeKind(),
     Checked: CheckedKind(),
     Super: SuperKind(),
-    Property: DescriptorKind(property),
-    StaticMethod: DescriptorKind(staticmethod),
-    ClassMethod: DescriptorKind(classmethod),
-    Alias: AliasKind(),
-    Union: UnionKind(),
+    **descriptors.KINDS,
     AttributeDict: instancedicts.AttributeDictKind(),
 }
-METHODS: Final = {"property": PROPERTY, **instancedicts.METHODS}
+METHODS: Final = {**descriptors.METHODS, **instancedicts.METHODS}
 
-__all__ = ["KINDS", "METHODS", "Union"]
+__all__ = ["KINDS", "METHODS"]

@@ -30,10 +30,10 @@ from verifier.symbolic.python.kinds.entries import (
     updated,
     writable,
 )
-from verifier.symbolic.python.kinds.iterators import change, state_of
 from verifier.symbolic.python.kinds.list_methods import LIST, apart, list_box
 from verifier.symbolic.python.kinds.list_methods import store as store_list
 from verifier.symbolic.python.kinds.segments import as_list, index_of, segments_of, values_in
+from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM, Iteration, Kind
 from verifier.symbolic.values import Opaque, Ref, SliceValue
@@ -213,8 +213,8 @@ def _shortened(vm: VM, ref: Ref, right: bool, span: Span) -> None:
     if vm.decide(E.le(box.length, limit)) is True:
         return
     extra = E.maximum(box.length - limit, 0)
-    bounds = (E.const(0), limit) if right else (extra, None)
-    cut = vm.item(inner, SliceValue(*bounds, None), span)
+    kept = SliceValue(None, limit, None) if right else SliceValue(extra, None, None)
+    cut = vm.item(inner, kept, span)
     made = vm.box(cut)
     segments = made.segments if isinstance(made, ListBox) else None
     store_list(vm, inner, segments, "a deque of limited length", span)

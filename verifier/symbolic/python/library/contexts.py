@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,8 +12,7 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.hierarchy import Generated
-from verifier.symbolic.python.model import Builtin, HostType
+from verifier.symbolic.python.model import Builtin, HostType, Method
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Opaque, Ref
 
@@ -40,16 +40,29 @@ def _contextmanager(vm: VM, span: Span, func: object, /) -> object:
     if isinstance(func, (Opaque, ExternalRef)):
         return func
 
-    def helper(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-        return _made(vm, _GENERATED, gen=vm.call(func, args, keywords, span=span))
-
-    made = Generated(Builtin.of("contextmanager", helper))
+    held: dict[str, object] = {"<func>": func, "__wrapped__": func}
     for name in ("__name__", "__qualname__", "__doc__", "__module__"):
         found = vm.find_attribute(func, name, span)
         if found is not UNBOUND:
-            hierarchy.note(vm, made, name, found)
-    hierarchy.note(vm, made, "__wrapped__", func)
-    return made
+            held[name] = found
+    return vm.heap.new(ObjectBox(HostType(types.FunctionType), held))
+
+
+#: of functions that are made of a generator function
+FUNCTION: Final = Table("function")
+
+
+@FUNCTION.add("__call__")
+def _call(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
+    made = vm.call(_held(vm, self, "func"), args, keywords, span=span)
+    return _made(vm, _GENERATED, gen=made)
+
+
+@FUNCTION.add("__get__")
+def _get(
+    vm: VM, span: Span, self: object, instance: object, owner: object = None, /
+) -> object:
+    return self if instance is None else Method(self, instance)
 
 
 def _next(vm: VM, generator: object, span: Span) -> object:
@@ -301,7 +314,7 @@ CONSTRUCTORS: Final[dict[type, Builtin]] = {
     _STACK: Builtin.of("ExitStack", _exit_stack),
 }
 METHODS: Final[Mapping[str, Table]] = {
-    **{t.owner: t for t in (GENERATED, NULL, CLOSING, SUPPRESS, STACK, ABSTRACT)},
+    **{t.owner: t for t in (GENERATED, FUNCTION, NULL, CLOSING, SUPPRESS, STACK, ABSTRACT)},
     "_BaseExitStack": STACK,
 }
 MODULES: Final[dict[str, dict[str, object]]] = {

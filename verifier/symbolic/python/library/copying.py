@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from verifier.source.ir import Span
@@ -13,6 +14,7 @@ from verifier.symbolic.python.heap import (
     Item,
     ListBox,
     ObjectBox,
+    RecordBox,
     SetBox,
 )
 from verifier.symbolic.python.hierarchy import Inherited
@@ -149,6 +151,8 @@ def _of_object(
     vm: VM, value: Ref, box: ObjectBox, span: Span, memo: dict[int, Ref] | None
 ) -> object:
     """A copy of an instance; a deep one if there is a memo."""
+    if isinstance(box, RecordBox):
+        return vm.heap.new(replace(box, attributes=dict(box.attributes), ghost=False))
     cls = box.cls
     if hierarchy.trait(cls, "enum") is not None:
         return value

@@ -16,7 +16,7 @@ _GROUPS: Final[tuple[type, ...]] = tuple(
 )
 #: keywords that a type's constructor takes, with what stands for one that is not given
 _KEYWORDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
-    ImportError: ("name", "path", "name_from"),
+    ImportError: ("name", "path", *(("name_from",) if hasattr(ImportError(), "name_from") else ())),
     NameError: ("name",),
     AttributeError: ("name", "obj"),
 }

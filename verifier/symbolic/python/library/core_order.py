@@ -9,6 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.concrete import run, to_host
 from verifier.symbolic.python.flow import Exit, Wait
 from verifier.symbolic.python.heap import (
     UNBOUND,
@@ -27,7 +28,7 @@ from verifier.symbolic.python.lifting import unfollowed_operand
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ref
 
 ORDER: Final = Table()
 
@@ -72,9 +73,7 @@ def _in_any_order(vm: VM, iterable: object) -> tuple[object, ...] | None:
     return items if items is not None and all(map(_ordered, items)) else None
 
 
-def _segments(
-    vm: VM, iterable: object, key: object, span: Span
-) -> tuple[Segment, ...] | None:
+def _segments(vm: VM, iterable: object, key: object, span: Span) -> tuple[Segment, ...] | None:
     """The items of an iterable that are put in order or compared."""
     items = _in_any_order(vm, iterable) if key is None else None
     return segments_of(vm, iterable, span) if items is None else ListBox.of(items).segments
@@ -151,13 +150,54 @@ def folded(vm: VM, op: str, iterable: object, first: object, span: Span) -> obje
         if not all(isinstance(item, (Expr, bool)) for item in (first, *(items or ()))):
             items = None
     if items is not None:
+        held = [to_host(vm, item) for item in (first, *items)]
+        if op == "+" and all(isinstance(value, (int, float)) for value in held):
+            return run(vm, span, sum, held[1:], held[0])  # of floats with less rounding than `+`
         total = first
         for item in items:
             total = vm.binary(op, total, item, span)
         return total
+    total = _closed(vm, iterable, first, span) if op == "+" else UNBOUND
+    if total is not UNBOUND:
+        return total
     cell = _Cell(vm, first)
     vm.iterate(iterable, lambda item: cell.set(vm.binary(op, cell.get(), item, span)), span)
     return cell.get()
+
+
+def _closed(vm: VM, iterable: object, first: object, span: Span) -> object:
+    """The sum of arithmetic progressions; :data:`UNBOUND` if the iterable is none."""
+    if not isinstance(iterable, Range) and not isinstance(vm.box(iterable), ListBox):
+        return UNBOUND
+    segments = segments_of(vm, iterable, span)
+    if segments is None or not isinstance(first, Expr):
+        return UNBOUND
+    total = first
+    for segment in segments:
+        if isinstance(segment, Item):
+            if not isinstance(segment.value, Expr):
+                return UNBOUND
+            total = total + segment.value
+            continue
+        for value in segment.values:
+            parts = _progression(segment, value)
+            if parts is None:
+                return UNBOUND
+            start, step = parts
+            count = segment.count
+            total = total + start * count + step * (count * (count - 1) // 2)
+    return total
+
+
+def _progression(run: Many, value: object) -> tuple[Expr, Expr] | None:
+    """Where the values of a run start and what they go up by, if that is the same each time."""
+    if not isinstance(value, Expr):
+        return None
+    index = E.from_atom(run.index)
+    step = E.Substitution({run.index: index + 1}).expr(value) - value
+    if run.index in step.free():
+        return None
+    return E.Substitution({run.index: E.const(0)}).expr(value), step
 
 
 # ------------------------------------------------------------------------ min, max
@@ -220,25 +260,27 @@ def _of_nothing(vm: VM, which: str, default: object, span: Span) -> object:
 
 def _of_runs(vm: VM, which: str, segments: Sequence[Segment], key: object, span: Span) -> object:
     """The extremum of a sequence whose length is a symbol; it is not empty."""
-    if key is None:
-        bounds: list[tuple[int | None, int | None]] = []
-        for segment in segments:
-            values = (segment.value,) if isinstance(segment, Item) else segment.values
-            for value in values:
-                if not isinstance(value, Expr):
-                    return vm.unfollowed(f"`{which}()` of a run is not followed", span)
-                bounds.append(E.bounds(value))
-        if len(segments) == 1 and isinstance(segments[0], Many):
-            run = segments[0]
-            first = run.values[0]
-            if len(run.values) == 1 and isinstance(first, Expr) and run.index not in first.free():
-                return first
-        return vm.unknown_int(f"the {which}imum of a sequence of symbolic length", span)
-    return vm.unfollowed(f"`{which}()` of a run is not followed", span)
+    best = E.maximum if which == "max" else E.minimum
+    ends: list[Expr] = []
+    for segment in segments:
+        values = (segment.value,) if isinstance(segment, Item) else segment.values
+        if key is not None or not all(isinstance(value, Expr) for value in values):
+            return vm.unfollowed(f"`{which}()` of a run is not followed", span)
+        for value in values:
+            parts = _progression(segment, value) if isinstance(segment, Many) else None
+            if parts is None or len(segments) > 1:  # a run among others may be empty
+                return vm.unknown_int(f"the {which}imum of a sequence of symbolic length", span)
+            start, step = parts
+            assert isinstance(segment, Many)
+            ends.extend((start, start + step * (segment.count - 1)))
+    return best(*ends)
 
 
 def _best(vm: VM, which: str, items: Sequence[object], key: object, span: Span) -> object:
     keys = [_key(vm, key, item, span) for item in items]
+    if key is None and any(isinstance(candidate, Expr) for candidate in keys):
+        # next to sizes, what is not followed is taken for one: the others bound the result
+        keys = [_size(vm, candidate, span) for candidate in keys]
     best: object = items[0] if key is not None else keys[0]
     top = keys[0]
     op = ">" if which == "max" else "<"
@@ -247,15 +289,29 @@ def _best(vm: VM, which: str, items: Sequence[object], key: object, span: Span) 
             best = top = (E.maximum if which == "max" else E.minimum)(top, candidate)
             continue
         answer = vm.compare(op, candidate, top, span)
-        if isinstance(answer, Opaque):
-            return Opaque(f"{which}() of what is not followed", answer.harmless)
-        if isinstance(answer, Guarded) or as_formula(answer) is None:
-            if any(isinstance(v, Opaque) for _, v in vm.cases(answer)):
-                return Opaque(f"{which}() of what is not followed")
+        lost = _undecided(vm, which, answer, span)
+        if lost is not None:
+            return lost
         better = vm.truth(answer, span)
         best = _chosen(vm, better, candidate if key is None else item, best)
         top = best if key is None else _chosen(vm, better, candidate, top)
     return best
+
+
+def _undecided(vm: VM, which: str, answer: object, span: Span) -> Opaque | None:
+    """What the extremum is if a comparison says nothing; None if it does."""
+    for _, case in vm.cases(answer):
+        if isinstance(case, Opaque):
+            return Opaque(f"{which}() of what is not followed", case.harmless)
+        if as_formula(case) is None and not vm.kind(case).complete:
+            return vm.unfollowed(f"`{which}()` of these is not followed", span)
+    return None
+
+
+def _size(vm: VM, value: object, span: Span) -> object:
+    if isinstance(value, Opaque) and value.harmless:
+        return value
+    return vm.as_int(value, span) if isinstance(value, (Opaque, ExternalRef)) else value
 
 
 def _chosen(vm: VM, test: Bool, then: object, other: object) -> object:

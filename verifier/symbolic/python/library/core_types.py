@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import collections.abc
 import numbers
+import typing
 from collections.abc import Callable
 from typing import Final
 
@@ -17,7 +18,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.python.kinds.types import Union
+from verifier.symbolic.python.kinds.descriptors import Union
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -198,6 +199,8 @@ def _not_derived(vm: VM, cls: object, other: Class, span: Span) -> Bool:
     """A class has another one not among its bases; with a base that is not followed, who knows."""
     if hierarchy.is_external(cls):
         return vm.unknown_bool(f"whether a class derives from `{other.name}`", span)
+    if HostType(typing.Protocol) in other.bases:
+        return vm.unknown_bool(f"whether a class fits the protocol `{other.name}`", span)
     if any(base == HostType(abc.ABC) for base in other.mro):
         return (
             E.FALSE

@@ -10,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import keys
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, Many, Segment, StateBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, Segment, StateBox
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied
 from verifier.symbolic.python.kinds.entries import (
     UNSETTLED,

@@ -5,114 +5,34 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.fields import DEFAULT, FACTORY, annotated, given
-from verifier.symbolic.python.flow import Frame
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.hierarchy import Generated, Inherited, namespace
+from verifier.symbolic.python.fields import given
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
+from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.library import copying
+from verifier.symbolic.python.library.dataclass_fields import (
+    INIT_VAR,
+    KW_ONLY,
+    Field,
+    Options,
+    collected,
+    default_of,
+    fields_of,
+    has_default,
+)
+from verifier.symbolic.python.library.dataclass_fields import (
+    field as make_field,
+)
 from verifier.symbolic.python.model import Builtin, Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
-CLASS_VAR: Final = Opaque("`typing.ClassVar`", harmless=True)
-INIT_VAR: Final = Opaque("`dataclasses.InitVar`", harmless=True)
-KW_ONLY: Final = Opaque("`dataclasses.KW_ONLY`", harmless=True)
-
-#: how the words of an annotation in quotes begin
-_QUOTED: Final = {
-    "ClassVar": CLASS_VAR, "typing.ClassVar": CLASS_VAR, "InitVar": INIT_VAR,
-    "dataclasses.InitVar": INIT_VAR, "KW_ONLY": KW_ONLY, "dataclasses.KW_ONLY": KW_ONLY,
-}  # fmt: skip
 _ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What ``@dataclass(...)`` was told."""
-
-    init: bool = True
-    repr: bool = True
-    eq: bool = True
-    order: bool = False
-    unsafe_hash: bool = False
-    frozen: bool = False
-    match_args: bool = True
-    kw_only: bool = False
-    slots: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field; ``shown`` is the object that the program sees, which keeps its default."""
-
-    name: str
-    shown: Ref
-    init: bool
-    repr: bool
-    compare: bool
-    hash: bool | None
-    kw_only: bool
-    only_init: bool
-
-
-def fields_of(cls: object) -> tuple[Field, ...] | None:
-    """The fields of a data class, those for ``__init__`` only too; None if it is none."""
-    found = hierarchy.trait(cls, "dataclass")
-    return found[0] if isinstance(found, tuple) else None
-
-
-# ------------------------------------------------------------------------ field()
-
-
-def _field(
-    vm: VM,
-    span: Span,
-    *,
-    default: object = UNBOUND,
-    default_factory: object = UNBOUND,
-    init: object = True,
-    repr: object = True,
-    hash: object = None,
-    compare: object = True,
-    metadata: object = None,
-    kw_only: object = UNBOUND,
-) -> object:
-    if default is not UNBOUND and default_factory is not UNBOUND:
-        vm.fault(ValueError, "cannot specify both default and default_factory", span)
-    return vm.heap.new(
-        ObjectBox(
-            HostType(dataclasses.Field),
-            {
-                DEFAULT: default,
-                FACTORY: default_factory,
-                "init": init,
-                "repr": repr,
-                "hash": hash,
-                "compare": compare,
-                "metadata": metadata,
-                "kw_only": kw_only,
-            },
-        )
-    )
-
-
-def _held(vm: VM, ref: Ref) -> dict[str, object]:
-    box = vm.heap.get(ref.id)
-    assert isinstance(box, ObjectBox)
-    return box.attributes
-
-
-def _is_field(vm: VM, value: object) -> bool:
-    box = vm.box(value)
-    return isinstance(box, ObjectBox) and box.cls == HostType(dataclasses.Field)
 
 
 # ------------------------------------------------------------------------ @dataclass
@@ -137,132 +57,10 @@ def _process(vm: VM, span: Span, cls: object, options: Options) -> object:
         return vm.unfollowed("what `dataclass` is applied to is not followed", span)
     if hierarchy.trait(cls, "nki") is not None:
         return cls  # the front end's own rules for its objects hold with and without it
-    fields = _collected(vm, cls, cls.definition, options, span)
+    fields = collected(vm, cls, cls.definition, options, span)
     cls.traits["dataclass"] = (fields, options)
     _generate(vm, cls, fields, options, span)
     return cls
-
-
-def _collected(
-    vm: VM, cls: Class, definition: ir.ClassDef, options: Options, span: Span
-) -> tuple[Field, ...]:
-    """All fields, those of bases first."""
-    found: dict[str, Field] = {}
-    for base in reversed(cls.mro[1:]):
-        if isinstance(base, Class) and "dataclass" in base.traits:
-            inherited = base.traits["dataclass"]
-            assert isinstance(inherited, tuple)
-            if inherited[1].frozen != options.frozen:
-                message = "a frozen data class and one that is not cannot be one another's base"
-                vm.fault(TypeError, message, span)
-            found.update((field.name, field) for field in inherited[0])
-    kw_only = options.kw_only
-    notes = annotated(definition.body)
-    for name, one in notes.items():
-        assert one.annotation is not None
-        if not one.plainly:
-            vm.unfollowed(f"whether `{cls.name}` has the field `{name}` is not followed", span)
-        meaning = _meaning(vm, cls, one.annotation)
-        if meaning == KW_ONLY:
-            kw_only = True
-        elif meaning != CLASS_VAR:
-            found[name] = _own_field(vm, cls, name, kw_only, meaning == INIT_VAR, span)
-    for name, value in namespace(vm, cls).items():
-        if name not in notes and _is_field(vm, value):
-            vm.fault(TypeError, f"`{name}` is a field but has no type annotation", span)
-    return tuple(found.values())
-
-
-def _meaning(vm: VM, cls: Class, annotation: ir.Expr) -> object:
-    """What kind of field an annotation makes; None for an ordinary one."""
-    if isinstance(annotation, ir.Const) and isinstance(annotation.value, str):
-        return _QUOTED.get(annotation.value.partition("[")[0].strip())
-    node = annotation.value if isinstance(annotation, ir.Subscript) else annotation
-    last = node.attr if isinstance(node, ir.Attribute) else getattr(node, "id", "")
-    if last not in ("ClassVar", "InitVar", "KW_ONLY") and not isinstance(node, ir.Name):
-        return None
-    if not isinstance(node, (ir.Name, ir.Attribute)) or not _is_known(vm, cls, node):
-        return None
-    frame = vm.frame
-    vm.frames.append(
-        Frame(cls.module, cls.namespace.id, frame.path_base, frame.function, None, cls)
-    )
-    try:
-        value = vm.eval(node)
-    finally:
-        vm.frames.pop()
-    known = (CLASS_VAR, INIT_VAR, KW_ONLY)
-    return value if isinstance(value, Opaque) and value in known else None
-
-
-def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:
-    """Whether an annotation starts with a name that an import binds; others mean types."""
-    while isinstance(node, ir.Attribute):
-        node = node.value
-    if not isinstance(node, ir.Name) or node.id in namespace(vm, cls):
-        return False
-    binding = cls.module.binding(node.id)
-    return binding is not None and binding.kind in ("from", "import", "assign")
-
-
-def _own_field(
-    vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, span: Span
-) -> Field:
-    value = namespace(vm, cls).get(name, UNBOUND)
-    if isinstance(value, Guarded):
-        vm.unfollowed(f"the default of `{name}` depends on the inputs", span)
-    if not _is_field(vm, value):
-        shown = _field(vm, span, default=value)
-    else:
-        shown = value
-    assert isinstance(shown, Ref)
-    held = _held(vm, shown)
-    default, factory = held[DEFAULT], held[FACTORY]
-    if default is UNBOUND:
-        hierarchy.define_attribute(vm, cls, name, UNBOUND)
-    else:
-        hierarchy.define_attribute(vm, cls, name, default)
-    if _is_unhashable(vm, default):
-        what = vm.kind(default).describe(vm, default)
-        vm.fault(ValueError, f"{what} as the default of `{name}`: use default_factory", span)
-    if only_init and factory is not UNBOUND:
-        vm.fault(TypeError, f"`{name}` cannot have a default factory", span)
-    flags = {n: held[n] for n in ("init", "repr", "hash", "compare")}
-    if not all(isinstance(f, bool) or f is None for f in flags.values()):
-        vm.unfollowed(f"the options of the field `{name}` are not followed", span)
-    given_kw = held["kw_only"]
-    made = Field(
-        name,
-        shown,
-        flags["init"] is not False,
-        flags["repr"] is not False,
-        flags["compare"] is not False,
-        flags["hash"] if isinstance(flags["hash"], bool) else None,
-        given_kw if isinstance(given_kw, bool) else kw_only,
-        only_init,
-    )
-    box = vm.heap.write(shown.id)
-    assert isinstance(box, ObjectBox)
-    box.attributes |= {
-        "name": name,
-        "type": Opaque(f"the type of `{name}`", harmless=True),
-        "default": HostType(dataclasses.MISSING.__class__) if default is UNBOUND else default,
-        "default_factory": HostType(dataclasses.MISSING.__class__)
-        if factory is UNBOUND
-        else factory,
-        "kw_only": made.kw_only,
-    }
-    return made
-
-
-def _is_unhashable(vm: VM, value: object) -> bool:
-    """Whether a default is of a type that is refused, as it can change."""
-    box = vm.box(value)
-    if isinstance(box, (ListBox, DictBox)) or (isinstance(box, SetBox) and not box.frozen):
-        return True
-    if isinstance(box, ObjectBox):
-        return hierarchy.lookup(vm, box.cls, "__hash__") is None
-    return False
 
 
 # ------------------------------------------------------------------------ generated methods
@@ -289,7 +87,7 @@ def _generate(
     if options.frozen:
         _freeze(vm, cls, ordinary, span)
     hashed = tuple(f.name for f in ordinary if (f.compare if f.hash is None else f.hash))
-    _hashes(vm, cls, options, explicit_hash, hashed, span)
+    _hashes(vm, cls, options, explicit_hash, compared, hashed, span)
     if options.match_args and "__match_args__" not in own:
         names = tuple(f.name for f in fields if f.init and not f.kw_only)
         hierarchy.define_attribute(vm, cls, "__match_args__", names)
@@ -321,6 +119,7 @@ def _hashes(
     cls: Class,
     options: Options,
     explicit: object,
+    compared: tuple[str, ...],
     hashed: tuple[str, ...],
     span: Span,
 ) -> None:
@@ -333,7 +132,8 @@ def _hashes(
     elif not options.frozen:
         hierarchy.define_attribute(vm, cls, "__hash__", None)
         return
-    cls.traits["hashed"] = hashed
+    if options.eq and set(hashed) <= set(compared):
+        cls.traits["hashed"] = compared  # equal instances have equal hashes
 
     def compute(vm: VM, span: Span, self: object, /) -> object:
         return vm.call(vm.language.builtins["hash"], (_values(vm, self, hashed, span),), span=span)
@@ -368,7 +168,7 @@ def _init(
         for field in fields:
             value = values.get(field.name, UNBOUND)
             if value is UNBOUND:
-                value = _default(vm, field, span)
+                value = default_of(vm, field, span)
             if field.only_init:
                 only_init.append(value)
             elif value is not UNBOUND:
@@ -389,7 +189,7 @@ def _signature(
     seen = ""
     taken = [f for f in fields if f.init]
     for field in sorted(taken, key=lambda f: f.kw_only):
-        optional = _has_default(vm, field)
+        optional = has_default(vm, field)
         if not field.kw_only and not optional and seen:
             message = f"the field `{field.name}` without a default follows `{seen}`, which has one"
             vm.fault(TypeError, message, span)
@@ -404,19 +204,6 @@ def _signature(
         default = UNBOUND if optional else inspect.Parameter.empty
         parameters.append(inspect.Parameter(field.name, kind, default=default))
     return inspect.Signature(parameters)
-
-
-def _has_default(vm: VM, field: Field) -> bool:
-    held = _held(vm, field.shown)
-    return held[DEFAULT] is not UNBOUND or held[FACTORY] is not UNBOUND
-
-
-def _default(vm: VM, field: Field, span: Span) -> object:
-    """What a field is without an argument; UNBOUND if it is nothing."""
-    held = _held(vm, field.shown)
-    if held[FACTORY] is not UNBOUND:
-        return vm.call(held[FACTORY], (), span=span)
-    return held[DEFAULT]
 
 
 def _assign(
@@ -516,7 +303,7 @@ def _replace(vm: VM, span: Span, obj: object, /, **changes: object) -> object:
                     message = f"`{field.name}` is declared with init=False"
                     vm.fault(ValueError, message, span)
             elif field.name not in values:
-                if field.only_init and not _has_default(vm, field):
+                if field.only_init and not has_default(vm, field):
                     vm.fault(ValueError, f"`{field.name}` must be specified", span)
                 values[field.name] = vm.attribute(value, field.name, span)
         return vm.call(vm.type_of(value), (), values, span=span)
@@ -560,8 +347,7 @@ def _inner(vm: VM, value: object, what: str, span: Span) -> object:
         }
         if what == "astuple":
             return tuple(pairs.values())
-        held: dict[object, object] = dict(pairs)
-        return vm.heap.new(DictBox(held))
+        return vm.heap.new(DictBox(dict(pairs.items())))
     if isinstance(value, tuple):
         return tuple(_inner(vm, item, what, span) for item in value)
     if isinstance(box, ListBox):
@@ -613,7 +399,7 @@ def _make_dataclass(vm: VM, span: Span, /, *args: object, **keywords: object) ->
 
 _FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {
     "dataclass": _dataclass,
-    "field": _field,
+    "field": make_field,
     "replace": _replace,
     "asdict": _asdict,
     "astuple": _astuple,
@@ -632,5 +418,3 @@ MODULES: Final[dict[str, dict[str, object]]] = {
         "FrozenInstanceError": HostType(dataclasses.FrozenInstanceError),
     }
 }
-
-__all__ = ["CLASS_VAR", "MODULES", "Field", "Inherited", "fields_of"]

@@ -285,7 +285,7 @@ def by_name(vm: VM, cls: Class, name: object, span: Span) -> object:
 
 def as_dict(vm: VM, cls: Class) -> Ref:
     """``Colour.__members__``."""
-    held: dict[object, object] = dict(members(cls).by_name)
+    held: dict[object, object] = dict(members(cls).by_name.items())
     return vm.heap.new(DictBox(held))
 
 

@@ -13,7 +13,7 @@ from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Heap, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, Inherited
-from verifier.symbolic.python.keys import key_of
+from verifier.symbolic.python.keys import key_of, value_of
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
@@ -24,7 +24,7 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.terms import reachable
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
 
 # ------------------------------------------------------------------------ partial, reduce
 
@@ -180,20 +180,43 @@ def _call_cached(
     held = _attributes(vm, self)
     function, entries, limit = held[_FUNCTION], held[_ENTRIES], held[_LIMIT]
     key = (args, tuple((name, value) for name, value in keywords.items()))
-    known = vm.box(entries)
-    full = isinstance(limit, Expr) and (
-        not limit.is_const or (isinstance(known, DictBox) and len(known.items) >= limit.const)
-    )
-    if key_of(vm, key, span) is UNBOUND or full:
+    if key_of(vm, key, span) is UNBOUND or not _is_settled(vm, entries, limit):
         return _called_each_time(vm, function, args, keywords, span)
     there = vm.truth(vm.compare("in", key, entries, span), span)
 
+    def look_up() -> object:
+        value = vm.item(entries, key, span)
+        if limit is not None:  # the least recently used one comes first
+            vm.set_item(entries, key, UNBOUND, span)
+            vm.set_item(entries, key, value, span)
+        return value
+
     def compute() -> object:
         value = vm.call(function, args, keywords, span=span)
+        box = vm.box(entries)
+        assert isinstance(box, DictBox)
+        if isinstance(limit, Expr) and len(box.items) >= limit.const:
+            if limit.const <= 0:
+                return value
+            vm.set_item(entries, value_of(next(iter(box.items))), UNBOUND, span)
         vm.set_item(entries, key, value, span)
         return value
 
-    return vm.fork(there, lambda: vm.item(entries, key, span), compute)
+    return vm.fork(there, look_up, compute)
+
+
+def _is_settled(vm: VM, entries: object, limit: object) -> bool:
+    """Whether it is known which entries a cache has, as far as that matters for what it drops."""
+    box = vm.box(entries)
+    assert isinstance(box, DictBox)
+    if limit is None:
+        return True
+    if not isinstance(limit, Expr) or not limit.is_const:
+        return False
+    return not any(
+        isinstance(value, Guarded) and any(v is UNBOUND for _, v in value.cases)
+        for value in box.items.values()
+    )
 
 
 def _called_each_time(

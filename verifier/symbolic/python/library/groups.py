@@ -12,13 +12,12 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox, Segment, StateBox
 from verifier.symbolic.python.kinds.iterators import (
     RUNNING,
     IteratorKind,
-    change,
-    iterator_of,
-    state_of,
     step,
 )
 from verifier.symbolic.python.kinds.segments import sliced
-from verifier.symbolic.python.library.iteration import is_endless, rest_of, taken
+from verifier.symbolic.python.kinds.sources import iterator_of
+from verifier.symbolic.python.kinds.states import change, state_of
+from verifier.symbolic.python.library.sharing import is_endless, rest_of, taken
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref

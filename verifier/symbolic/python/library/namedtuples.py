@@ -53,7 +53,7 @@ def _equip(
     made: dict[str, object] = {
         "_fields": names,
         "__match_args__": names,
-        "_field_defaults": vm.heap.new(DictBox(dict(defaults))),
+        "_field_defaults": vm.heap.new(DictBox(dict(defaults.items()))),
         "__new__": StaticMethod(_generated(cls, "__new__", _new(cls, names, defaults))),
         "_make": ClassMethod(_generated(cls, "_make", _make)),
         "_replace": _generated(cls, "_replace", _replace(names)),

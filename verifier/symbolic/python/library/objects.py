@@ -1,22 +1,18 @@
-"""``object``, ``super``, ``property`` and kin; special methods by name; small modules on classes."""
+"""``object``, ``super``, ``property`` and kin, and what exceptions can do."""
 
 from __future__ import annotations
 
-import abc
-import collections.abc
-import types
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import attributes, classes, hierarchy
+from verifier.symbolic.python import attributes, hierarchy, making
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, Scope
+from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, Scope
 from verifier.symbolic.python.kinds import protocols
-from verifier.symbolic.python.library import copying, namedtuples
-from verifier.symbolic.python.library.dataclasses_ import CLASS_VAR
+from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
@@ -51,7 +47,7 @@ def _new(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) 
                 vm.fault(TypeError, what, span, rule="call-signature")
         if hierarchy.is_external(cls):
             return vm.unfollowed(f"an instance of `{cls.name}`", span)
-        return classes.allocate(vm, cls, call)
+        return making.allocate(vm, cls, call)
     if isinstance(cls, HostType):
         if cls.type is object:
             if args or keywords:
@@ -64,7 +60,7 @@ def _new(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) 
 @OBJECT.add("__init__")
 def _init(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
     if isinstance(self, Ref) and isinstance(vm.box(self), ObjectBox):
-        classes.built_in_init(vm, self, _call_of(span, args, keywords))
+        making.built_in_init(vm, self, _call_of(span, args, keywords))
         return None
     return vm.unfollowed("`__init__` of a built-in type is not followed", span)
 
@@ -117,7 +113,16 @@ def _eq(vm: VM, span: Span, self: object, other: object, /) -> object:
 
 @OBJECT.add("__ne__")
 def _ne(vm: VM, span: Span, self: object, other: object, /) -> object:
-    return vm.each(other, lambda v: vm.kind(self).compare(vm, "!=", self, v, span))
+    def one(right: object) -> object:
+        same = vm.kind(self).compare(vm, "==", self, right, span)
+        return vm.each(same, negated)
+
+    def negated(same: object) -> object:
+        if same is NotImplemented or isinstance(same, Opaque):
+            return same
+        return E.not_(vm.truth(same, span))
+
+    return vm.each(other, one)
 
 
 @OBJECT.add("__lt__", "__le__", "__gt__", "__ge__")
@@ -182,102 +187,6 @@ def _add_note(vm: VM, span: Span, self: object, note: object, /) -> object:
     return None
 
 
-# ------------------------------------------------------------------------ special methods by name
-
-SPECIAL: Final = Table(hierarchy.SPECIAL)
-
-_BINARY: Final = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
-    "pow": "**", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
-}  # fmt: skip
-_COMPARED: Final = {
-    "__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=",
-}  # fmt: skip
-_UNARY: Final = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
-
-
-def _content(vm: VM, value: object) -> object:
-    box = vm.box(value)
-    if isinstance(box, ObjectBox) and box.payload is not UNBOUND:
-        return box.payload
-    return value
-
-
-def _operator(op: str, way: str) -> Callable[..., object]:
-    def handler(vm: VM, span: Span, self: object, other: object, /) -> object:
-        def one(right: object) -> object:
-            right = _content(vm, right)
-            if way == "reflected":
-                return vm.kind(right).binary(vm, op, right, self, span)
-            return getattr(vm.kind(self), way)(vm, op, self, right, span)
-
-        return vm.each(other, one)
-
-    return handler
-
-
-for _name, _op in _BINARY.items():
-    SPECIAL.add(f"__{_name}__")(_operator(_op, "binary"))
-    SPECIAL.add(f"__r{_name}__")(_operator(_op, "reflected"))
-    SPECIAL.add(f"__i{_name}__")(_operator(_op, "inplace"))
-for _name, _op in _COMPARED.items():
-    SPECIAL.add(_name)(_operator(_op, "compare"))
-
-
-def _unary(op: str) -> Callable[..., object]:
-    return lambda vm, span, self, /: vm.unary(op, self, span)
-
-
-for _name, _op in _UNARY.items():
-    SPECIAL.add(_name)(_unary(_op))
-
-
-@SPECIAL.add("__getitem__")
-def _getitem(vm: VM, span: Span, self: object, key: object, /) -> object:
-    return vm.item(self, key, span)
-
-
-@SPECIAL.add("__setitem__")
-def _setitem(vm: VM, span: Span, self: object, key: object, value: object, /) -> object:
-    vm.set_item(self, key, value, span)
-    return None
-
-
-@SPECIAL.add("__delitem__")
-def _delitem(vm: VM, span: Span, self: object, key: object, /) -> object:
-    vm.set_item(self, key, UNBOUND, span)
-    return None
-
-
-@SPECIAL.add("__contains__")
-def _contains(vm: VM, span: Span, self: object, key: object, /) -> object:
-    return vm.compare("in", key, self, span)
-
-
-@SPECIAL.add("__len__")
-def _len(vm: VM, span: Span, self: object, /) -> object:
-    return vm.length(self, span)
-
-
-@SPECIAL.add("__bool__")
-def _bool(vm: VM, span: Span, self: object, /) -> object:
-    return vm.truth(self, span)
-
-
-@SPECIAL.add("__iter__")
-def _iter(vm: VM, span: Span, self: object, /) -> object:
-    return vm.call(vm.language.builtins["iter"], (self,), span=span)
-
-
-def _builtin(name: str) -> Callable[..., object]:
-    return lambda vm, span, self, /: vm.call(vm.language.builtins[name], (self,), span=span)
-
-
-for _name in ("int", "float", "str", "repr", "hash", "abs", "reversed"):
-    SPECIAL.add(f"__{_name}__")(_builtin(_name))
-SPECIAL.add("__index__")(_builtin("int"))
-
-
 # ------------------------------------------------------------------------ super
 
 
@@ -336,98 +245,11 @@ def _classmethod(vm: VM, span: Span, function: object, /) -> object:
     return ClassMethod(function)
 
 
-# ------------------------------------------------------------------------ abc, types, typing
-
-
-def _abstractmethod(vm: VM, span: Span, funcobj: object, /) -> object:
-    target = funcobj
-    while isinstance(target, (StaticMethod, ClassMethod)):
-        target = target.function
-    if isinstance(target, Property):
-        target = target.fget
-    hierarchy.note(vm, target, "__isabstractmethod__", True)
-    return funcobj
-
-
-def _namespace(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-    if args:
-        # a mapping, from 3.13 on
-        return vm.unfollowed("`SimpleNamespace()` of a mapping is not followed", span)
-    return vm.heap.new(ObjectBox(HostType(types.SimpleNamespace), dict(keywords)))
-
-
-NAMESPACE: Final = Table("SimpleNamespace")
-
-
-@NAMESPACE.add("__eq__")
-def _same_namespace(vm: VM, span: Span, self: object, other: object, /) -> object:
-    def one(right: object) -> object:
-        mine, theirs = vm.box(self), vm.box(right)
-        assert isinstance(mine, ObjectBox)
-        if not isinstance(theirs, ObjectBox) or theirs.cls != mine.cls:
-            return NotImplemented
-        left = vm.heap.new(DictBox(dict(mine.attributes)))
-        there = vm.heap.new(DictBox(dict(theirs.attributes)))
-        return vm.compare("==", left, there, span)
-
-    return vm.each(other, one)
-
-
-@NAMESPACE.add("__repr__")
-def _show_namespace(vm: VM, span: Span, self: object, /) -> object:
-    return Opaque("a string", harmless=True)
-
-
-def _cast(vm: VM, span: Span, typ: object, val: object) -> object:
-    return val
-
-
-def _same(vm: VM, span: Span, value: object, /) -> object:
-    return value
-
-
-def _new_type(vm: VM, span: Span, name: object, tp: object) -> object:
-    return Builtin.of("NewType", _same)
-
-
-def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-    return Opaque("a part of a type", harmless=True)
-
-
-def _get_type_hints(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-    return vm.unfollowed("`get_type_hints()` is not followed", span)
-
-
-_TYPING: Final[dict[str, object]] = {
-    **{
-        name: Opaque(f"`typing.{name}`", harmless=True)
-        for name in (
-            *typing.__all__, "Self", "Never", "Required", "NotRequired", "Unpack", "LiteralString",
-            "TypeAlias", "TypeGuard", "Concatenate", "ParamSpec", "ReadOnly", "TypeIs",
-        )
-        if name not in ("TypedDict", "SupportsInt", "SupportsFloat", "SupportsIndex")
-    },
-    "TYPE_CHECKING": False,
-    "ClassVar": CLASS_VAR,
-    "Generic": HostType(typing.Generic),  # type: ignore[arg-type]
-    "Protocol": HostType(typing.Protocol),  # type: ignore[arg-type]
-    "NamedTuple": namedtuples.NAMED_TUPLE,
-    "NewType": Builtin.of("NewType", _new_type),
-    "cast": Builtin.of("cast", _cast),
-    "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
-    **{
-        name: Builtin.of(name, _same)
-        for name in ("overload", "final", "override", "no_type_check", "runtime_checkable")
-    },
-    **{name: Builtin.of(name, _harmless) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")},
-}  # fmt: skip
-
 CONSTRUCTORS: Final[dict[type, Builtin]] = {
     super: Builtin.of("super", _super),
     property: Builtin.of("property", _property),
     staticmethod: Builtin.of("staticmethod", _staticmethod),
     classmethod: Builtin.of("classmethod", _classmethod),
-    types.SimpleNamespace: Builtin.of("SimpleNamespace", _namespace),
 }
 BUILTINS: Final[dict[str, object]] = {
     "object": HostType(object),
@@ -436,30 +258,5 @@ BUILTINS: Final[dict[str, object]] = {
     "staticmethod": HostType(staticmethod),
     "classmethod": HostType(classmethod),
 }
-METHODS: Final[Mapping[str, Table]] = {
-    "object": OBJECT,
-    "BaseException": EXCEPTION,
-    hierarchy.SPECIAL: SPECIAL,
-    "SimpleNamespace": NAMESPACE,
-}
-MODULES: Final[dict[str, dict[str, object]]] = {
-    "abc": {
-        "ABC": HostType(abc.ABC),
-        "ABCMeta": HostType(abc.ABCMeta),
-        "abstractmethod": Builtin.of("abstractmethod", _abstractmethod),
-    },
-    "types": {
-        "SimpleNamespace": HostType(types.SimpleNamespace),
-        "FunctionType": HostType(types.FunctionType),
-        "MethodType": HostType(types.MethodType),
-        "NoneType": HostType(type(None)),
-    },
-    "collections.abc": {
-        name: HostType(getattr(collections.abc, name)) for name in collections.abc.__all__
-    },
-    "typing": _TYPING,
-    "typing_extensions": _TYPING,
-    **copying.MODULES,
-}
-
-__all__ = ["BUILTINS", "CONSTRUCTORS", "METHODS", "MODULES"]
+METHODS: Final[Mapping[str, Table]] = {"object": OBJECT, "BaseException": EXCEPTION}
+MODULES: Final[dict[str, dict[str, object]]] = copying.MODULES

@@ -1,0 +1,180 @@
+"""What lies in classes (properties, static methods) and what stands for several or special ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.hierarchy import Alias
+from verifier.symbolic.python.model import (
+    BoundBuiltin,
+    Class,
+    ClassMethod,
+    HostType,
+    Property,
+    StaticMethod,
+)
+from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.values import Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """``int | None``: one of several types."""
+
+    members: tuple[object, ...]
+
+
+def _union(vm: VM, left: object, right: object) -> object:
+    """``left | right`` of types; NotImplemented if the other one is none."""
+    parts: list[object] = []
+    for value in (left, right):
+        if isinstance(value, Union):
+            parts.extend(value.members)
+        elif value is None:
+            parts.append(HostType(type(None)))
+        elif isinstance(value, (Class, HostType, Alias, Opaque)):
+            parts.append(value)
+        else:
+            return NotImplemented
+    return Union(tuple(dict.fromkeys(parts)))
+
+
+class TypeKind(Kind):
+    """What classes of the project and built-in types have in common."""
+
+    name = "type"
+    complete = True
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _union(vm, left, right) if op == "|" else NotImplemented
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return _union(vm, left, right) if op == "|" else NotImplemented
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+
+# ------------------------------------------------------------------------ what lies in classes
+
+
+PROPERTY: Final = Table("property")
+
+
+@PROPERTY.add("getter")
+def _getter(vm: VM, span: Span, self: Property, fget: object, /) -> object:
+    return Property(fget, self.fset, self.fdel)
+
+
+@PROPERTY.add("setter")
+def _setter(vm: VM, span: Span, self: Property, fset: object, /) -> object:
+    return Property(self.fget, fset, self.fdel)
+
+
+@PROPERTY.add("deleter")
+def _deleter(vm: VM, span: Span, self: Property, fdel: object, /) -> object:
+    return Property(self.fget, self.fset, fdel)
+
+
+class DescriptorKind(Kind):
+    """A property, a static method or a class method as a value."""
+
+    complete = True
+
+    def __init__(self, host: type) -> None:
+        self.name = host.__name__
+        self.host = host
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(self.host)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if isinstance(value, Property):
+            if name in ("fget", "fset", "fdel"):
+                return getattr(value, name)
+            if name in PROPERTY:
+                return BoundBuiltin("property", name, value)
+            if name == "__doc__" and value.fget is not None:
+                return vm.attribute(value.fget, name, span)
+        elif name in ("__func__", "__wrapped__"):
+            return hierarchy.plain(value.function)
+        elif name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            return vm.attribute(hierarchy.plain(value.function), name, span)
+        if hasattr(self.host, name):
+            return vm.unfollowed(f"`.{name}` of a {self.name} is not followed", span)
+        return UNBOUND
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        if isinstance(value, StaticMethod):
+            return vm.invoke(hierarchy.plain(value.function), call)
+        return self._missing(vm, value, "is not callable", call.span)
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+
+# ------------------------------------------------------------------------ aliases, unions
+
+
+class AliasKind(TypeKind):
+    """``list[int]``, ``Stack[T]``."""
+
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return Opaque("the type of a generic alias", harmless=True)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__origin__":
+            return value.origin
+        if name == "__args__":
+            return value.args
+        return vm.attribute(value.origin, name, span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        return Alias(value.origin, index if isinstance(index, tuple) else (index,))
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return vm.invoke(value.origin, call)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _same(left, right, op)
+
+
+class UnionKind(TypeKind):
+    """``int | None``."""
+
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return Opaque("the type of a union", harmless=True)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name == "__args__":
+            return value.members
+        return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        return _same(left, right, op)
+
+
+def _same(left: object, right: object, op: str) -> object:
+    if op not in ("==", "!="):
+        return NotImplemented
+    return (left == right) == (op == "==")
+
+
+KINDS: Final[dict[type, Kind]] = {
+    Property: DescriptorKind(property),
+    StaticMethod: DescriptorKind(staticmethod),
+    ClassMethod: DescriptorKind(classmethod),
+    Alias: AliasKind(),
+    Union: UnionKind(),
+}
+METHODS: Final = {"property": PROPERTY}

@@ -1,0 +1,250 @@
+"""The fields of data classes: what annotations and ``field()`` in a class body say."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.fields import DEFAULT, FACTORY, annotated
+from verifier.symbolic.python.flow import Frame
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
+from verifier.symbolic.python.hierarchy import namespace
+from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Guarded, Opaque, Ref
+
+CLASS_VAR: Final = Opaque("`typing.ClassVar`", harmless=True)
+INIT_VAR: Final = Opaque("`dataclasses.InitVar`", harmless=True)
+KW_ONLY: Final = Opaque("`dataclasses.KW_ONLY`", harmless=True)
+
+#: how the words of an annotation in quotes begin
+_QUOTED: Final = {
+    "ClassVar": CLASS_VAR, "typing.ClassVar": CLASS_VAR, "InitVar": INIT_VAR,
+    "dataclasses.InitVar": INIT_VAR, "KW_ONLY": KW_ONLY, "dataclasses.KW_ONLY": KW_ONLY,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What ``@dataclass(...)`` was told."""
+
+    init: bool = True
+    repr: bool = True
+    eq: bool = True
+    order: bool = False
+    unsafe_hash: bool = False
+    frozen: bool = False
+    match_args: bool = True
+    kw_only: bool = False
+    slots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field; ``shown`` is the object that the program sees, which keeps its default."""
+
+    name: str
+    shown: Ref
+    init: bool
+    repr: bool
+    compare: bool
+    hash: bool | None
+    kw_only: bool
+    only_init: bool
+
+
+def fields_of(cls: object) -> tuple[Field, ...] | None:
+    """The fields of a data class, those for ``__init__`` only too; None if it is none."""
+    found = hierarchy.trait(cls, "dataclass")
+    return found[0] if isinstance(found, tuple) else None
+
+
+# ------------------------------------------------------------------------ field()
+
+
+def field(
+    vm: VM,
+    span: Span,
+    *,
+    default: object = UNBOUND,
+    default_factory: object = UNBOUND,
+    init: object = True,
+    repr: object = True,
+    hash: object = None,
+    compare: object = True,
+    metadata: object = None,
+    kw_only: object = UNBOUND,
+) -> object:
+    if default is not UNBOUND and default_factory is not UNBOUND:
+        vm.fault(ValueError, "cannot specify both default and default_factory", span)
+    return vm.heap.new(
+        ObjectBox(
+            HostType(dataclasses.Field),
+            {
+                DEFAULT: default,
+                FACTORY: default_factory,
+                "init": init,
+                "repr": repr,
+                "hash": hash,
+                "compare": compare,
+                "metadata": metadata,
+                "kw_only": kw_only,
+            },
+        )
+    )
+
+
+def held_by(vm: VM, ref: Ref) -> dict[str, object]:
+    box = vm.heap.get(ref.id)
+    assert isinstance(box, ObjectBox)
+    return box.attributes
+
+
+def _is_field(vm: VM, value: object) -> bool:
+    box = vm.box(value)
+    return isinstance(box, ObjectBox) and box.cls == HostType(dataclasses.Field)
+
+
+# ------------------------------------------------------------------------ of a class
+
+
+def collected(
+    vm: VM, cls: Class, definition: ir.ClassDef, options: Options, span: Span
+) -> tuple[Field, ...]:
+    """All fields, those of bases first."""
+    found: dict[str, Field] = {}
+    for base in reversed(cls.mro[1:]):
+        if isinstance(base, Class) and "dataclass" in base.traits:
+            inherited = base.traits["dataclass"]
+            assert isinstance(inherited, tuple)
+            if inherited[1].frozen != options.frozen:
+                message = "a frozen data class and one that is not cannot be one another's base"
+                vm.fault(TypeError, message, span)
+            found.update((field.name, field) for field in inherited[0])
+    kw_only = options.kw_only
+    notes = annotated(definition.body)
+    for name, one in notes.items():
+        assert one.annotation is not None
+        if not one.plainly:
+            vm.unfollowed(f"whether `{cls.name}` has the field `{name}` is not followed", span)
+        meaning = _meaning(vm, cls, one.annotation)
+        if meaning == KW_ONLY:
+            kw_only = True
+        elif meaning != CLASS_VAR:
+            found[name] = _own_field(vm, cls, name, kw_only, meaning == INIT_VAR, span)
+    for name, value in namespace(vm, cls).items():
+        if name not in notes and _is_field(vm, value):
+            vm.fault(TypeError, f"`{name}` is a field but has no type annotation", span)
+    return tuple(found.values())
+
+
+def _meaning(vm: VM, cls: Class, annotation: ir.Expr) -> object:
+    """What kind of field an annotation makes; None for an ordinary one."""
+    if isinstance(annotation, ir.Const) and isinstance(annotation.value, str):
+        return _QUOTED.get(annotation.value.partition("[")[0].strip())
+    node = annotation.value if isinstance(annotation, ir.Subscript) else annotation
+    last = node.attr if isinstance(node, ir.Attribute) else getattr(node, "id", "")
+    if last not in ("ClassVar", "InitVar", "KW_ONLY") and not isinstance(node, ir.Name):
+        return None
+    if not isinstance(node, (ir.Name, ir.Attribute)) or not _is_known(vm, cls, node):
+        return None
+    frame = vm.frame
+    vm.frames.append(
+        Frame(cls.module, cls.namespace.id, frame.path_base, frame.function, None, cls)
+    )
+    try:
+        value = vm.eval(node)
+    finally:
+        vm.frames.pop()
+    known = (CLASS_VAR, INIT_VAR, KW_ONLY)
+    return value if isinstance(value, Opaque) and value in known else None
+
+
+def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:
+    """Whether an annotation starts with a name that an import binds; others mean types."""
+    while isinstance(node, ir.Attribute):
+        node = node.value
+    if not isinstance(node, ir.Name) or node.id in namespace(vm, cls):
+        return False
+    binding = cls.module.binding(node.id)
+    return binding is not None and binding.kind in ("from", "import", "assign")
+
+
+def _own_field(
+    vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, span: Span
+) -> Field:
+    value = namespace(vm, cls).get(name, UNBOUND)
+    if isinstance(value, Guarded):
+        vm.unfollowed(f"the default of `{name}` depends on the inputs", span)
+    if not _is_field(vm, value):
+        shown = field(vm, span, default=value)
+    else:
+        shown = value
+    assert isinstance(shown, Ref)
+    held = held_by(vm, shown)
+    default, factory = held[DEFAULT], held[FACTORY]
+    if default is UNBOUND:
+        hierarchy.define_attribute(vm, cls, name, UNBOUND)
+    else:
+        hierarchy.define_attribute(vm, cls, name, default)
+    if _is_unhashable(vm, default):
+        what = vm.kind(default).describe(vm, default)
+        vm.fault(ValueError, f"{what} as the default of `{name}`: use default_factory", span)
+    if only_init and factory is not UNBOUND:
+        vm.fault(TypeError, f"`{name}` cannot have a default factory", span)
+    flags = {n: held[n] for n in ("init", "repr", "hash", "compare")}
+    if not all(isinstance(f, bool) or f is None for f in flags.values()):
+        vm.unfollowed(f"the options of the field `{name}` are not followed", span)
+    given_kw = held["kw_only"]
+    made = Field(
+        name,
+        shown,
+        flags["init"] is not False,
+        flags["repr"] is not False,
+        flags["compare"] is not False,
+        flags["hash"] if isinstance(flags["hash"], bool) else None,
+        given_kw if isinstance(given_kw, bool) else kw_only,
+        only_init,
+    )
+    box = vm.heap.write(shown.id)
+    assert isinstance(box, ObjectBox)
+    box.attributes |= {
+        "name": name,
+        "type": Opaque(f"the type of `{name}`", harmless=True),
+        "default": HostType(dataclasses.MISSING.__class__) if default is UNBOUND else default,
+        "default_factory": HostType(dataclasses.MISSING.__class__)
+        if factory is UNBOUND
+        else factory,
+        "kw_only": made.kw_only,
+    }
+    return made
+
+
+def _is_unhashable(vm: VM, value: object) -> bool:
+    """Whether a default is of a type that is refused, as it can change."""
+    box = vm.box(value)
+    if isinstance(box, (ListBox, DictBox)) or (isinstance(box, SetBox) and not box.frozen):
+        return True
+    if isinstance(box, ObjectBox):
+        return hierarchy.lookup(vm, box.cls, "__hash__") is None
+    return False
+
+
+# ------------------------------------------------------------------------ defaults
+
+
+def has_default(vm: VM, field: Field) -> bool:
+    held = held_by(vm, field.shown)
+    return held[DEFAULT] is not UNBOUND or held[FACTORY] is not UNBOUND
+
+
+def default_of(vm: VM, field: Field, span: Span) -> object:
+    """What a field is without an argument; UNBOUND if it is nothing."""
+    held = held_by(vm, field.shown)
+    if held[FACTORY] is not UNBOUND:
+        return vm.call(held[FACTORY], (), span=span)
+    return held[DEFAULT]

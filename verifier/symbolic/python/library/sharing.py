@@ -1,0 +1,77 @@
+"""Iterators over other iterators: what all of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from verifier.source.ir import Span
+from verifier.symbolic.python.heap import Segment, StateBox
+from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
+from verifier.symbolic.python.kinds.states import state_of
+from verifier.symbolic.python.vm import VM, Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.values import Opaque, Ref
+
+Hand: TypeAlias = Callable[[object, Callable[[object], None]], None]
+
+
+def kind_of(vm: VM, iterator: object) -> IteratorKind | None:
+    """How an iterator goes on, None if it is an object of the program's or not followed."""
+    box = vm.box(iterator)
+    if isinstance(box, StateBox) and isinstance(box.kind, IteratorKind):
+        return box.kind
+    return None
+
+
+def rest_of(vm: VM, iterator: object, span: Span) -> tuple[Segment, ...] | None:
+    """What an iterator has left, if no code of the program is needed to know it."""
+    kind = kind_of(vm, iterator)
+    assert kind is None or isinstance(iterator, Ref)
+    return None if kind is None else kind.rest(vm, iterator, span)  # type: ignore[arg-type]
+
+
+def is_endless(vm: VM, iterator: object) -> bool:
+    """Whether it cannot be said how many items are left at most."""
+    if isinstance(iterator, Opaque):
+        return True
+    kind = kind_of(vm, iterator)
+    return kind is not None and kind.endless(vm, iterator)  # type: ignore[arg-type]
+
+
+def taken(vm: VM, iterator: object, span: Span) -> None:
+    """Somebody else runs through what an iterator has left."""
+    kind = kind_of(vm, iterator)
+    if kind is not None:
+        kind.begin(vm, iterator, span)  # type: ignore[arg-type]
+
+
+def mapped(
+    vm: VM, kind: IteratorKind, ref: Ref, source: object, hand: Hand, span: Span
+) -> Iteration:
+    """What a loop runs through over items that are made of those of one source."""
+    way = vm.iteration(source, span)
+    if isinstance(way, (Runs, Trips, Unknown, Mapped)):
+        kind.begin(vm, ref, span)
+        return Mapped(way, hand)
+    if isinstance(way, Push):
+        kind.begin(vm, ref, span)
+        return Push(lambda body: way.run(lambda item: hand(item, body)))
+    return Pull(lambda: kind.advance(vm, ref, span))
+
+
+class Over(IteratorKind):
+    """An iterator over one other: its field ``source``."""
+
+    def endless(self, vm: VM, ref: Ref) -> bool:
+        return is_endless(vm, state_of(vm, ref).fields["source"])
+
+    def begin(self, vm: VM, ref: Ref, span: Span) -> None:
+        super().begin(vm, ref, span)
+        taken(vm, state_of(vm, ref).fields["source"], span)
+
+    def busy(self, vm: VM, ref: Ref, span: Span) -> bool:
+        """Whether a loop runs through it already, so that nobody knows where it is."""
+        if state_of(vm, ref).fields["done"] is not RUNNING:
+            return False
+        vm.unfollowed(f"{self.describe(vm, ref)} under a loop that runs through it", span)
+        return True

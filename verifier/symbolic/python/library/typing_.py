@@ -1,0 +1,133 @@
+"""``typing``, ``abc``, ``types`` and ``collections.abc``."""
+
+from __future__ import annotations
+
+import abc
+import collections.abc
+import types
+import typing
+from collections.abc import Mapping
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.heap import DictBox, ObjectBox
+from verifier.symbolic.python.library import namedtuples
+from verifier.symbolic.python.library.dataclass_fields import CLASS_VAR
+from verifier.symbolic.python.model import (
+    Builtin,
+    ClassMethod,
+    HostType,
+    Property,
+    StaticMethod,
+)
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque
+
+
+def _abstractmethod(vm: VM, span: Span, funcobj: object, /) -> object:
+    target = funcobj
+    while isinstance(target, (StaticMethod, ClassMethod)):
+        target = target.function
+    if isinstance(target, Property):
+        target = target.fget
+    hierarchy.note(vm, target, "__isabstractmethod__", True)
+    return funcobj
+
+
+def _namespace(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    if args:
+        # a mapping, from 3.13 on
+        return vm.unfollowed("`SimpleNamespace()` of a mapping is not followed", span)
+    return vm.heap.new(ObjectBox(HostType(types.SimpleNamespace), dict(keywords)))
+
+
+NAMESPACE: Final = Table("SimpleNamespace")
+
+
+@NAMESPACE.add("__eq__")
+def _same_namespace(vm: VM, span: Span, self: object, other: object, /) -> object:
+    def one(right: object) -> object:
+        mine, theirs = vm.box(self), vm.box(right)
+        assert isinstance(mine, ObjectBox)
+        if not isinstance(theirs, ObjectBox) or theirs.cls != mine.cls:
+            return NotImplemented
+        left = vm.heap.new(DictBox(dict(mine.attributes.items())))
+        there = vm.heap.new(DictBox(dict(theirs.attributes.items())))
+        return vm.compare("==", left, there, span)
+
+    return vm.each(other, one)
+
+
+@NAMESPACE.add("__repr__")
+def _show_namespace(vm: VM, span: Span, self: object, /) -> object:
+    return Opaque("a string", harmless=True)
+
+
+def _cast(vm: VM, span: Span, typ: object, val: object) -> object:
+    return val
+
+
+def _same(vm: VM, span: Span, value: object, /) -> object:
+    return value
+
+
+def _new_type(vm: VM, span: Span, name: object, tp: object) -> object:
+    return Builtin.of("NewType", _same)
+
+
+def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    return Opaque("a part of a type", harmless=True)
+
+
+def _get_type_hints(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+    return vm.unfollowed("`get_type_hints()` is not followed", span)
+
+
+_TYPING: Final[dict[str, object]] = {
+    **{
+        name: Opaque(f"`typing.{name}`", harmless=True)
+        for name in (
+            *typing.__all__, "Self", "Never", "Required", "NotRequired", "Unpack", "LiteralString",
+            "TypeAlias", "TypeGuard", "Concatenate", "ParamSpec", "ReadOnly", "TypeIs",
+        )
+        if name not in ("TypedDict", "SupportsInt", "SupportsFloat", "SupportsIndex")
+    },
+    "TYPE_CHECKING": False,
+    "ClassVar": CLASS_VAR,
+    "Generic": HostType(typing.Generic),
+    "Protocol": HostType(typing.Protocol),
+    "NamedTuple": namedtuples.NAMED_TUPLE,
+    "NewType": Builtin.of("NewType", _new_type),
+    "cast": Builtin.of("cast", _cast),
+    "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
+    **{
+        name: Builtin.of(name, _same)
+        for name in ("overload", "final", "override", "no_type_check", "runtime_checkable")
+    },
+    **{name: Builtin.of(name, _harmless) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")},
+}  # fmt: skip
+
+CONSTRUCTORS: Final[dict[type, Builtin]] = {
+    types.SimpleNamespace: Builtin.of("SimpleNamespace", _namespace),
+}
+METHODS: Final[Mapping[str, Table]] = {"SimpleNamespace": NAMESPACE}
+MODULES: Final[dict[str, dict[str, object]]] = {
+    "abc": {
+        "ABC": HostType(abc.ABC),
+        "ABCMeta": HostType(abc.ABCMeta),
+        "abstractmethod": Builtin.of("abstractmethod", _abstractmethod),
+    },
+    "types": {
+        "SimpleNamespace": HostType(types.SimpleNamespace),
+        "FunctionType": HostType(types.FunctionType),
+        "MethodType": HostType(types.MethodType),
+        "NoneType": HostType(type(None)),
+    },
+    "collections.abc": {
+        name: HostType(getattr(collections.abc, name)) for name in collections.abc.__all__
+    },
+    "typing": _TYPING,
+    "typing_extensions": _TYPING,
+}
