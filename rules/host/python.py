@@ -271,7 +271,7 @@ register(
         family="host",
         summary="a function is given a value that it can work with",
         reason=(
-            "`tiles.index(x)` of what is not in the list, `int(\"x\")`, `range(0, n, 0)` or the "
+            '`tiles.index(x)` of what is not in the list, `int("x")`, `range(0, n, 0)` or the '
             "largest of no numbers raise ValueError while tracing."
         ),
         facts=("NKI-G03",),

@@ -52,6 +52,8 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
     returned = any(views for _, views, _ in trace.returns)
     written = any(uses.writes and uses.storage.kind == "input" for uses in table.storages)
     modelled = not trace.unmodelled
+    # the end of the kernel stands behind everything, also behind what was not followed
+    last = max([table.last, *(entry.order for entry in trace.ledger)]) + 1
     if returned:
         for path, views, span in trace.returns:
             if views:
@@ -64,7 +66,7 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
                 facts=("NKI-E30",),
                 help=("return the output on every path, or assert that this one is not taken",),
                 path=path,
-                order=table.last + 1,
+                order=last,
             )
     yield Check(
         predicate=E.truth(returned or written),
@@ -82,7 +84,7 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
         exact=modelled,
         reason="" if modelled else "a call without a model may write a parameter",
         path=(),
-        order=table.last + 1,
+        order=last,
     )
 
 

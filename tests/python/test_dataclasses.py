@@ -5,14 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tests.python.programs import same, same_for
+from tests.python.support import NoDialect, Outcome, machine, run
+from verifier.symbolic.values import ApiRef
 
 HEAD = """
 from dataclasses import (
     KW_ONLY, MISSING, FrozenInstanceError, InitVar, asdict, astuple, dataclass, field, fields,
     is_dataclass, replace,
 )
-from typing import ClassVar, NamedTuple, Optional
+from enum import Enum
+from typing import (
+    TYPE_CHECKING, Callable, ClassVar, Dict, Generic, List, NamedTuple, NewType, Optional, Tuple,
+    TypeVar, cast,
+)
 import collections
+import copy
 import dataclasses
 import typing
 """
@@ -64,7 +71,10 @@ class P:
     x: int
     y: int = 0
 def run():
-    return P(1) < P(2), P(1, 5) < P(1, 2), max(P(1), P(3)).x, sorted([P(2), P(1)])[0].x, P(1) >= P(1)
+    return (
+        P(1) < P(2), P(1, 5) < P(1, 2), max(P(1), P(3)).x, sorted([P(2), P(1)])[0].x,
+        P(1) >= P(1),
+    )
 """,
     "no order": """
 @dataclass
@@ -275,7 +285,8 @@ class A:
     m: list = field(default_factory=list)
 def run():
     f, g = fields(A)
-    return (f.name, f.default, g.name, g.default_factory is list, is_dataclass(A), is_dataclass(A()),
+    return (f.name, f.default, g.name, g.default_factory is list, is_dataclass(A),
+            is_dataclass(A()),
             is_dataclass(int), f.init, A.__match_args__)
 """,
     "slots": """
@@ -340,7 +351,8 @@ def run():
     p = P(1)
     x, y = p
     q = Q(1, b=2)
-    return (p.x, p.y, p.total(), x, y, p == (1, 5), len(p), p[1], tuple(p._replace(x=9)), p._asdict(),
+    return (p.x, p.y, p.total(), x, y, p == (1, 5), len(p), p[1], tuple(p._replace(x=9)),
+            p._asdict(),
             P._fields, q.c, q._fields, tuple(Q._make([1, 2, 3])), R(1, 2).n, isinstance(p, tuple),
             {p: 1}[(1, 5)], repr(p), p + (1,), max(P(1), P(2)).x, P(3, 4) < P(3, 5),
             sorted([P(2), P(1)])[0].x, [a for a in p], 5 in p)
@@ -357,6 +369,282 @@ class P(NamedTuple):
     y: int
 def run():
     return P(1)
+""",
+    "a data class: nested frozen in set and sort": """
+@dataclass(frozen=True, order=True)
+class K:
+    a: int
+    b: tuple = ()
+def run():
+    s = {K(1), K(1, (2,)), K(1)}
+    return (
+        len(s), sorted([K(2), K(1, (5,)), K(1)])[1].b, K(1) in s, min(K(3), K(2)).a,
+        K(1) == K(1, ()), K(1) <= K(1),
+    )
+""",
+    "a data class: default none and union annotation": """
+@dataclass
+class A:
+    x: "int | None" = None
+    y: Optional[List[int]] = None
+    z: Callable[[int], int] = lambda v: v + 1
+def run():
+    a = A()
+    return a.x, a.y, A(y=[1]).y, a.z(3)
+""",
+    "a data class: function default binds?": """
+def f(v): return v
+@dataclass
+class A:
+    g: object = f
+def run():
+    return A().g(3)
+""",
+    "a data class: inheritance override default with field": """
+@dataclass
+class A:
+    x: int = 1
+    y: int = field(default=2, repr=False)
+@dataclass
+class B(A):
+    y: int = field(default=5)
+    z: list = field(default_factory=lambda: [1])
+def run():
+    return repr(A()), repr(B()), B(3, 4, [9]).z
+""",
+    "a data class: eq with list": """
+@dataclass
+class A:
+    x: list
+def run():
+    return A([1]) == A([1]), A([1]) == A([2]), A([1]) in [A([1])]
+""",
+    "a data class: __eq__ custom keeps hash none": """
+@dataclass(frozen=True)
+class A:
+    x: int
+    def __eq__(self, o): return True
+def run():
+    return A(1) == A(2), hash(A(1)) == hash((1,))
+""",
+    "a data class: explicit hash": """
+@dataclass
+class A:
+    x: int
+    def __hash__(self): return 5
+def run():
+    return hash(A(1))
+""",
+    "a data class: post init property": """
+@dataclass
+class A:
+    w: int
+    h: int = 2
+    area: int = field(init=False)
+    def __post_init__(self): self.area = self.w * self.h
+def run():
+    a = A(3)
+    b = replace(a, w=5)
+    return a.area, b.area, [f.name for f in fields(A) if f.init], asdict(b), astuple(a)
+""",
+    "a data class: kw_only inheritance": """
+@dataclass(kw_only=True)
+class A:
+    a: int = 1
+@dataclass
+class B(A):
+    b: int
+def run():
+    return B(5).a, B(5, a=2).a, B(b=3, a=4).b
+""",
+    "a data class: missing kw": """
+@dataclass(kw_only=True)
+class A:
+    a: int
+def run(): return A(1)
+""",
+    "a data class: match args": """
+@dataclass
+class A:
+    a: int
+    b: int = field(default=1, kw_only=True)
+    c: int = field(default=2, init=False)
+def run():
+    match A(4):
+        case A(x): return x, A.__match_args__
+""",
+    "a data class: slots with default and inheritance": """
+@dataclass(slots=True)
+class A:
+    x: int = 1
+@dataclass(slots=True)
+class B(A):
+    y: int = 2
+def run():
+    b = B()
+    try: b.z = 1
+    except AttributeError: return b.x, b.y, B.__slots__, B(3, 4) == B(3, 4)
+""",
+    "a data class: frozen slots": """
+@dataclass(frozen=True, slots=True)
+class A:
+    x: int = 1
+def run():
+    a = A()
+    try: a.x = 2
+    except FrozenInstanceError: return a.x, hash(a) == hash(A(1)), {a: 3}[A(1)]
+""",
+    "a data class: order raises": """
+def run():
+    @dataclass(order=True)
+    class A:
+        x: int
+        def __lt__(self, o): return True
+""",
+    "a data class: eq false order": """
+def run():
+    @dataclass(order=True, eq=False)
+    class A:
+        x: int
+""",
+    "a data class: field without annotation": """
+def run():
+    @dataclass
+    class A:
+        x = field(default=1)
+""",
+    "a data class: both defaults": """
+def run(): return field(default=1, default_factory=list)
+""",
+    "a data class: with method named like builtins": """
+@dataclass
+class A:
+    items: list = field(default_factory=list)
+    def add(self, x):
+        self.items.append(x)
+        return self
+    def __len__(self): return len(self.items)
+    def __iter__(self): return iter(self.items)
+    def __contains__(self, x): return x in self.items
+def run():
+    a = A().add(1).add(2)
+    return len(a), list(a), 2 in a, bool(A()), [*a]
+""",
+    "a data class: asdict frozen nested tuple": """
+@dataclass(frozen=True)
+class A:
+    x: int
+@dataclass
+class B:
+    a: A
+    t: Tuple[A, ...]
+    d: Dict[str, List[A]]
+def run():
+    b = B(A(1), (A(2), A(3)), {"k": [A(4)]})
+    d = asdict(b)
+    return d, b.d["k"][0] == A(4), astuple(b), d["t"][1]["x"]
+""",
+    "a data class: asdict wrong": """
+def run(): return asdict(3)
+""",
+    "a data class: replace wrong": """
+@dataclass
+class A: x: int
+def run(): return replace(A(1), y=2)
+""",
+    "a data class: is_dataclass subclass": """
+@dataclass
+class A: x: int = 0
+class B(A): pass
+def run(): return is_dataclass(B), is_dataclass(B()), is_dataclass(3), fields(B)[0].name
+""",
+    "a named tuple: methods and defaults": """
+class P(NamedTuple):
+    x: int = 0
+    y: int = 0
+    @property
+    def total(self): return self.x + self.y
+    @classmethod
+    def of(cls, n): return cls(n, n)
+    def __add__(self, o): return P(self.x + o.x, self.y + o.y)
+def run():
+    p = P.of(3) + P(1)
+    return (
+        p.total, p.x, tuple(p), P._field_defaults, P(*[1, 2]).y, P(**{"y": 4}).y, p._asdict(),
+        isinstance(p, P), p[::-1], p > (0, 0), p != P(4, 3), len({P(), P(0), (0, 0)}),
+    )
+""",
+    "a named tuple: unpack star loop": """
+P = collections.namedtuple("P", ["a", "b"])
+def run():
+    out = []
+    for a, b in [P(1, 2), P(b=3, a=4)]:
+        out.append(a * 10 + b)
+    return (
+        out, P(1, 2)._replace(b=5).b, P._make([7, 8]).a, P.__name__, P(1, 2) == P(1, 2),
+        P(1, 2)._fields,
+    )
+""",
+    "a named tuple: bad replace": """
+P = collections.namedtuple("P", "a b")
+def run(): return P(1, 2)._replace(a=3, b=4).a, P(1)
+""",
+    "a named tuple: field name": """
+def run(): return collections.namedtuple("P", "a _b")
+""",
+    "a named tuple: dup": """
+def run(): return collections.namedtuple("P", "a a")
+""",
+    "a named tuple: subclass": """
+class Base(NamedTuple):
+    a: int
+    b: int = 2
+class Sub(Base):
+    def s(self): return self.a + self.b
+    def __new__(cls, a): return super().__new__(cls, a, a * 10)
+def run():
+    s = Sub(3)
+    return s.s(), s.b, type(s).__name__, isinstance(s, Base)
+""",
+    "cast NewType etc": """
+Id = NewType("Id", int)
+T = TypeVar("T", bound=int)
+def f(x: T) -> T: return cast(int, x) + 1
+def run(): return f(3), Id(4) + 1, TYPE_CHECKING
+""",
+    "generic dataclass": """
+T = TypeVar("T")
+@dataclass
+class Box(Generic[T]):
+    v: T
+    n: int = 1
+def run(): return Box[int](3).v, Box(4, n=2).n, Box[str]("a") == Box("a")
+""",
+    "classvar enumeration defaults": """
+class M(Enum):
+    A = 0
+    B = 1
+@dataclass
+class Cfg:
+    mode: M = M.A
+    table: ClassVar[dict] = {M.A: 1}
+    def pick(self): return self.table.get(self.mode, 0)
+def run(): return Cfg().pick(), Cfg(M.B).pick(), Cfg(mode=M.B).mode.name
+""",
+    "deepcopy of dataclass and namedtuple": """
+class P(NamedTuple):
+    a: list
+@dataclass
+class D:
+    p: P
+    q: dict = field(default_factory=dict)
+def run():
+    d = D(P([1]), {"k": [2]})
+    e = copy.deepcopy(d)
+    d.p.a.append(5)
+    d.q["k"].append(6)
+    f = copy.copy(d)
+    return e.p.a, e.q, e == d, f.q is d.q, f == d, type(e.p).__name__
 """,
 }
 
@@ -408,3 +696,76 @@ def run(a, b):
         a=range(4),
         b=range(4),
     )
+
+
+# ------------------------------------------------------------------------ NKI's own objects
+
+
+class _Nki(NoDialect):
+    """A dialect that has the base class of NKI's objects."""
+
+    def root(self, dotted: str) -> object | None:
+        return ApiRef("language.NKIObject") if dotted == "nki.language.NKIObject" else None
+
+
+def nki(program: str) -> Outcome:
+    """What comes of ``run()`` where NKI's rules hold."""
+    vm = machine(HEAD + "from nki.language import NKIObject\n" + program)
+    vm.dialect = _Nki()  # type: ignore[assignment]
+    return run(vm, "run()")
+
+
+def test_every_field_is_an_optional_parameter() -> None:
+    outcome = nki(
+        """
+@dataclass
+class Cut(NKIObject):
+    width: int = 4
+    height: int
+    names = ("a", "b")
+    found: list = field(default_factory=list)
+    def __post_init__(self):
+        self.area = self.width * (self.height or 1)
+    def twice(self): return self.area * 2
+    @staticmethod
+    def make(): return Cut(2, 3)
+class Loose(NKIObject):
+    left: int
+    right: int
+class Sub(Loose):
+    more = 5
+def run():
+    cut, pair, sub = Cut(height=3), Loose(1), Sub(1, 2)
+    pair.extra = 4
+    a, b = Cut(), Cut()
+    a.found.append(1)
+    return (
+        cut.area, cut.found, cut.names, Cut().height, Cut(5, 2).area, pair.right, pair.extra,
+        b.found, cut.twice(), Cut.make().area, sub.left, sub.right, sub.more,
+        isinstance(sub, Loose),
+        Loose(other=5).other,
+    )
+"""
+    )
+    assert not outcome.skipped and not outcome.ended
+    expected = (12, [], ("a", "b"), None, 10, None, 4, [], 24, 6, 1, 2, 5, True, 5)
+    assert outcome.host == expected
+
+
+def test_a_constructor_of_one_s_own_is_used() -> None:
+    outcome = nki(
+        """
+class Own(NKIObject):
+    x: int
+    def __init__(self, v):
+        self.x, self.y = v, v + 1
+def run(): return Own(3).x, Own(v=3).y
+"""
+    )
+    assert outcome.host == (3, 4)
+
+
+@pytest.mark.parametrize("call", ["Loose(1, 2)", "Loose(1, x=2)"])
+def test_too_many_values(call: str) -> None:
+    outcome = nki(f"class Loose(NKIObject):\n    x: int\ndef run(): return {call}")
+    assert outcome.error is TypeError

@@ -86,7 +86,10 @@ class C:
         return n * 2
 def run():
     c = C()
-    out = [f(1) is f(1), f(1) is f(1, k=0), f(1, 0) is f(1), fib(15), g(2) is g(2), c.m(3), c.m(3), f.__name__]
+    out = [
+        f(1) is f(1), f(1) is f(1, k=0), f(1, 0) is f(1), fib(15), g(2) is g(2), c.m(3),
+        c.m(3), f.__name__,
+    ]
     f.cache_clear()
     f(1)
     return out, log
@@ -153,7 +156,8 @@ def run():
     x = [[1], {"k": [2]}]
     y, z = copy.copy(x), copy.deepcopy(x)
     x[0].append(9)
-    return (c.kids is a.kids, c is a, d.kids[0] is d.kids[1], d.kids[2] is d, d.kids[0] is b, d.kids[0].v,
+    return (c.kids is a.kids, c is a, d.kids[0] is d.kids[1], d.kids[2] is d, d.kids[0] is b,
+            d.kids[0].v,
             y, z, copy.copy(H()).n, copy.deepcopy([H()]), copy.deepcopy((1, "a")))
 """,
     "context managers of generators": """
@@ -266,6 +270,113 @@ class Count:
 def add(a, b): return a + b
 def run():
     return add(1, 2), add(3, 4), add.n
+""",
+    "partial nested keywords order": """
+from functools import partial
+def f(*a, **k): return a, k
+def run():
+    p = partial(partial(f, 1, x=1), 2, y=2, x=3)
+    return p(3, z=4), p.args, p.func is f
+""",
+    "wraps class": """
+import functools
+def deco(cls):
+    class W(cls):
+        def extra(self): return 1
+    return W
+@deco
+class A:
+    def f(self): return 2
+def run(): return A().f() + A().extra()
+""",
+    "lru on recursion with dict": """
+import functools
+calls = []
+@functools.lru_cache(maxsize=None)
+def grid(m, n):
+    calls.append((m, n))
+    if m == 1 or n == 1: return 1
+    return grid(m - 1, n) + grid(m, n - 1)
+def run(): return grid(4, 4), len(calls)
+""",
+    "lru limited": """
+import functools
+calls = []
+@functools.lru_cache(maxsize=2)
+def f(n):
+    calls.append(n)
+    return n
+def run():
+    f(1); f(2); f(1)
+    return len(calls)
+""",
+    "cached property with setter like": """
+import functools
+class A:
+    @functools.cached_property
+    def v(self): return object()
+def run():
+    a, b = A(), A()
+    first = a.v
+    a.v = 3
+    return first is not b.v, a.v, b.v is b.v
+""",
+    "contextmanager as decorator-less nested": """
+from contextlib import contextmanager
+log = []
+@contextmanager
+def a(n):
+    log.append(("in", n))
+    try: yield n
+    finally: log.append(("out", n))
+def run():
+    with a(1) as x, a(2) as y:
+        log.append(x + y)
+        with a(3): pass
+    try:
+        with a(4):
+            with a(5):
+                1 / 0
+    except ZeroDivisionError: log.append("zde")
+    return log
+""",
+    "contextmanager swallowing and return": """
+from contextlib import contextmanager
+@contextmanager
+def quiet():
+    try: yield
+    except (KeyError, IndexError): pass
+def f(k):
+    with quiet():
+        if k == 0: return "ret"
+        if k == 1: raise KeyError
+        if k == 2: [][1]
+        if k == 3: raise ValueError("v")
+    return "after"
+def run():
+    out = []
+    for k in range(5):
+        try: out.append(f(k))
+        except ValueError as e: out.append(str(e))
+    return out
+""",
+    "exit replaced exception": """
+class M:
+    def __enter__(self): return self
+    def __exit__(self, *a): raise KeyError("from exit")
+def run():
+    try:
+        with M(): raise ValueError
+    except KeyError as e: return e.args
+""",
+    "enter raises": """
+class M:
+    def __enter__(self): raise ValueError("e")
+    def __exit__(self, *a): return True
+def run():
+    try:
+        with M(): pass
+    except ValueError: return "ok"
 """,
 }
 

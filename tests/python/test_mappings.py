@@ -13,6 +13,35 @@ from verifier.symbolic import expr as E
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 
+DICT_STEPS = [
+    "d.popitem()", "d.clear()", "list(d.copy())", "len(d)", "list(d)", "list(d.items())",
+    "list(d.values())", "list(reversed(d))", "d.update(a=1, k=2)", "bool(d)", "list(d.keys())",
+    "d.fromkeys('ab', 1)", "d.nothing", "d < d", "hash(d)", "d + d", "[v for v in d.values()]",
+]  # fmt: skip
+VIEW_STEPS = [
+    "sorted(k & ['a', 'q'])", "sorted(k | {'q'})", "sorted(k - d.keys())", "len(k)",
+    "sorted(k ^ 'ax')", "sorted(['z'] | k)", "k == {'a', 'b'}", "k <= {'a', 'b', 'c'}", "k > {'a'}",
+    "'a' in k", "('a', 1) in i", "('a', 2) in i", "5 in i", "1 in v", "i == {('a', 1), ('b', 2)}",
+    "k.isdisjoint('xyz')", "list(v)", "list(i)", "list(k)", "list(reversed(v))", "v == v",
+    "v == d.values()", "k.nothing", "k + k", "k[0]", "hash(k)", "v & v", "d['c'] = 3", "del d['a']",
+    "d.clear()", "bool(k)", "max(v, default=None)", "sorted(i - {('a', 1)})", "isinstance(k, set)",
+]  # fmt: skip
+COUNTER_STEPS = [
+    "c['a']", "c['zz']", "c['a'] += 2", "c.update('ab')", "c.update({'a': 3})", "c.subtract('aab')",
+    "c.update(x=4)", "c.most_common()", "c.most_common(1)", "sorted(c.elements())",
+    "list((c + c).items())", "list((c - e).items())", "sorted((c & e).items())",
+    "sorted((c | e).items())", "c == e", "c <= e", "c >= e", "'zz' in c", "del c['zz']",
+    "sum(c.values())", "len(c)", "list(c)", "c.get('q')", "c == {'a': 3}", "c.fromkeys('a')",
+    "c.pop('a')", "dict(c)",
+]  # fmt: skip
+DEQUE_STEPS = [
+    "d.append(5)", "d.appendleft(6)", "d.pop()", "d.popleft()", "d.extend('ab')",
+    "d.extendleft([7, 8])", "d.reverse()", "d.clear()", "len(d)", "list(d)", "d[0:1]", "d.maxlen",
+    "list(d + d)", "d == deque([1, 2, 3])", "d.count(1)", "d.index(2)", "list(reversed(d))",
+    "list(d.copy())", "d += [1]", "d.sort()", "bool(d)", "hash(d)", "d + [1]", "max(d, default=0)",
+    "d < deque([2])",
+]  # fmt: skip
+
 KEYS = st.sampled_from(
     ["1", "2", "True", "1.0", "'a'", "'b'", "None", "(1, 2)", "(1, 'a')", "[1]", "b'a'",
      "frozenset([1])", "{}", "0.5", "...", "(1, [2])"]
@@ -20,34 +49,29 @@ KEYS = st.sampled_from(
 VALUES = st.sampled_from(["0", "5", "'x'", "[]", "None"])
 SOURCES = st.sampled_from(
     ["{}", "{'a': 9, 'z': 0}", "[('a', 7), (3, 4)]", "[(1, 2, 3)]", "[5]", "d", "dict(q=1)", "5",
-     "zip('ab', [1, 2])", "((k, k) for k in 'xy')", "['ab']", "None", "list(d.items())", "{'ab'}", "''"]
+     "zip('ab', [1, 2])", "((k, k) for k in 'xy')", "['ab']", "None", "list(d.items())", "{'ab'}",
+     "''"]
 )  # fmt: skip
 
 
-def operations(name: str = "d") -> st.SearchStrategy[list[str]]:
+def operations() -> st.SearchStrategy[list[str]]:
     one = st.one_of(
-        KEYS.map(lambda k: f"{name}[{k}]"),
-        KEYS.map(lambda k: f"{k} in {name}"),
-        KEYS.map(lambda k: f"del {name}[{k}]"),
-        st.tuples(KEYS, VALUES).map(lambda p: f"{name}[{p[0]}] = {p[1]}"),
-        KEYS.map(lambda k: f"{name}.get({k})"),
-        st.tuples(KEYS, VALUES).map(lambda p: f"{name}.get({p[0]}, {p[1]})"),
-        st.tuples(KEYS, VALUES).map(lambda p: f"{name}.setdefault({p[0]}, {p[1]})"),
-        KEYS.map(lambda k: f"{name}.pop({k})"),
-        st.tuples(KEYS, VALUES).map(lambda p: f"{name}.pop({p[0]}, {p[1]})"),
-        SOURCES.map(lambda s: f"{name}.update({s})"),
-        SOURCES.map(lambda s: f"list({name} | {s})"),
-        SOURCES.map(lambda s: f"{name} |= {s}"),
-        SOURCES.map(lambda s: f"{name} == {s}"),
+        KEYS.map(lambda k: f"d[{k}]"),
+        KEYS.map(lambda k: f"{k} in d"),
+        KEYS.map(lambda k: f"del d[{k}]"),
+        st.tuples(KEYS, VALUES).map(lambda p: f"d[{p[0]}] = {p[1]}"),
+        KEYS.map(lambda k: f"d.get({k})"),
+        st.tuples(KEYS, VALUES).map(lambda p: f"d.get({p[0]}, {p[1]})"),
+        st.tuples(KEYS, VALUES).map(lambda p: f"d.setdefault({p[0]}, {p[1]})"),
+        KEYS.map(lambda k: f"d.pop({k})"),
+        st.tuples(KEYS, VALUES).map(lambda p: f"d.pop({p[0]}, {p[1]})"),
+        SOURCES.map(lambda s: f"d.update({s})"),
+        SOURCES.map(lambda s: f"list(d | {s})"),
+        SOURCES.map(lambda s: f"d |= {s}"),
+        SOURCES.map(lambda s: f"d == {s}"),
         SOURCES.map(lambda s: f"list(dict({s}))"),
-        st.tuples(KEYS, numbers()).map(lambda p: f"{name}[{p[0]}] += {p[1]}"),
-        st.sampled_from(
-            [f"{name}.popitem()", f"{name}.clear()", f"list({name}.copy())", f"len({name})",
-             f"list({name})", f"list({name}.items())", f"list({name}.values())",
-             f"list(reversed({name}))", f"{name}.update(a=1, k=2)", f"bool({name})",
-             f"list({name}.keys())", f"{name}.fromkeys('ab', 1)", f"{name}.nothing", f"{name} < {name}",
-             f"hash({name})", f"{name} + {name}", f"[v for v in {name}.values()]"]
-        ),  # fmt: skip
+        st.tuples(KEYS, numbers()).map(lambda p: f"d[{p[0]}] += {p[1]}"),
+        st.sampled_from(DICT_STEPS),
     )
     return st.lists(one, min_size=1, max_size=8)
 
@@ -156,15 +180,7 @@ class TestViews:
     @EXAMPLES
     @given(
         st.lists(
-            st.sampled_from(
-                ["sorted(k & ['a', 'q'])", "sorted(k | {'q'})", "sorted(k - d.keys())", "len(k)",
-                 "sorted(k ^ 'ax')", "sorted(['z'] | k)", "k == {'a', 'b'}", "k <= {'a', 'b', 'c'}",
-                 "k > {'a'}", "'a' in k", "('a', 1) in i", "('a', 2) in i", "5 in i", "1 in v",
-                 "i == {('a', 1), ('b', 2)}", "k.isdisjoint('xyz')", "list(v)", "list(i)", "list(k)",
-                 "list(reversed(v))", "v == v", "v == d.values()", "k.nothing", "k + k", "k[0]",
-                 "hash(k)", "v & v", "d['c'] = 3", "del d['a']", "d.clear()", "bool(k)",
-                 "max(v, default=None)", "sorted(i - {('a', 1)})", "isinstance(k, set)"]
-            ),  # fmt: skip
+            st.sampled_from(VIEW_STEPS),
             max_size=8,
         )
     )
@@ -283,21 +299,15 @@ class TestCollections:
     def test_default(self, steps: list[str]) -> None:
         setup = "from collections import defaultdict\nd = defaultdict(list, a=1)\nd[1].append(2)"
         more = ["d['new']", "d['new'].append(1)", "d.default_factory is list", "'other' in d",
-                "d.get('other')", "isinstance(d, dict)", "defaultdict(None)[1]", "type(d.copy()) is type(d)"]  # fmt: skip
+                "d.get('other')", "isinstance(d, dict)", "defaultdict(None)[1]",
+                "type(d.copy()) is type(d)"]  # fmt: skip
         steps = [s for s in steps if "fromkeys" not in s]
         check(setup, [*steps, *more], "list(d.items())")
 
     @EXAMPLES
     @given(
         st.lists(
-            st.sampled_from(
-                ["c['a']", "c['zz']", "c['a'] += 2", "c.update('ab')", "c.update({'a': 3})",
-                 "c.subtract('aab')", "c.update(x=4)", "c.most_common()", "c.most_common(1)",
-                 "sorted(c.elements())", "list((c + c).items())", "list((c - e).items())",
-                 "sorted((c & e).items())", "sorted((c | e).items())", "c == e", "c <= e", "c >= e",
-                 "'zz' in c", "del c['zz']", "sum(c.values())", "len(c)", "list(c)", "c.get('q')",
-                 "c == {'a': 3}", "c.fromkeys('a')", "c.pop('a')", "dict(c)"]
-            ),  # fmt: skip
+            st.sampled_from(COUNTER_STEPS),
             max_size=7,
         )
     )
@@ -318,13 +328,7 @@ class TestCollections:
                 numbers().map(lambda n: f"d.remove({n})"),
                 numbers().map(lambda n: f"{n} in d"),
                 numbers(0, 3).map(lambda n: f"d *= {n}"),
-                st.sampled_from(
-                    ["d.append(5)", "d.appendleft(6)", "d.pop()", "d.popleft()", "d.extend('ab')",
-                     "d.extendleft([7, 8])", "d.reverse()", "d.clear()", "len(d)", "list(d)",
-                     "d[0:1]", "d.maxlen", "list(d + d)", "d == deque([1, 2, 3])", "d.count(1)",
-                     "d.index(2)", "list(reversed(d))", "list(d.copy())", "d += [1]", "d.sort()",
-                     "bool(d)", "hash(d)", "d + [1]", "max(d, default=0)", "d < deque([2])"]
-                ),  # fmt: skip
+                st.sampled_from(DEQUE_STEPS),
             ),
             max_size=8,
         ),

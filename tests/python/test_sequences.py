@@ -8,15 +8,30 @@ from hypothesis import strategies as st
 
 from tests.python.operations import bounds, check, numbers
 from tests.python.programs import same, same_for
-from tests.python.support import agrees, machine, run
+from tests.python.support import SPAN, agrees, machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import ListBox, Many
+from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.vm import VM
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 
+LIST_STEPS = [
+    "a.pop()", "a.clear()", "a.reverse()", "a.copy()", "a.sort()", "len(a)", "bool(a)",
+    "a.sort(key=str)", "a.sort(reverse=True)", "a.sort(key=str, reverse=True)", "a[:]",
+    "sorted(a, key=str)", "list(reversed(a))", "tuple(a)", "a == a[:]", "a != list(a)", "a.nothing",
+    "a.append()", "a.append(1, 2)", "a.pop('x')", "a.__len__()", "hash(a)", "a + 5", "a < [1, 2]",
+    "a >= (1,)", "a is a", "[v for v in a]", "a.extend()",
+]  # fmt: skip
+TUPLE_STEPS = [
+    "t < (1, 3)", "t >= (1, 'x')", "t[0] = 1", "del t[0]", "t.append(1)", "len(t)",
+    "hash(t[:1]) == hash((1,))", "t[None]", "t['x']", "t[1.0]", "bool(t)",
+]  # fmt: skip
+
 ITERABLES = st.sampled_from(
-    ["[]", "[7]", "(7, 8)", "'xy'", "range(3)", "range(5, 0, -2)", "{5: 1}", "{3}", "a", "5", "None",
-     "(v for v in [1, 2])", "iter([4])", "map(str, [1])", "a[:2]", "[1, 2, 3, 4]", "zip([1], [2])"]
+    ["[]", "[7]", "(7, 8)", "'xy'", "range(3)", "range(5, 0, -2)", "{5: 1}", "{3}", "a", "5",
+     "None", "(v for v in [1, 2])", "iter([4])", "map(str, [1])", "a[:2]", "[1, 2, 3, 4]",
+     "zip([1], [2])"]
 )  # fmt: skip
 VALUES = st.sampled_from(["0", "1", "2", "7", "True", "1.0", "'x'", "None", "(1,)", "[1]"])
 
@@ -27,13 +42,7 @@ def list_operations() -> st.SearchStrategy[str]:
         ITERABLES.map(lambda v: f"a.extend({v})"),
         st.tuples(numbers(), VALUES).map(lambda p: f"a.insert({p[0]}, {p[1]})"),
         numbers().map(lambda n: f"a.pop({n})"),
-        st.sampled_from(
-            ["a.pop()", "a.clear()", "a.reverse()", "a.copy()", "a.sort()", "len(a)", "bool(a)",
-             "a.sort(key=str)", "a.sort(reverse=True)", "a.sort(key=str, reverse=True)", "a[:]",
-             "sorted(a, key=str)", "list(reversed(a))", "tuple(a)", "a == a[:]", "a != list(a)",
-             "a.nothing", "a.append()", "a.append(1, 2)", "a.pop('x')", "a.__len__()", "hash(a)",
-             "a + 5", "a < [1, 2]", "a >= (1,)", "a is a", "[v for v in a]", "a.extend()"]
-        ),  # fmt: skip
+        st.sampled_from(LIST_STEPS),
         VALUES.map(lambda v: f"a.remove({v})"),
         VALUES.map(lambda v: f"a.index({v})"),
         VALUES.map(lambda v: f"a.count({v})"),
@@ -134,10 +143,7 @@ class TestTuples:
                 ITERABLES.map(lambda v: f"tuple({v})"),
                 ITERABLES.map(lambda v: f"t == {v}"),
                 ITERABLES.map(lambda v: f"t + {v}"),
-                st.sampled_from(
-                    ["t < (1, 3)", "t >= (1, 'x')", "t[0] = 1", "del t[0]", "t.append(1)", "len(t)",
-                     "hash(t[:1]) == hash((1,))", "t[None]", "t['x']", "t[1.0]", "bool(t)"]
-                ),  # fmt: skip
+                st.sampled_from(TUPLE_STEPS),
             ),
             max_size=6,
         )
@@ -167,8 +173,8 @@ class TestRanges:
 
     @pytest.mark.parametrize(
         "source",
-        ["range(1.0)", "range('x')", "range(0, 3, 0)", "range()", "range(1, 2, 3, 4)", "range(None)",
-         "range(True)", "range(stop=3)", "list(range(-2))"],
+        ["range(1.0)", "range('x')", "range(0, 3, 0)", "range()", "range(1, 2, 3, 4)",
+         "range(None)", "range(True)", "range(stop=3)", "list(range(-2))"],
     )  # fmt: skip
     def test_construction(self, source: str) -> None:
         agrees(source, {})
@@ -210,6 +216,45 @@ class TestSlices:
         )  # fmt: skip
 
 
+class TestShapes:
+    """``x.shape`` of a parameter whose rank nobody has said."""
+
+    @staticmethod
+    def shape(vm: VM) -> LazyShape:
+        p = Parameter("x", SPAN)
+        vm.inputs.parameters["x"] = p
+        return LazyShape(p)
+
+    @pytest.mark.parametrize(
+        ("source", "shown", "assumed"),
+        [
+            ("len(s)", "x.rank", []),
+            ("s[0]", "x.shape[0]", []),
+            ("s[2]", "x.shape[2]", ["x has rank 3 or more"]),
+            ("s[-3]", "x.shape[0]", ["x has rank 3"]),
+            ("s == s", "True", []),
+            ("s[:2]", "(x.shape[0], x.shape[1])", ["x has rank 2"]),
+            ("(1,) + s", "(1, x.shape[0], x.shape[1])", ["x has rank 2"]),
+            ("sum(s)", "x.shape[0] + x.shape[1]", ["x has rank 2"]),
+            ("tuple(list(s))", "(x.shape[0], x.shape[1])", ["x has rank 2"]),
+            ("isinstance(s, tuple)", "True", []),
+            ("s == (3,)", "((x.rank + -1 == 0) and (x.shape[0] + -3 == 0))", []),
+            ("next(reversed(s))", "x.shape[1]", ["x has rank 2"]),
+        ],
+    )
+    def test_uses(self, source: str, shown: str, assumed: list[str]) -> None:
+        vm = machine()
+        outcome = run(vm, source, s=self.shape(vm))
+        assert repr(outcome.value) == shown
+        assert [a.text for a in vm.trace.assumptions] == assumed
+        assert not outcome.skipped and not outcome.escapes
+
+    def test_an_index_beyond_the_rank(self) -> None:
+        vm = machine("def run(s):\n    if len(s) == 2:\n        return s[2]\n    return 0\n")
+        outcome = run(vm, "run(s)", s=self.shape(vm))
+        assert [str(e.guard) for e in outcome.escapes] == ["(x.rank + -2 == 0)"]
+
+
 class TestSymbolicIndices:
     def test_items(self) -> None:
         same_for("def run(i):\n    return [10, 20, 30][i]", i=range(-5, 5))
@@ -231,12 +276,9 @@ class TestSymbolicIndices:
         "line", ["del a[i]", "a.insert(i, 9)", "a.append(a.pop(i))", "a[i:] = [9]", "a[:i] = []"]
     )
     def test_changes(self, line: str) -> None:
-        same_for(
-            f"def run(i):\n    a = [1, 2, 3]\n    {line}\n    return len(a), a == [1, 2, 3], a[-1:]\n"
-            if ":" in line
-            else f"def run(i):\n    a = [1, 2, 3]\n    {line}\n    return a\n",
-            i=range(-5, 5),
-        )
+        shown = "len(a), a == [1, 2, 3], a[-1:]" if ":" in line else "a"
+        text = f"def run(i):\n    a = [1, 2, 3]\n    {line}\n    return {shown}\n"
+        same_for(text, i=range(-5, 5))
 
     def test_slices(self) -> None:
         same_for(
@@ -336,6 +378,18 @@ class TestRuns:
             """,
             n=range(0, 5),
         )
+
+    @pytest.mark.parametrize("change", ["a.append(1)", "a[0] = 5", "del a[0]", "a.clear()"])
+    @pytest.mark.parametrize("source", ["a", "enumerate(a)", "zip(a, range(n))", "reversed(a)"])
+    def test_a_change_under_a_loop_is_not_followed(self, source: str, change: str) -> None:
+        text = f"""
+def run(n):
+    a = [0 for _ in range(n)]
+    for x in {source}:
+        {change}
+    return len(a)
+"""
+        assert run(machine(text), "run(n)", n=E.symbol("n", 1)).skipped
 
     def test_what_is_inside_is_kept_apart(self) -> None:
         vm = machine("def run(n):\n    return [[k] for k in range(n)]\n")

@@ -468,7 +468,12 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     if rule is None or rule.id not in selected:
         return None
     said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
+    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
+    if skipped:  # what is demanded behind it may not be demanded at all
+        said = [a for a in said if a.order <= min(skipped)]
     everything = tuple(a.condition for a in said)
+    if E.FALSE in everything and any(p.asked for p in run.inputs.parameters.values()):
+        return None  # a rank that was guessed may be what is excluded
     if not everything or not solver.check(Query(everything, E.FALSE)).proved:
         return None
     for position, assumption in enumerate(said):

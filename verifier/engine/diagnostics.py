@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from verifier.engine.verdicts import Verdict
 from verifier.report import model as report
@@ -79,42 +79,18 @@ def severity(verdict: Verdict) -> report.Severity:
     return "warning"
 
 
-def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, report.Value]:
+_Model = Mapping[str, "int | bool"]
+
+
+def counterexample(run: Run, model: _Model) -> dict[str, report.Value]:
     """The inputs of a counterexample, tensors by whole shapes, in the order of the parameters."""
     out: dict[str, report.Value] = {}
     symbols = {sym.name: sym for sym in _symbols(run)}
     for name, parameter in run.inputs.parameters.items():
-        absent = model.get(f"{name} is None")
-        if absent:
+        if model.get(f"{name} is None"):
             out[name] = None
-            continue
-        extents = _extents(run, parameter, model) if parameter.kind == "tensor" else ()
-        if extents:
-            out[f"{name}.shape"] = [_number(extent, model) for extent in extents]
-            dtype = model.get(f"{name}.dtype")
-            pinned = parameter.pinned.dtype if parameter.pinned is not None else None
-            if dtype is not None:
-                out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
-            elif pinned is not None:
-                out[f"{name}.dtype"] = pinned
-        elif parameter.address is not None and parameter.address.storage.placement.get("declared"):
-            storage = parameter.address.storage
-            out[f"{name}.shape"] = [_number(extent, model) for extent in storage.shape]
-            if storage.dtype.name is not None:
-                out[f"{name}.dtype"] = storage.dtype.name
-        elif name in model:
-            out[name] = _plain(run, name, model[name], parameter.kind, symbols.get(name))
-        elif f"{name}[0]" in model:
-            items: list[report.Value] = []
-            while f"{name}[{len(items)}]" in model:
-                items.append(int(model[f"{name}[{len(items)}]"]))
-            out[name] = items
-        elif parameter.pinned is not None and parameter.pinned.kind == "value":
-            fixed = parameter.pinned.value
-            if fixed is None or isinstance(fixed, (bool, int, float, str)):
-                out[name] = fixed
-            elif isinstance(fixed, tuple) and all(isinstance(x, (int, float)) for x in fixed):
-                out[name] = list(fixed)
+        else:
+            out.update(_input(run, parameter, model, symbols))
     for name, value in model.items():
         if name.startswith(("num_programs(", "get_core_num(", "get_group_num(")):
             out[name] = int(value)
@@ -124,9 +100,58 @@ def counterexample(run: Run, model: Mapping[str, int | bool]) -> dict[str, repor
     return out
 
 
-def _extents(
-    run: Run, parameter: Parameter, model: Mapping[str, int | bool]
-) -> tuple[Expr, ...]:
+def _input(
+    run: Run, parameter: Parameter, model: _Model, symbols: Mapping[str, Sym]
+) -> dict[str, report.Value]:
+    """One input of a counterexample; nothing if it does not matter what it is."""
+    name = parameter.name
+    extents = _extents(run, parameter, model) if parameter.kind == "tensor" else ()
+    if extents:
+        return _tensor(parameter, extents, model, symbols)
+    if parameter.address is not None and parameter.address.storage.placement.get("declared"):
+        storage = parameter.address.storage
+        out: dict[str, report.Value] = {
+            f"{name}.shape": [_number(extent, model) for extent in storage.shape]
+        }
+        if storage.dtype.name is not None:
+            out[f"{name}.dtype"] = storage.dtype.name
+        return out
+    if name in model:
+        return {name: _plain(run, name, model[name], parameter.kind, symbols.get(name))}
+    if f"{name}[0]" in model:
+        items: list[report.Value] = []
+        while f"{name}[{len(items)}]" in model:
+            items.append(int(model[f"{name}[{len(items)}]"]))
+        return {name: items}
+    if parameter.pinned is not None and parameter.pinned.kind == "value":
+        return _fixed(name, parameter.pinned.value)
+    return {}
+
+
+def _tensor(
+    parameter: Parameter, extents: Sequence[Expr], model: _Model, symbols: Mapping[str, Sym]
+) -> dict[str, report.Value]:
+    name = parameter.name
+    out: dict[str, report.Value] = {f"{name}.shape": [_number(extent, model) for extent in extents]}
+    dtype = model.get(f"{name}.dtype")
+    pinned = parameter.pinned.dtype if parameter.pinned is not None else None
+    if dtype is not None:
+        out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
+    elif pinned is not None:
+        out[f"{name}.dtype"] = pinned
+    return out
+
+
+def _fixed(name: str, value: object) -> dict[str, report.Value]:
+    """What a contract gives an input."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {name: value}
+    if isinstance(value, tuple) and all(isinstance(x, (int, float)) for x in value):
+        return {name: list(value)}
+    return {}
+
+
+def _extents(run: Run, parameter: Parameter, model: _Model) -> tuple[Expr, ...]:
     """The shape of a tensor; nothing if it does not matter how many dimensions it has."""
     name, inputs = parameter.name, run.inputs
     count = inputs.rank_symbol(parameter)

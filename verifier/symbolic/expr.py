@@ -614,11 +614,9 @@ def _remainder_bounds(expr: Expr) -> tuple[int | None, int | None]:
 
 
 def _mono_bounds(mono: tuple[Atom, ...]) -> tuple[int | None, int | None]:
-    lo: int | None = 1
-    hi: int | None = 1
-    for atom in mono:
-        alo, ahi = _atom_bounds(atom)
-        lo, hi = _product_bounds((lo, hi), (alo, ahi))
+    lo, hi = _atom_bounds(mono[0]) if mono else (1, 1)
+    for atom in mono[1:]:
+        lo, hi = _product_bounds((lo, hi), _atom_bounds(atom))
     if len(mono) == 2 and mono[0] is mono[1] and (lo is None or lo < 0):
         lo = 0
     return lo, hi

@@ -17,9 +17,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 
-def structured(
-    vm: VM, definition: ir.FunctionDef, declare: Declare
-) -> Mapping[str, object] | None:
+def structured(vm: VM, definition: ir.FunctionDef, declare: Declare) -> Mapping[str, object] | None:
     """The only argument of a kernel whose fields are its inputs; None if it has none."""
     if len(definition.params) != 1:
         return None

@@ -147,7 +147,7 @@ class PplDialect(PlainDialect):
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """A function is compiled as well: it is a jit one, and looked through once."""
-        if not isinstance(definition, ir.FunctionDef):
+        if machine.importing or not isinstance(definition, ir.FunctionDef):
             return
         frontend.enter(machine, definition, span)
         if definition.name_span not in self._scanned:
@@ -156,11 +156,12 @@ class PplDialect(PlainDialect):
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""
-        frontend.guard(machine, stmt, test)
+        if not machine.importing:
+            frontend.guard(machine, stmt, test)
 
     def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
         """The first alternative, unless the test is known when the kernel is compiled."""
-        return frontend.conditional(machine, node, test)
+        return None if machine.importing else frontend.conditional(machine, node, test)
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """A counter that is taken apart by one of the factors."""

@@ -12,7 +12,7 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.model import AttributeDict, Class, HostType, Property
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Ref
+from verifier.symbolic.values import Guarded, Opaque, Ref
 
 #: what an exception keeps beside its arguments; None until it is set
 _CHAINED: Final = frozenset({"__cause__", "__context__", "__suppress_context__"})
@@ -30,7 +30,7 @@ def _box(vm: VM, ref: Ref) -> ObjectBox:
 def read(vm: VM, ref: Ref, name: str, span: Span) -> object:
     """``instance.name`` as Python's own lookup has it; :data:`UNBOUND` where there is none."""
     cls = _box(vm, ref).cls
-    if name == "__class__":
+    if name == "__class__" and not hierarchy.overrides(vm, cls, name):
         return cls
     if hierarchy.overrides(vm, cls, "__getattribute__"):
         return vm.unfollowed("`__getattribute__` of a class is not followed", span)
@@ -80,6 +80,8 @@ def _asked(vm: VM, ref: Ref, name: str, span: Span) -> object:
     if fallback is UNBOUND:
         if hierarchy.is_external(cls):
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
+        if name == "__doc__":
+            return Opaque("a text", harmless=True)
         return UNBOUND
     return vm.call(hierarchy.bind(vm, fallback, ref, cls, span), (name,), span=span)
 
@@ -214,12 +216,35 @@ def _set_slot(vm: VM, ref: Ref, found: Inherited, new: object, span: Span) -> No
                 put(vm, ref, name, items, span)
                 return
         elif name in _CHAINED or name == "__traceback__":
-            put(vm, ref, name, new, span)
+            _set_chained(vm, ref, name, new, span)
             return
     elif _box(vm, ref).cls == HostType(found.type) or found.type is object:
         vm.unfollowed(f"`.{name}` is assigned to", span)
         return
     vm.unfollowed(f"`.{name}` of a built-in type is assigned to", span)
+
+
+def _set_chained(vm: VM, ref: Ref, name: str, new: object, span: Span) -> None:
+    """``error.__cause__ = new`` and kin, which take values of one type only."""
+
+    def one(value: object) -> None:
+        cls = vm.type_of(value)
+        if isinstance(value, Opaque) or hierarchy.is_external(cls):
+            return
+        if name == "__suppress_context__":
+            fits = isinstance(value, (bool, E.Bool))
+        elif name == "__traceback__":
+            fits = value is None
+        else:
+            fits = value is None or hierarchy.derives_from_host(cls, BaseException)
+        if not fits:
+            what = vm.kind(value).describe(vm, value)
+            vm.fault(TypeError, f"`{name}` of an exception cannot be {what}", span)
+
+    vm.each(new, one)
+    put(vm, ref, name, new, span)
+    if name == "__cause__":
+        put(vm, ref, "__suppress_context__", True, span)
 
 
 # ------------------------------------------------------------------------ where there is room

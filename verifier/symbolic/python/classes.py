@@ -272,6 +272,9 @@ def set_class_attribute(vm: VM, cls: Class, name: str, value: object, span: Span
     if "enum" in cls.traits and enums.is_member_name(cls, name):
         vm.fault(AttributeError, f"cannot reassign member `{name}`", span)
         return
+    if name == "__annotations__":
+        vm.unfollowed(f"`{cls.name}.{name}` is assigned to", span)
+        return
     if value is UNBOUND and held is UNBOUND:
         vm.fault(AttributeError, f"`{cls.name}` has no attribute `{name}`", span)
         return

@@ -52,7 +52,6 @@ def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], object]) 
         vm.path_length(),
         promise.function,
         consumer=body,
-        landed=len(vm.landings),
     )
     vm.frames.append(frame)
     span = promise.node.element.span

@@ -211,7 +211,7 @@ def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords
         Ended: it raises.
     """
     if not _affordable(function, args, keywords):
-        return Opaque("a value that is too large to compute")
+        return vm.unfollowed("a value that is too large to compute", span)
     try:
         result = function(*args, **keywords)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

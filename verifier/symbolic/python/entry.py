@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
@@ -27,7 +28,9 @@ from verifier.symbolic.python.flow import (
 )
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
+from verifier.symbolic.python.hints import Hint
 from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned
+from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.terms import box_parts
@@ -75,6 +78,8 @@ class Run:
     #: statements that were interpreted: how far it came
     steps: int = 0
 
+
+_NO_HINT: Final = Hint()
 
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
@@ -132,6 +137,7 @@ def _finished(vm: VM, request: Request) -> Run:
         trace.dies = True
         ended = ("the kernel nests too deeply to interpret", definition.name_span)
     suspended.forget_all(vm)
+    vm.checks.extend(doubts(vm))
     for _, views, _ in trace.returns:
         for view in views:
             view.storage.returned = True
@@ -291,7 +297,7 @@ class _Entry:
             given = vm.dialect.arguments(vm, definition, self._declared)
             if given is not None:
                 return dict(given)
-        guesses = hints.ranks(vm.project, function.module, definition)
+        guesses = hints.read(vm.project, function.module, definition)
         hidden = request.names_within(depth) if enclosing is not None else frozenset()
         defaults = dict(function.defaults)
         out: dict[str, object] = {}
@@ -312,10 +318,10 @@ class _Entry:
                 defaults.get(param.name),
                 param.default is not None,
             )
-            out[param.name] = self._declared(made, guesses.get(param.name))
+            out[param.name] = self._declared(made, guesses[param.name])
         return out
 
-    def _declared(self, made: Input, hint: int | None = None) -> object:
+    def _declared(self, made: Input, hint: Hint = _NO_HINT) -> object:
         """The value of an input."""
         vm = self.vm
         annotation = vm.text(made.annotation.span) if made.annotation is not None else ""
@@ -325,13 +331,13 @@ class _Entry:
             default=made.default,
             has_default=made.has_default,
             annotation=annotation,
-            hint=hint,
+            hint=hint.rank,
             pinned=self.request.pinned.get(made.name),
         )
         vm.inputs.parameters[made.name] = p
         absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
-        return initial_value(vm, p) if known is None else known
+        return initial_value(vm, p, hint.sequence) if known is None else known
 
 
 def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]:

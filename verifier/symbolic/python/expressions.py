@@ -65,7 +65,8 @@ def _tuple(vm: VM, node: ir.TupleExpr) -> object:
 
 def _list(vm: VM, node: ir.ListExpr) -> object:
     if not any(isinstance(element, ir.Starred) for element in node.elements):
-        return vm.heap.new(ListBox.of(sequence(vm, node.elements)))
+        items = sequence(vm, node.elements)
+        return vm.heap.new(ListBox.of(items))
     ref = vm.heap.new(ListBox())
     for element in node.elements:
         if isinstance(element, ir.Starred):

@@ -123,8 +123,6 @@ class Frame:
     body_of: Class | None = None
     #: what takes the items of a running generator; what it gives back is what ``yield`` is worth
     consumer: Callable[[object], object] | None = None
-    #: how many landings there were when a generator began
-    landed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

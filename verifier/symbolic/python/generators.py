@@ -8,9 +8,9 @@ they are anywhere else. One that is asked for single items (``next``, ``send``, 
 
 from __future__ import annotations
 
-import contextlib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from verifier.source import ir
@@ -18,10 +18,11 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
 from verifier.symbolic.python.builtin import Table, method
-from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Frame, Wait
+from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.kinds.iterators import METHODS as ITERATOR_METHODS
 from verifier.symbolic.python.kinds.iterators import IteratorKind
+from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import Class, Function, GeneratorExpression, HostType
 from verifier.symbolic.python.suspended import Thrown
@@ -60,9 +61,7 @@ def yield_from(vm: VM, node: ir.YieldFrom) -> object:
     """``yield from iterable``: all of its items; the value is what a generator returns."""
     iterable = vm.settled(vm.eval(node.value))
     if isinstance(iterable, Guarded):
-        return concrete.forked(
-            vm, vm.cases(iterable), lambda one: _delegated(vm, one, node.span)
-        )
+        return concrete.forked(vm, vm.cases(iterable), lambda one: _delegated(vm, one, node.span))
     return _delegated(vm, iterable, node.span)
 
 
@@ -73,7 +72,7 @@ def _delegated(vm: VM, iterable: object, span: Span) -> object:
         assert isinstance(iterable, Ref)
         state = vm.settled(state_of(vm, iterable).fields["state"])
         if state == "new":
-            return kind.push(vm, iterable, consumer, span)
+            return _pushed_through(vm, iterable, kind, consumer, span)
         if state == "suspended":
             return _pulled_through(vm, iterable, kind, span)
 
@@ -82,8 +81,34 @@ def _delegated(vm: VM, iterable: object, span: Span) -> object:
         if answer is not None:
             vm.unfollowed("what is sent into `yield from` is not followed", span)
 
+    cls = vm.type_of(iterable)
+    if isinstance(cls, Class):  # what it is handed out by may take what is thrown in
+        names = ("send", "throw", "close")
+        if any(hierarchy.lookup(vm, cls, name) is not UNBOUND for name in names):
+            vm.unfollowed("`yield from` of an object with `send` or `throw`", span)
+
     vm.iterate(iterable, body, span)
     return state_of(vm, iterable).fields["result"] if kind is not None else None
+
+
+def _pushed_through(
+    vm: VM, ref: Ref, kind: GeneratorKind, consumer: Consumer, span: Span
+) -> object:
+    """All of a generator; ``GeneratorExit`` also ends who delegates to it."""
+    exits: list[object] = []
+
+    def watched(item: object) -> object:
+        if exits:
+            vm.unfollowed("a generator that goes on after `GeneratorExit`", span)
+        answer = consumer(item)
+        if isinstance(answer, Thrown) and _is_exit(vm, answer.exception):
+            exits.append(answer.exception)
+        return answer
+
+    result = kind.push(vm, ref, watched, span)
+    if exits:
+        handlers.throw(vm, exits[0], span, vm.text(span))
+    return result
 
 
 def _pulled_through(vm: VM, ref: Ref, kind: GeneratorKind, span: Span) -> object:
@@ -93,7 +118,10 @@ def _pulled_through(vm: VM, ref: Ref, kind: GeneratorKind, span: Span) -> object
         item = suspended.resume(vm, ref, kind.run, sent, span)
         if item is UNBOUND:
             return state_of(vm, ref).fields["result"]
-        sent = _given(vm, item, span)
+        consumer = vm.frame.consumer
+        sent = consumer(item) if consumer is not None else None
+        if isinstance(sent, Thrown) and _is_exit(vm, sent.exception):
+            vm.unfollowed("a generator that delegates to one begun before is closed", span)
 
 
 # ------------------------------------------------------------------------ the objects
@@ -141,7 +169,7 @@ class GeneratorKind(IteratorKind):
                     handlers.throw(vm, message.exception, span, vm.text(span))
                 return UNBOUND
             if state == "running":
-                vm.fault(ValueError, "generator already executing", span)
+                raises(vm, ValueError, "generator already executing", span)
             if state not in ("new", "suspended"):
                 vm.unfollowed("a generator is resumed that was left before", span)
                 return UNBOUND
@@ -171,9 +199,7 @@ class GeneratorKind(IteratorKind):
         vm.gathered(Wait.LOOP, lambda: self.push(vm, ref, keep, span))
         return state_of(vm, held).fields["item"]
 
-    def _run_through(
-        self, vm: VM, ref: Ref, body: Callable[[object], None], span: Span
-    ) -> None:
+    def _run_through(self, vm: VM, ref: Ref, body: Callable[[object], None], span: Span) -> None:
         def consumer(item: object) -> object:
             body(item)
             return None
@@ -186,53 +212,87 @@ class GeneratorKind(IteratorKind):
         Raises:
             Ended: no path comes to its end.
         """
-        frames, landings, handled = len(vm.frames), len(vm.landings), len(vm.handled)
-        depth = vm.depth
+        around = _Around.of(vm)
 
         def hand_over(item: object) -> object:
-            inside = vm.landings[landings:]
-            before = _landed(vm, landings)
             # who leaves the loop from here leaves the generator where it cannot go on
             change(vm, ref, span, state="left")
+            before = around.landed(vm)
+            inside = around.hide(vm)
             try:
-                with _outside(vm, frames, landings, handled, depth):
-                    answer = consumer(item)
+                answer = consumer(item)
             finally:
-                if _landed(vm, landings) > before and any(
-                    landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in inside
-                ):
+                around.show(vm, inside)
+                if around.landed(vm) > before and inside.guarded:
                     vm.unfollowed("a generator is left in the middle of a `try`", span)
             change(vm, ref, span, state="running")
             return answer
 
         change(vm, ref, span, state="running")
-        known = [len(landing.escapes) for landing in vm.landings]
         try:
             value = self.run(vm, ref, hand_over)
         finally:
-            # a generator that raises is at its end
-            for landing, count in zip(vm.landings, known, strict=True):
-                suspended.finish(landing.escapes[count:], ref)
+            for landing in vm.landings:
+                suspended.finish(landing.escapes, ref)
         change(vm, ref, span, state="done", result=value)
         return value
 
 
-def _landed(vm: VM, count: int) -> int:
-    return sum(len(landing.escapes) for landing in vm.landings[:count])
+@dataclass(slots=True)
+class _Inside:
+    """What of the machine's state is a running generator's own."""
+
+    frames: list[Frame]
+    landings: list[Landing]
+    handled: list[Escape]
+    depth: int
+    target_name: str | None
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the generator stands in a ``try`` or a ``with``."""
+        return any(landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in self.landings)
 
 
-@contextlib.contextmanager
-def _outside(
-    vm: VM, frames: int, landings: int, handled: int, depth: int
-) -> Iterator[None]:
-    """Run code of whoever runs through the generator: nothing of the generator's is around it."""
-    kept = (vm.frames, vm.landings, vm.handled, vm.depth, vm.target_name)
-    vm.frames, vm.landings = vm.frames[:frames], vm.landings[:landings]
-    vm.handled, vm.depth, vm.target_name = vm.handled[:handled], depth, None
-    try:
-        yield
-    finally:
-        vm.frames, vm.landings, vm.handled, vm.depth, vm.target_name = kept
+@dataclass(slots=True)
+class _Around:
+    """How much of the machine's state belongs to who runs through a generator.
+
+    That may be a generator itself, which is resumed from another place each time.
+    """
+
+    frames: int
+    landings: int
+    handled: int
+    depth: int
+
+    @staticmethod
+    def of(vm: VM) -> _Around:
+        return _Around(len(vm.frames), len(vm.landings), len(vm.handled), vm.depth)
+
+    def landed(self, vm: VM) -> int:
+        return sum(len(landing.escapes) for landing in vm.landings[: self.landings])
+
+    def hide(self, vm: VM) -> _Inside:
+        """Take what is the generator's own out of the machine's state."""
+        inside = _Inside(
+            vm.frames[self.frames :],
+            vm.landings[self.landings :],
+            vm.handled[self.handled :],
+            vm.depth - self.depth,
+            vm.target_name,
+        )
+        vm.frames, vm.landings = vm.frames[: self.frames], vm.landings[: self.landings]
+        vm.handled, vm.depth, vm.target_name = vm.handled[: self.handled], self.depth, None
+        return inside
+
+    def show(self, vm: VM, inside: _Inside) -> None:
+        """Put it back."""
+        self.frames, self.landings = len(vm.frames), len(vm.landings)
+        self.handled, self.depth = len(vm.handled), vm.depth
+        vm.frames, vm.landings = [*vm.frames, *inside.frames], [*vm.landings, *inside.landings]
+        vm.handled, vm.depth = [*vm.handled, *inside.handled], vm.depth + inside.depth
+        vm.target_name = inside.target_name
 
 
 def _kind_of(vm: VM, value: object) -> GeneratorKind | None:
@@ -256,7 +316,6 @@ def _run_function(vm: VM, ref: Ref, consumer: Consumer) -> object:
         function,
         called,
         consumer=consumer,
-        landed=len(vm.landings),
     )
     vm.frames.append(frame)
     hint, vm.target_name = vm.target_name, None
@@ -296,29 +355,16 @@ def stopped(vm: VM, ref: Ref, span: Span) -> object:
     """StopIteration with what the generator returned."""
     value = state_of(vm, ref).fields["result"]
     args = () if value is None else (value,)
+    change(vm, ref, span, result=None)
     raise_stop(vm, args, span)
     raise AssertionError  # pragma: no cover - the fault ends the path
 
 
-def raise_stop(
-    vm: VM, args: tuple[object, ...], span: Span, when: E.Bool = E.TRUE
-) -> None:
-    """Raise ``StopIteration``; inside of a generator that does not catch it, a RuntimeError."""
-    text = "the iterator has another item"
-    if _leaves_generator(vm):
-        message = "generator raised StopIteration"
-        vm.fault(RuntimeError, message, span, when=when, text=text)
-        return
+def raise_stop(vm: VM, args: tuple[object, ...], span: Span, when: E.Bool = E.TRUE) -> None:
+    """Raise ``StopIteration``."""
     message = "`next()` of an iterator that has no more items"
+    text = "the iterator has another item"
     vm.fault(StopIteration, message, span, when=when, text=text, args=args)
-
-
-def _leaves_generator(vm: VM) -> bool:
-    """Whether an exception that is raised here leaves a generator before anything catches it."""
-    frame = next((f for f in reversed(vm.frames) if f.consumer is not None), None)
-    if frame is None:
-        return False
-    return not any(landing.takes(Exit.RAISE) for landing in vm.landings[frame.landed :])
 
 
 def _outcome(vm: VM, ref: Ref, item: object, span: Span) -> object:
@@ -344,7 +390,7 @@ def _send(vm: VM, span: Span, self: Ref, value: object, /) -> object:
     state = vm.settled(state_of(vm, self).fields["state"])
     if value is not None and state == "new":
         message = "can't send non-None value to a just-started generator"
-        vm.fault(TypeError, message, span)
+        raises(vm, TypeError, message, span)
     return _outcome(vm, self, _generator(vm, self).resume(vm, self, value, span), span)
 
 
@@ -384,7 +430,7 @@ def _close(vm: VM, span: Span, self: Ref, /) -> object:
     error = vm.exception(GeneratorExit, ())
     item = _exited(vm, self, error, span)
     if item is not UNBOUND:
-        vm.fault(RuntimeError, "generator ignored GeneratorExit", span)
+        raises(vm, RuntimeError, "generator ignored GeneratorExit", span)
     return None
 
 
@@ -396,7 +442,7 @@ def _exited(vm: VM, ref: Ref, error: Ref, span: Span) -> object:
             alive = True
         except Ended:
             item, alive = UNBOUND, False
-    others = [e for e in landing.escapes if not _is_exit(vm, e)]
+    others = [e for e in landing.escapes if not _is_exit(vm, e.value)]
     if others:
         vm.unfollowed("closing a generator raises something else", span)
     if alive and landing.escapes:
@@ -410,15 +456,14 @@ def _exited(vm: VM, ref: Ref, error: Ref, span: Span) -> object:
     return item
 
 
-def _is_exit(vm: VM, escape: Escape) -> bool:
-    return hierarchy.derives_from_host(vm.type_of(escape.value), GeneratorExit)
+def _is_exit(vm: VM, exception: object) -> bool:
+    return hierarchy.derives_from_host(vm.type_of(exception), GeneratorExit)
 
 
 __all__ = [
     "FUNCTIONS",
     "METHODS",
     "Consumer",
-    "Fault",
     "GeneratorKind",
     "of_expression",
     "of_function",

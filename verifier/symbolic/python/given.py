@@ -21,23 +21,30 @@ from verifier.symbolic.values import Guarded, Opaque, Ref
 _MEMBERS = 32
 
 
-def initial_value(vm: VM, p: Parameter) -> object:
-    """The value of an input, with what its pinned value, default and annotation say about it."""
+def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
+    """The value of an input, with what its pinned value, default and annotation say about it.
+
+    ``sequence``: the text shows that it is a tuple, see :class:`.hints.Hint`.
+    """
     if p.pinned is not None:
         return _pinned(vm, p)
     if p.has_default and p.default is None:
         absent = E.bool_symbol(f"{p.name} is None")
-        return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p))))
+        return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p, sequence))))
     if p.has_default:
         return _like_default(vm, p)
-    return _annotated(vm, p)
+    return _annotated(vm, p, sequence)
 
 
-def _annotated(vm: VM, p: Parameter) -> object:
+def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     if p.annotation == "bool":
         return vm.inputs.flag(p)
     if p.annotation == "float":
         return Opaque(f"the float `{p.name}`", harmless=True)
+    if sequence == "nested":
+        return Opaque(f"the tuple `{p.name}`")
+    if sequence == "flat":
+        p.kind = "tuple"
     return vm.inputs.integer(p) if p.annotation == "int" else p
 
 
@@ -107,8 +114,11 @@ def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
     for member in held.own:
         name = member_name(vm, member)
         assert name is not None
-        here = vm.inputs.string_equals(p, name) if member is not held.own[-1] else E.TRUE
-        cases.append((E.and_(left, here), member))
+        here = vm.inputs.string_equals(p, name)
+        last = member is held.own[-1]
+        cases.append((left if last else E.and_(left, here), member))
+        if last:
+            vm.assume(E.implies(left, here), "", p.span, "type")  # it is one of them
         left = E.and_(left, E.not_(here))
     return Guarded.of(cases)
 

@@ -67,7 +67,8 @@ def _host_class(cls: object) -> type[BaseException]:
 def reraise(vm: VM, span: Span) -> NoReturn:
     """``raise`` in a handler: what is being handled goes on."""
     if not vm.handled:
-        vm.fault(RuntimeError, "no exception is being handled", span)
+        said = ("No active exception to reraise",)
+        vm.fault(RuntimeError, "no exception is being handled", span, args=said)
         raise Ended
     escape = vm.handled[-1]
     vm.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
@@ -288,8 +289,9 @@ def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
     if not isinstance(vm.box(manager), ObjectBox):
         _foreign(vm, stmt, item, others, manager)
         return
-    leave = vm.attribute(manager, "__exit__", item.span)
-    entered = vm.call(vm.attribute(manager, "__enter__", item.span), (), span=item.span)
+    enter = _special(vm, manager, "__enter__", item.span)
+    leave = _special(vm, manager, "__exit__", item.span)
+    entered = vm.call(enter, (), span=item.span)
 
     def body() -> None:
         if item.target is not None:
@@ -297,6 +299,18 @@ def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
         _with_items(vm, stmt, others)
 
     _managed(vm, body, leave, item.span)
+
+
+def _special(vm: VM, manager: object, name: str, span: Span) -> object:
+    """A special method of a manager's class."""
+    cls = vm.type_of(manager)
+    found = hierarchy.bind(vm, hierarchy.lookup(vm, cls, name), manager, cls, span)
+    if found is not UNBOUND:
+        return found
+    what = f"{vm.kind(manager).describe(vm, manager)} is no context manager: no `{name}`"
+    if not hierarchy.is_external(cls):
+        vm.fault(TypeError, what, span)  # an AttributeError before 3.11
+    return vm.unfollowed(what, span)
 
 
 def _foreign(

@@ -1,9 +1,10 @@
-"""Ranks of tensors that the text of a kernel shows, for where nothing settles them.
+"""What the text of a kernel shows about its parameters, for where nothing settles it.
 
 A kernel says how many dimensions a tensor has by what it does with it: ``a, b = x.shape``,
 ``x[i, j]``, ``len(x.shape) == 2``. So do the project's functions that it passes the tensor to, what
 it does with copies and parts of it, its annotations and the shapes in its docstring. What is found
-is a guess, taken where the rank is open in the end, and then listed as an assumption.
+is a guess, taken where the rank is open in the end, and then listed as an assumption. A parameter
+that is given a tuple where it is None, or whose items are unpacked, is no tensor.
 """
 
 from __future__ import annotations
@@ -20,13 +21,27 @@ from verifier.source.text import SourceError
 
 #: calls that a parameter is followed through
 _DEPTH: Final = 3
-#: dimensions that a tensor may have
+#: dimensions that a tensor may have, and that it has if nothing is said
 _MOST: Final = 8
+_USUAL: Final = 2
+#: ``w: [H]``
+_ROW: Final = re.compile(r"\b(\w+)\s*:\s*\[\s*(\w+)\s*\]")
 #: ``x: [B, S, H]``, ``x (tensor): of shape (n, k)``
 _SHAPE: Final = re.compile(
     r"\b(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
     r"([\w\s*+/,.-]*,[\w\s*+/,.-]*)[\])]"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What the text shows about one parameter: its rank, or that it is no tensor.
+
+    ``sequence``: ``flat`` for a tuple of numbers, ``nested`` for one of other things.
+    """
+
+    rank: int | None = None
+    sequence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +65,15 @@ class _Hints:
     followed: dict[str, int] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
+    sequences: dict[str, str] = field(default_factory=dict)
 
     def of(self, name: str) -> int | None:
         """The rank that the surest of what was found says."""
         for found in self._tables:
             if name in found:
                 return max(found[name], self.least.get(name, 0))
-        return None
+        least = self.least.get(name, 0)
+        return least if least > _USUAL else None
 
     @property
     def _tables(self) -> tuple[dict[str, int], ...]:
@@ -97,11 +114,16 @@ class _Hints:
             self.is_at_least(part, inner.least[name])
 
 
-def ranks(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, int]:
-    """The ranks that a kernel's text shows, by parameter."""
+def read(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, Hint]:
+    """What a kernel's text shows, by parameter."""
     found = _Reader(project, module, definition, _DEPTH).read()
-    known = ((param.name, found.of(param.name)) for param in definition.params)
-    return {name: min(rank, _MOST) for name, rank in known if rank is not None}
+    out = {}
+    for param in definition.params:
+        rank = found.of(param.name)
+        out[param.name] = Hint(
+            None if rank is None else min(rank, _MOST), found.sequences.get(param.name)
+        )
+    return out
 
 
 class _Reader:
@@ -144,6 +166,7 @@ class _Reader:
         part = None
         if isinstance(stmt, ir.Assign) and len(stmt.targets) == 1:
             self._unpacking(stmt.targets[0], stmt.value)
+            self._replaced(stmt.targets[0], stmt.value)
             part = self._made_of(stmt.value)
         for name in bound_by(stmt):
             self._parts.pop(name, None)
@@ -188,8 +211,13 @@ class _Reader:
 
     def _unpacking(self, target: ir.Expr, value: ir.Expr) -> None:
         """``a, b = x.shape``."""
+        if not isinstance(target, (ir.TupleExpr, ir.ListExpr)):
+            return
+        part = self._named(value.value) if isinstance(value, ir.Subscript) else None
+        if part is not None and part.itself:
+            self._out.sequences[part.name] = "nested"
         part = self._shape_of(value)
-        if part is None or not isinstance(target, (ir.TupleExpr, ir.ListExpr)):
+        if part is None:
             return
         starred = sum(isinstance(e, ir.Starred) for e in target.elements)
         if starred:
@@ -197,9 +225,17 @@ class _Reader:
         else:
             self._out.is_exact(part, len(target.elements))
 
+    def _replaced(self, target: ir.Expr, value: ir.Expr) -> None:
+        """``if x is None: x = (1, 1)``: what stands in for a parameter is what it is."""
+        part = self._named(target)
+        if part is None or not part.itself or not isinstance(value, (ir.TupleExpr, ir.ListExpr)):
+            return
+        plain = all(_number(e) is not None or isinstance(e, ir.Name) for e in value.elements)
+        self._out.sequences.setdefault(part.name, "flat" if plain else "nested")
+
     def _comparison(self, node: ir.Compare) -> None:
         """``len(x.shape) == n``, ``x.ndim == n``, ``x.shape == (a, b)``."""
-        if node.ops != ("==",):
+        if node.ops not in (("==",), ("!=",)):
             return
         left, right = node.left, node.comparators[0]
         for one, other in ((left, right), (right, left)):
@@ -217,8 +253,15 @@ class _Reader:
             items = node.index.elements
             if not any(_is_filler(item) for item in items):
                 self._out.is_indexed(part, len(items))
-        part, position = self._shape_of(node.value), _number(node.index)
-        if part is not None and position is not None:
+        part = self._shape_of(node.value)
+        if part is None:
+            return
+        if isinstance(node.index, ir.SliceExpr):
+            ends = [_number(e) for e in (node.index.lower, node.index.upper) if e is not None]
+            least = [abs(end) for end in ends if end is not None]
+            self._out.is_at_least(part, max(least, default=1))
+        position = _number(node.index)
+        if position is not None:
             self._out.is_at_least(part, position + 1 if position >= 0 else -position)
 
     def _call(self, node: ir.Call) -> None:
@@ -317,10 +360,12 @@ def _annotated(node: ir.Expr | None) -> int | None:
 
 def _written(text: str) -> Iterator[tuple[str, int]]:
     """Shapes in a docstring: ``x: [B, S, H]``."""
+    for match in _ROW.finditer(text):
+        yield match.group(1), 1
     for match in _SHAPE.finditer(text):
         sizes = [size for size in match.group(2).split(",") if size.strip()]
-        if 1 < len(sizes) <= _MOST:
+        if sizes and len(sizes) <= _MOST:
             yield match.group(1), len(sizes)
 
 
-__all__ = ["ranks"]
+__all__ = ["Hint", "read"]

@@ -51,6 +51,9 @@ class Parameter:
     rank: int | None = None
     #: the rank that the text suggests, taken where nothing settles it
     hint: int | None = None
+    #: it was taken; and the kernel has asked for the rank after that
+    guessed: bool = False
+    asked: bool = False
     #: the whole tensor by rank
     views: dict[int, View] = field(default_factory=dict)
     address: SystemAddress | None = None

@@ -25,6 +25,7 @@ from verifier.symbolic.python.heap import (
     StandIn,
 )
 from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -81,9 +82,10 @@ def key_of(vm: VM, value: object, span: Span) -> object:
         return _of_range(value)
     if isinstance(value, (Method, BoundBuiltin)):
         return value if isinstance(value.self, (Ref, Class, HostType)) else UNBOUND
-    if isinstance(value, (SliceValue, DictView)):
-        # CPython hashes slices from 3.12 on
-        return UNBOUND if isinstance(value, SliceValue) else _unhashable(vm, value, span)
+    if isinstance(value, SliceValue):
+        return UNBOUND  # CPython hashes slices from 3.12 on
+    if isinstance(value, DictView):
+        return value if value.which == "values" else _unhashable(vm, value, span)
     if isinstance(value, Ref):
         return _of_box(vm, value, span)
     return vm.kind(value).key(vm, value, span)
@@ -117,7 +119,7 @@ def _of_box(vm: VM, ref: Ref, span: Span) -> object:
 def _unhashable(vm: VM, value: object, span: Span) -> object:
     cls = vm.type_of(value)
     name = cls.name if isinstance(cls, (HostType, Class)) else "object"
-    vm.fault(TypeError, f"unhashable type: '{name}'", span)
+    raises(vm, TypeError, f"unhashable type: '{name}'", span)
     return UNBOUND
 
 

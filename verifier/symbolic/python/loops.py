@@ -37,6 +37,8 @@ from verifier.symbolic.values import Guarded, Opaque, Range
 UNROLL = 128
 #: constant loops in which only Python runs are exactly their trips up to so many
 EXACT = 2048
+#: where a generic trip loses something, loops with at most so many trips are exactly these
+FEW = 8
 
 Body = Callable[[object], None]
 
@@ -145,7 +147,8 @@ class Runner:
         loop = Loop(E.from_atom(symbol), count, rng.kind, self.name, self.span)
         item = rng.start + rng.step * loop.index
         exact = self._unrolled(rng, count, body)
-        self._generic(loop, lambda: body(item), exact, lambda: body(rng.start))
+        few = None if exact is not None else self._few(rng, count, body)
+        self._generic(loop, lambda: body(item), exact, lambda: body(rng.start), few)
 
     def _unrolled(self, rng: Range, count: Expr, body: Body) -> Callable[[], None] | None:
         if not count.is_const or count.const > EXACT:
@@ -159,12 +162,30 @@ class Runner:
 
         return exact
 
+    def _few(self, rng: Range, count: Expr, body: Body) -> Callable[[], None]:
+        """Trip after trip as long as there is one, of which there are at most :data:`FEW`."""
+        vm = self.vm
+
+        def further(k: int) -> None:
+            def trip() -> None:
+                vm.step(self.span)
+                vm.gathered(Wait.TRIP, lambda: body(rng.start + rng.step * k))
+                further(k + 1)
+
+            if k < FEW:
+                vm.fork(E.gt(count, k), trip, lambda: None)
+            elif vm.decide(E.gt(count, k)) is not False:
+                vm.unfollowed(f"a loop with more than {FEW} trips", self.span)
+
+        return lambda: further(0)
+
     def _generic(
         self,
         loop: Loop,
         body: Callable[[], None],
         exact: Callable[[], None] | None,
         first: Callable[[], None],
+        few: Callable[[], None] | None,
     ) -> None:
         vm = self.vm
         traced_once = vm.dialect.traced_once(vm, loop.kind)
@@ -181,14 +202,27 @@ class Runner:
             unroll=loop.trips.is_const and loop.trips.const <= UNROLL,
             traced_once=traced_once,
             first=first,
+            few=None if vm.stacks else few,
+            most=FEW,
         ).run()
 
     def runs(self, way: Runs) -> None:
+        runner, watch = self, way.watch
+        if watch is not None:
+            body = self.body
+
+            def watched(item: object) -> None:
+                watch()
+                body(item)
+
+            runner = Runner(self.vm, watched, self.span, self.name, self.own)
         for segment in way.ref.segments:
             if isinstance(segment, Item):
-                self.trip(segment.value)
+                runner.trip(segment.value)
             else:
-                self._run(segment)
+                runner._run(segment)
+        if watch is not None:
+            watch()
 
     def _run(self, run: Many) -> None:
         _, most = E.bounds(run.count)

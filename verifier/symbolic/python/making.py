@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import inspect
 import typing
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ from verifier.symbolic.values import Guarded, Opaque, Ref
 
 #: built-in types whose instances are made with their value, which never changes
 _IMMUTABLE: Final = (int, float, complex, str, bytes, tuple, frozenset)
+#: built-in types whose instances are made empty, and filled by ``__init__``
+_CONTAINERS: Final = (list, dict, set, collections.deque)
 
 # ------------------------------------------------------------------------ instances
 
@@ -41,7 +44,11 @@ def instantiate(vm: VM, cls: Class, call: Call) -> object:
     if hierarchy.is_external(cls):
         what = f"an instance of `{cls.name}`, whose base is not followed"
         return vm.unfollowed(what, call.span)
-    _check_abstract(vm, cls, call.span)
+    if lookup(vm, cls, "__del__") is not UNBOUND:
+        return vm.unfollowed(f"`{cls.name}.__del__` runs at a time that is not known", call.span)
+    if hierarchy.overrides(vm, cls, "__del__"):
+        vm.unfollowed(f"when `{cls.name}.__del__` runs is not followed", call.span)
+    _check_protocol(vm, cls, call.span)
     made = _new(vm, cls, call)
 
     def initialise(value: object) -> object:
@@ -63,10 +70,11 @@ def _new(vm: VM, cls: Class, call: Call) -> object:
     return vm.invoke(bound, Call(given, call.keywords, call.span, call.text))
 
 
-def allocate(vm: VM, cls: Class, call: Call) -> Ref:
+def allocate(vm: VM, cls: Class, call: Call) -> object:
     """A new instance, not initialised; with the value that a built-in base gives it."""
     host = hierarchy.layout(cls)
     if host is None:
+        _check_abstract(vm, cls, call.span)
         return vm.heap.new(ObjectBox(cls))
     if issubclass(host, BaseException):
         args = tuple(arg.value for arg in call.args)
@@ -75,13 +83,14 @@ def allocate(vm: VM, cls: Class, call: Call) -> Ref:
         held = attributes_of(host, args, values)
         return vm.heap.new(ObjectBox(cls, {"args": args} if held is None else held))
     if host in _IMMUTABLE:
-        return vm.heap.new(ObjectBox(cls, payload=vm.invoke(HostType(host), call)))
-    if host in vm.language.constructors:
+        payload = vm.invoke(HostType(host), call)
+        return vm.heap.new(ObjectBox(cls, payload=payload))
+    if issubclass(host, _CONTAINERS) and host in vm.language.constructors:
         empty = Call((), {}, call.span, call.text)
-        return vm.heap.new(ObjectBox(cls, payload=vm.invoke(HostType(host), empty)))
+        payload = vm.invoke(HostType(host), empty)
+        return vm.heap.new(ObjectBox(cls, payload=payload))
     what = f"the value that `{host.__name__}` gives an instance is not followed"
-    vm.unfollowed(what, call.span)
-    return vm.heap.new(ObjectBox(cls))
+    return vm.unfollowed(what, call.span)
 
 
 def _initialise(vm: VM, value: Ref, cls: object, call: Call) -> None:
@@ -105,6 +114,8 @@ def built_in_init(vm: VM, value: Ref, call: Call) -> None:
     box = vm.heap.get(value.id)
     assert isinstance(box, ObjectBox)
     host = hierarchy.layout(box.cls)
+    if host is not None and issubclass(host, OSError) and _made_complete(vm, box.cls):
+        return
     if host is not None and issubclass(host, BaseException):
         values = {name: arg.value for name, arg in call.keywords.items()}
         held = attributes_of(host, tuple(arg.value for arg in call.args), values)
@@ -121,6 +132,12 @@ def built_in_init(vm: VM, value: Ref, call: Call) -> None:
         init = lookup(vm, box.cls, "__init__")
         if isinstance(new, Inherited) or not isinstance(init, Inherited):
             _no_arguments(vm, box.cls, "arguments", call.span)
+
+
+def _made_complete(vm: VM, cls: object) -> bool:
+    """Whether ``OSError.__new__`` has done what ``__init__`` otherwise does."""
+    own = hierarchy.overrides(vm, cls, "__new__")
+    return own and not hierarchy.overrides(vm, cls, "__init__")
 
 
 def _no_arguments(vm: VM, cls: object, what: str, span: Span) -> None:
@@ -146,9 +163,15 @@ def _fill(vm: VM, payload: object, contents: object, span: Span) -> None:
 # ------------------------------------------------------------------------ abstract classes
 
 
-def _check_abstract(vm: VM, cls: Class, span: Span) -> None:
+def _check_protocol(vm: VM, cls: Class, span: Span) -> None:
     if typing.Protocol in (b.type for b in cls.bases if isinstance(b, HostType)):
+        if hierarchy.overrides(vm, cls, "__init__"):
+            vm.unfollowed(f"whether `{cls.name}` can have instances is not followed", span)
+            return
         vm.fault(TypeError, f"`{cls.name}` is a protocol, which has no instances", span)
+
+
+def _check_abstract(vm: VM, cls: Class, span: Span) -> None:
     missing = sorted(abstract_names(vm, cls))
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)

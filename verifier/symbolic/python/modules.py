@@ -9,6 +9,7 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
+import sys
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -324,4 +325,14 @@ def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type:
                 if resolved is not None
                 else external(vm, f"{stmt.module}.{alias.name}", source, where)
             )
+        if isinstance(value, ExternalRef) and vm.catching:
+            _may_be_missing(vm, value, stmt.span)
         bind(vm, bound, value)
+
+
+def _may_be_missing(vm: VM, value: ExternalRef, span: ir.Span) -> None:
+    """An import that fails goes to a handler, if there is one; whether it does is not known."""
+    package = value.imported.lstrip(".").partition(".")[0]
+    if package not in sys.stdlib_module_names:
+        missing = vm.unknown_bool(f"whether `{package}` can be imported is not known", span)
+        vm.fault(ImportError, f"No module named '{package}'", span, when=missing)

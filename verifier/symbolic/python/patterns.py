@@ -201,9 +201,7 @@ def _sequence(vm: VM, pattern: ir.MatchSequence, subject: object) -> object:
         return _if(vm, is_sequence, lambda: _Parts(_unknown_parts(pattern.patterns, subject)))
     if not is_one:
         return None
-    star = next(
-        (k for k, p in enumerate(pattern.patterns) if isinstance(p, ir.MatchStar)), None
-    )
+    star = next((k for k, p in enumerate(pattern.patterns) if isinstance(p, ir.MatchStar)), None)
     count = len(pattern.patterns) - (star is not None)
     length = vm.length(subject, span)
     op = "==" if star is None else ">="
@@ -250,9 +248,7 @@ def _items(
 ) -> object:
     patterns = pattern.patterns
     if star is None:
-        return _Parts(
-            [(p, vm.item(subject, E.const(k), span)) for k, p in enumerate(patterns)]
-        )
+        return _Parts([(p, vm.item(subject, E.const(k), span)) for k, p in enumerate(patterns)])
     after = len(patterns) - star - 1
     before = [(p, vm.item(subject, E.const(k), span)) for k, p in enumerate(patterns[:star])]
     behind = [
@@ -393,9 +389,7 @@ def _look_up(
     def go_on() -> object:
         value = found
         if isinstance(found, Guarded):
-            value = vm.settled(
-                Guarded(tuple((g, v) for g, v in found.cases if v is not _ABSENT))
-            )
+            value = vm.settled(Guarded(tuple((g, v) for g, v in found.cases if v is not _ABSENT)))
         return _look_up(vm, subject, others, [*work, (pattern, value)], span)
 
     return _if(vm, there, go_on)

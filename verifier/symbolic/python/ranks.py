@@ -16,6 +16,7 @@ USUAL = 2
 def count(vm: VM, p: Parameter) -> Expr:
     """``len(p.shape)``."""
     p.kind = p.kind or "tensor"
+    p.asked = p.asked or p.guessed
     return E.const(p.rank) if p.rank is not None else vm.inputs.rank_symbol(p)
 
 
@@ -51,6 +52,7 @@ def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
     wanted = [k for k in (p.hint, max(least, USUAL)) if k in possible]
     rank = wanted[0] if wanted else min((k for k in possible if k >= least), default=USUAL)
     assert rank is not None
+    p.guessed = True
     _assume(vm, p, rank, span)
     return rank
 

@@ -6,6 +6,7 @@ leave it otherwise have landed where they are waited for (:mod:`.flow`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -87,7 +88,7 @@ def _assert(vm: VM, stmt: ir.Assert) -> None:
     value = vm.eval(stmt.test)
     text = vm.text(stmt.test.span)
     if isinstance(value, Opaque):
-        if not value.harmless:
+        if not value.harmless or _about_sizes(vm, stmt.test):
             vm.approximate("assumption", f"`{text}` is not followed", stmt.span)
         return
     condition = vm.truth(value, stmt.test.span)
@@ -98,6 +99,19 @@ def _assert(vm: VM, stmt: ir.Assert) -> None:
     vm.assume(condition, text, _blamed(vm, stmt.test.span), "assert")
     if condition is E.FALSE:
         raise Ended
+
+
+def _about_sizes(vm: VM, test: ir.Expr) -> bool:
+    """Whether a condition that is not followed may still exclude sizes: ``math.log2(n) > 3``."""
+    stack: list[ir.Node] = [test]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ir.Name) and names.known(vm, node.id):
+            value = vm.eval(node)
+            if isinstance(value, Expr) and not value.is_const:
+                return True
+        stack.extend(ir.children(node))
+    return False
 
 
 def _blamed(vm: VM, span: ir.Span) -> ir.Span:
@@ -233,6 +247,8 @@ def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
         return _kept(vm, made)
     if isinstance(value, (ExternalRef, Opaque)):
         what = f"what the decorator `{vm.text(node.span)}` makes of it is not followed"
+        if isinstance(value, ExternalRef) and value.path.split(".")[0] in sys.stdlib_module_names:
+            return vm.unfollowed(what, node.span)
         vm.approximate("unmodelled", what, node.span)
         return _kept(vm, made)
     return vm.call(value, (made,), span=node.span)

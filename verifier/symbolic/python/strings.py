@@ -16,6 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import (
     MAX_LENGTH,
     MAX_NESTING,
@@ -179,6 +180,9 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         if vm.kind(spec).complete:
             vm.fault(TypeError, "the format of a value is a string", span)
         return TEXT
+    told = choices(vm, value)
+    if told is not None:
+        return vm.each(told, lambda v: _formatted(vm, v, spec, span))
     held = stand_in(vm, value)
     if held is SYMBOLIC:
         box = vm.box(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -18,7 +18,9 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
-from verifier.symbolic.python.heap import UNBOUND, StateBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
+from verifier.symbolic.python.hierarchy import derives_from_host
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerEntry
 from verifier.symbolic.values import Opaque, Ref
@@ -162,13 +164,25 @@ def _enter(vm: VM, stack: Stack, around: Around) -> Landing:
 
 
 def finish(escapes: Sequence[Escape], ref: Ref) -> None:
-    """Note on paths that have left a generator's code by an exception that it is at its end."""
+    """Where an exception has left a generator's code, the generator is at its end.
+
+    A ``StopIteration`` becomes a RuntimeError there (PEP 479).
+    """
     for escape in escapes:
         box = escape.heap.find(ref.id)
-        if isinstance(box, StateBox) and box.fields["state"] == "running":
-            box = escape.heap.write(ref.id)
-            assert isinstance(box, StateBox)
-            box.fields["state"] = "done"
+        if not isinstance(box, StateBox) or box.fields["state"] != "running":
+            continue
+        box = escape.heap.write(ref.id)
+        assert isinstance(box, StateBox)
+        box.fields["state"] = "done"
+        raised = escape.heap.find(escape.value.id) if isinstance(escape.value, Ref) else None
+        if isinstance(raised, ObjectBox) and derives_from_host(raised.cls, StopIteration):
+            message = "generator raised StopIteration"
+            attributes: dict[str, object] = {"args": (message,)}
+            made = ObjectBox(HostType(RuntimeError), attributes)
+            escape.value = escape.heap.new(made)
+            if escape.fault is not None:
+                escape.fault = replace(escape.fault, error=RuntimeError, message=message)
 
 
 def _raise_all(vm: VM, boundary: Landing) -> None:

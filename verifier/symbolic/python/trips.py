@@ -16,6 +16,7 @@ from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.forms import (
     WHOLE,
     Context,
+    Forgotten,
     Form,
     Last,
     Place,
@@ -66,6 +67,9 @@ class GenericLoop:
     traced_once: bool = False
     #: runs the first trip; None: the body takes nothing from the index
     first: Callable[[], None] | None = None
+    #: goes through the trips that there are if there are at most ``most``
+    few: Callable[[], None] | None = None
+    most: int = 0
     context: Context = field(init=False)
     scope: int = field(init=False)
 
@@ -108,6 +112,9 @@ class GenericLoop:
                 self.exact()
                 return
             forms = self._next(forms, carried, before, after, number)
+            if any(isinstance(form, Forgotten) for form in forms.values()):
+                if self._rather_few(mark):
+                    return
         # the last round ran with everything unconfirmed forgotten: it stands
         _, local = self._changes(before, vm.heap)
         self._finish(forms, local)
@@ -138,16 +145,28 @@ class GenericLoop:
     def _rather_exact(self, mark: Mark, number: int) -> bool:
         """Unroll where a generic trip would say less: only Python ran, or something was lost."""
         vm = self.vm
+        lost = any(entry.kind == "skipped" for entry in vm.trace.ledger[mark.lengths[3] :])
+        if lost and self._rather_few(mark):
+            return True
         if self.exact is None or self.traced_once:
             return False
         device = self._device(mark)
-        lost = any(entry.kind == "skipped" for entry in vm.trace.ledger[mark.lengths[3] :])
         if device and not (lost and self.unroll):
             return False
         if not device and not lost and number:
             return False
         vm.back_to(mark)
         self.exact()
+        return True
+
+    def _rather_few(self, mark: Mark) -> bool:
+        """Go through the trips, if there are few, where a generic trip would lose something."""
+        if self.few is None or self.traced_once:
+            return False
+        if self.vm.decide(E.le(self.loop.trips, self.most)) is not True:
+            return False
+        self.vm.back_to(mark)
+        self.few()
         return True
 
     def _leaves(self, outcome: Outcome, mark: Mark, before: Heap) -> None:
@@ -162,7 +181,7 @@ class GenericLoop:
             self.exact()
         elif not outcome.alive:
             self._first_only()
-        else:
+        elif not self._rather_few(mark):
             self._with_early_exit()
 
     def _never_ends(self, outcome: Outcome, before: Heap) -> None:

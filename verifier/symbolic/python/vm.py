@@ -206,9 +206,14 @@ class Trips:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A list with symbolic runs: a run is a loop of its own."""
+    """A list with symbolic runs: a run is a loop of its own.
+
+    ``watch`` is asked before each trip and after the last one: it says so if what is run through
+    is no longer what it was.
+    """
 
     ref: ListBox
+    watch: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +431,9 @@ class VM(RecordMachine):
         if not self.catching:
             self._uncaught(fault, when)
             return
-        exception = self.exception(error, args if args is not None else (message,))
+        # the words of a finding are not CPython's
+        said = (Opaque("the message of an error", harmless=True),)
+        exception = self.exception(error, said if args is None else args)
         self.raised(exception, fault, when)
 
     def raised(self, exception: object, fault: Fault, when: Bool = E.TRUE) -> None:

@@ -33,9 +33,7 @@ _OWN: Final = frozenset({"__closure__", "__globals__", "__code__", "__defaults__
 
 def _forward(call: Call, *first: object) -> Call:
     given = tuple(Arg(value, call.span) for value in first)
-    return Call(
-        (*given, *call.args), call.keywords, call.span, call.text, call.target_name
-    )
+    return Call((*given, *call.args), call.keywords, call.span, call.text, call.target_name)
 
 
 class FunctionKind(Kind):

@@ -84,9 +84,7 @@ class EnumeratorKind(ConstantKind):
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         given = [arg.value for arg in (*call.args, *call.keywords.values())]
-        floats = all(
-            isinstance(v, float) or (isinstance(v, Opaque) and v.harmless) for v in given
-        )
+        floats = all(isinstance(v, float) or (isinstance(v, Opaque) and v.harmless) for v in given)
         what = f"the operator `{value.name}`, called"
         return unknown_call(vm, call, what, call.text, harmless=bool(given) and floats)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from verifier.source.ir import Span
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
@@ -19,8 +20,8 @@ from verifier.symbolic.python.model import (
     Property,
     StaticMethod,
 )
-from verifier.symbolic.python.vm import VM, Kind
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
+from verifier.symbolic.values import ExternalRef, Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,17 @@ class DescriptorKind(Kind):
                 return vm.attribute(value.fget, name, span)
         elif name in ("__func__", "__wrapped__"):
             return hierarchy.plain(value.function)
-        elif name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        elif name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
             return vm.attribute(hierarchy.plain(value.function), name, span)
         if hasattr(self.host, name):
             return vm.unfollowed(f"`.{name}` of a {self.name} is not followed", span)
         return UNBOUND
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        if isinstance(value, Property) and (name.startswith("f") or not hasattr(property, name)):
+            super().set_attribute(vm, value, name, new, span)
+            return
+        vm.unfollowed(f"`.{name}` of a {self.name} is assigned to", span)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         if isinstance(value, StaticMethod):
@@ -135,7 +142,14 @@ class AliasKind(TypeKind):
             return value.origin
         if name == "__args__":
             return value.args
+        own = name.startswith("__") and name not in ("__name__", "__qualname__", "__module__")
+        if own:
+            return vm.unfollowed(f"`.{name}` of a generic alias is not followed", span)
         return vm.attribute(value.origin, name, span)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        vm.unfollowed("a generic alias in a loop is not followed", span)
+        return Unknown("the parts of a generic alias")
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return Alias(value.origin, index if isinstance(index, tuple) else (index,))
@@ -161,12 +175,22 @@ class UnionKind(TypeKind):
         return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _same(left, right, op)
+        if op not in ("==", "!="):
+            return NotImplemented
+        if not isinstance(right, Union):
+            plain = isinstance(right, (Class, HostType, str, Expr)) or right is None
+            return NotImplemented if plain else Opaque("whether two types are the same")
+        members = (*left.members, *right.members)
+        if not all(isinstance(member, (Class, HostType)) for member in members):
+            return Opaque("whether two unions are the same")
+        return (set(left.members) == set(right.members)) == (op == "==")
 
 
 def _same(left: object, right: object, op: str) -> object:
     if op not in ("==", "!="):
         return NotImplemented
+    if isinstance(right, (Opaque, ExternalRef)):
+        return Opaque("whether two types are the same")
     return (left == right) == (op == "==")
 
 

@@ -57,9 +57,7 @@ def or_default(vm: VM, found: object, default: object) -> object:
 
 
 @DICT.add("setdefault")
-def _setdefault(
-    vm: VM, span: Span, self: Ref, key: object, default: object = None, /
-) -> object:
+def _setdefault(vm: VM, span: Span, self: Ref, key: object, default: object = None, /) -> object:
     def one(index: object) -> object:
         found = find(vm, dict_box(vm, self), index, span)
         host = keys.key_of(vm, index, span)
@@ -188,9 +186,7 @@ def pairs_equal(vm: VM, a: object, b: object, span: Span) -> E.Bool:
     if vm.decide(both) is False:
         return neither
     same = vm.truth(
-        vm.fork(
-            both, lambda: vm.equal(vm.settled(a), vm.settled(b), span), lambda: E.FALSE
-        ),
+        vm.fork(both, lambda: vm.equal(vm.settled(a), vm.settled(b), span), lambda: E.FALSE),
         span,
     )
     return E.or_(neither, E.and_(both, same))

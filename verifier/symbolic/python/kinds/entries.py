@@ -9,10 +9,21 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import keys
-from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, Segment, SetBox, StateBox
+from verifier.symbolic.python import hierarchy, keys
+from verifier.symbolic.python.choices import choices
+from verifier.symbolic.python.heap import (
+    UNBOUND,
+    DictBox,
+    Item,
+    ListBox,
+    ObjectBox,
+    Segment,
+    SetBox,
+    StateBox,
+)
+from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.instancedicts import snapshot
-from verifier.symbolic.python.kinds.segments import optional, segments_of, values_in
+from verifier.symbolic.python.kinds.segments import optional, raises, segments_of, values_in, watch
 from verifier.symbolic.python.model import AttributeDict
 from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM, Iteration, Live, Runs, Unknown
@@ -94,6 +105,8 @@ def said(key: object) -> str:
     """A key in words."""
     if isinstance(key, Expr):
         return repr(key.const) if key.is_const else f"`{pretty(key)}`"
+    if isinstance(key, Parameter):
+        return f"`{key.name}`"
     return f"`{pretty(key)}`" if isinstance(key, Bool) else repr(key)
 
 
@@ -178,6 +191,10 @@ def store(vm: VM, ref: Ref, index: object, value: object, span: Span) -> None:
     box = dict_box(vm, ref)
     found = keys.matches(vm, box.items, index, span)
     if found is None or vm.decide(E.or_(*(same for same, _ in found))) is not True:
+        told = choices(vm, index)
+        if told is not None:
+            vm.apart(told, lambda one: store(vm, ref, one, value, span))
+            return
         unknown_key(vm, index, "a dictionary is written to", span)
         return
     box = writable(vm, ref, span)
@@ -228,16 +245,33 @@ def updated(vm: VM, ref: Ref, other: object, span: Span) -> None:
     if isinstance(other, AttributeDict):
         other = snapshot(vm, other)
     source = dict_ref(vm, other)
-    if source is not None:
+    if source is not None and not _runs_its_own_way(vm, other):
         merged(vm, ref, source, span)
         return
     if isinstance(other, Opaque):
         vm.unfollowed(f"a dictionary is updated from {other.reason}", span)
         return
     if vm.kind(other).attribute(vm, other, "keys", span) is not UNBOUND:
-        vm.unfollowed("a dictionary is updated from a mapping of the program's own", span)
+        _from_mapping(vm, ref, other, span)
         return
     _from_pairs(vm, ref, other, span)
+
+
+def _runs_its_own_way(vm: VM, value: object) -> bool:
+    """Whether a dictionary's class has a loop over it of its own: then its methods are asked."""
+    box = vm.box(value)
+    return isinstance(box, ObjectBox) and hierarchy.overrides(vm, box.cls, "__iter__")
+
+
+def _from_mapping(vm: VM, ref: Ref, other: object, span: Span) -> None:
+    """The entries of what has a method ``keys``, which are asked for one by one."""
+    held = vm.call(vm.attribute(other, "keys", span), (), span=span)
+    names = None if isinstance(held, (Guarded, Opaque)) else vm.items_of(held, span)
+    if names is None:
+        vm.unfollowed("a dictionary is updated from a mapping of the program's own", span)
+        return
+    for name in names:
+        store_each(vm, ref, name, vm.item(other, name, span), span)
 
 
 def _from_pairs(vm: VM, ref: Ref, other: object, span: Span) -> None:
@@ -257,7 +291,7 @@ def _from_pairs(vm: VM, ref: Ref, other: object, span: Span) -> None:
                 f"dictionary update sequence element #{number} has length {len(items)}; "
                 "2 is required"
             )
-            vm.fault(ValueError, message, span)
+            raises(vm, ValueError, message, span)
         store_each(vm, ref, items[0], items[1], span)
 
 
@@ -304,7 +338,7 @@ def iteration(vm: VM, ref: Ref, element: Element, span: Span) -> Iteration:
         vm.unfollowed(f"a loop over {reason}", span)
         return Unknown(reason)
     if any(present(vm, value) is not E.TRUE for value in box.items.values()):
-        return Runs(ListBox(listed(vm, box, element)))
+        return Runs(ListBox(listed(vm, box, element)), watch(vm, (ref,), span))
     start = tuple(box.items)
     return Live(lambda position: at(vm, ref, start, position, element, span))
 
@@ -332,12 +366,12 @@ def at(
     name = "dictionary" if isinstance(now, DictBox) else "Set"
     if set(now.items) != set(start) or len(now.items) != len(start):
         changed = E.ne(size(vm, now), len(start))
-        vm.fault(RuntimeError, f"{name} changed size during iteration", span, when=changed)
+        raises(vm, RuntimeError, f"{name} changed size during iteration", span, changed)
         vm.unfollowed("what is run through changes", span)
         return UNBOUND
     if any(present(vm, value) is not E.TRUE for value in now.items.values()):
         changed = E.ne(size(vm, now), len(start))
-        vm.fault(RuntimeError, f"{name} changed size during iteration", span, when=changed)
+        raises(vm, RuntimeError, f"{name} changed size during iteration", span, changed)
     if position >= len(start):
         return UNBOUND
     if isinstance(now, DictBox) and tuple(now.items) != start:

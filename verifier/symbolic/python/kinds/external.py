@@ -16,7 +16,7 @@ from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
-from verifier.symbolic.python.terms import box_parts, parts
+from verifier.symbolic.python.terms import box_parts, parts, reachable
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (
@@ -35,6 +35,19 @@ _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
 
 
 # ------------------------------------------------------------------------ calls into the unknown
+
+
+#: modules of the standard library that are about values and the language itself: what their
+#: functions give takes part in a program as its own values do, and so do their errors
+_LANGUAGE: Final = frozenset(
+    {
+        "abc", "array", "ast", "bisect", "builtins", "calendar", "cmath", "collections",
+        "contextlib", "contextvars", "copy", "copyreg", "dataclasses", "decimal", "enum",
+        "fractions", "functools", "gc", "graphlib", "heapq", "itertools", "keyword", "math",
+        "numbers", "operator", "pickle", "re", "reprlib", "statistics", "string", "struct",
+        "textwrap", "types", "unicodedata", "weakref",
+    }
+)  # fmt: skip
 
 
 def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool = False) -> object:
@@ -76,13 +89,33 @@ def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
 
 
 def _changes(vm: VM, ref: Ref) -> bool:
-    """Whether the object can be changed at all."""
+    """Whether the object can be changed so that the program sees it."""
     box = vm.heap.get(ref.id)
-    if isinstance(box, SetBox):
-        return not box.frozen
-    if isinstance(box, ObjectBox) and isinstance(box.cls, Class):
-        return "enum" not in box.cls.traits
-    return True
+    if isinstance(box, ObjectBox):
+        return not isinstance(box.cls, Class) or "enum" not in box.cls.traits
+    if isinstance(box, SetBox) and box.frozen:
+        return False
+    return _is_shared(vm, ref)
+
+
+def _is_shared(vm: VM, ref: Ref) -> bool:
+    """Whether anything refers to a list, a set or a dictionary besides what it holds itself.
+
+    One that was made for the call alone (``zeros([n, m])``) may change: nobody is left to see it.
+    """
+    mine = reachable(vm.heap, (ref,))
+    for number, box in (*vm.heap.base.items(), *vm.heap.boxes.items()):
+        if number in mine:
+            continue
+        stack = list(box_parts(box))
+        while stack:
+            value = stack.pop()
+            if isinstance(value, Ref):
+                if value.id in mine:
+                    return True
+            elif not isinstance(value, Class):
+                stack.extend(parts(value))
+    return False
 
 
 class OpaqueKind(Kind):
@@ -190,7 +223,12 @@ class ExternalKind(Kind):
         if other is None:
             return E.FALSE
         if isinstance(other, ExternalRef):
-            return E.TRUE if value.path == other.path else None
+            if value.path == other.path:
+                return E.TRUE
+            mine, its = vm.as_dtype(value, span), vm.as_dtype(other, span)
+            if mine is not None and its is not None:
+                return mine.same(its)
+            return vm.unknown_bool("whether two names of a library are one", span)
         return None
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
@@ -216,6 +254,8 @@ class ExternalKind(Kind):
             if condition is E.FALSE:
                 raise Ended
             return None
+        if value.path.split(".")[0] in _LANGUAGE:
+            return vm.unfollowed(f"what {value.said} does is not followed", call.span)
         return unknown_call(vm, call, value.said, value.path)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:

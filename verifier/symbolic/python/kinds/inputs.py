@@ -10,10 +10,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import ranks
+from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import ListBox, ObjectBox
-from verifier.symbolic.python.inputs import MAX_RANK, LazyShape, Parameter
+from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.kinds.external import unknown_call
-from verifier.symbolic.python.kinds.tensors import TensorKind
+from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Unknown
@@ -30,7 +31,6 @@ from verifier.symbolic.values import (
     Opaque,
     PendingAdd,
     Ratio,
-    SliceValue,
 )
 
 #: what a parameter is that has been used as a number
@@ -43,6 +43,19 @@ _TENSORS: Final = (View, PendingAdd, IndexTensor, IndexMask)
 _TENSOR_NAMES: Final = frozenset(
     {"reshape", "ap", "view", "broadcast_to", "permute", "size", "expand_dims"}
 )
+
+
+#: where attributes are noted that parameters may not have
+_DOUBTS: Final = "attributes of parameters"
+
+
+def doubts(vm: VM) -> list[HostCheck]:
+    """What was read of parameters that turned out to be tensors, which have no such attribute."""
+    held = vm.memo.get(_DOUBTS, {})
+    assert isinstance(held, dict)
+    return [
+        check for (name, _), check in held.items() if vm.inputs.parameters[name].kind == "tensor"
+    ]
 
 
 class ParameterKind(TensorKind):
@@ -80,7 +93,19 @@ class ParameterKind(TensorKind):
         known = vm.dialect.view_names()
         if p.kind == "tensor" or name in (_TENSOR_NAMES if known is None else known):
             return super().attribute(vm, p, name, span)
+        if known is not None and not name.startswith("_"):
+            self._doubt(vm, p, name, span, known)
         return Opaque(f"`{p.name}.{name}`")
+
+    def _doubt(self, vm: VM, p: Parameter, name: str, span: Span, known: frozenset[str]) -> None:
+        """An attribute that the parameter does not have if it turns out to be a tensor."""
+        if vm.catching:
+            return
+        text = f"a tensor has no attribute `{name}`"
+        vm.check("no-attribute", E.FALSE, span, text, text, help=meant(name, known))
+        held = vm.memo.setdefault(_DOUBTS, {})
+        assert isinstance(held, dict)
+        held[p.name, span] = vm.checks.pop()
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         vm.unfollowed(f"`.{name}` of `{value.name}` is assigned to", span)
@@ -150,9 +175,7 @@ class ParameterKind(TensorKind):
     ) -> object:
         if p.kind == "tensor":
             return again(self._view(vm, p, span), other)
-        if isinstance(other, _TENSORS) or (
-            isinstance(other, Parameter) and other.kind == "tensor"
-        ):
+        if isinstance(other, _TENSORS) or (isinstance(other, Parameter) and other.kind == "tensor"):
             return NotImplemented
         if isinstance(other, Opaque):
             return other
@@ -324,14 +347,6 @@ class ParameterKind(TensorKind):
         return None
 
 
-def shape_of(vm: VM, p: Parameter) -> object:
-    """``p.shape``: a tuple where the rank is known on all paths, else one that settles it."""
-    if p.rank is not None:
-        return vm.inputs.shape(p, p.rank)
-    pinned = vm.inputs.rank_symbol(p)
-    return vm.inputs.shape(p, pinned.const) if pinned.is_const else LazyShape(p)
-
-
 def member_name(vm: VM, value: object) -> str | None:
     """``Class.member`` of a member of an enumeration, None for other values."""
     box = vm.box(value)
@@ -343,106 +358,14 @@ def member_name(vm: VM, value: object) -> str | None:
     return f"{box.cls.name}.{name}" if isinstance(name, str) else None
 
 
-# ------------------------------------------------------------------------ shapes
+def shape_of(vm: VM, p: Parameter) -> object:
+    """``p.shape``: a tuple where the rank is known on all paths, else one that settles it."""
+    if p.rank is not None and not p.guessed:
+        return vm.inputs.shape(p, p.rank)
+    count = vm.inputs.rank_symbol(p)
+    return vm.inputs.shape(p, count.const) if count.is_const else LazyShape(p)
 
 
-class ShapeKind(Kind):
-    """``x.shape`` while the rank of ``x`` is open: a tuple, which settles it where it has to."""
+KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}
 
-    name = "tuple"
-    pure = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(tuple)
-
-    def describe(self, vm: VM, value: Any) -> str:
-        return "a tuple"
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        return vm.find_attribute(self._settled(vm, value, span), name, span)
-
-    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        p: Parameter = value.parameter
-        if isinstance(index, Expr) and index.is_const and index.const >= 0:
-            if ranks.at_least(vm, p, index.const + 1, span):
-                return vm.inputs.extent(p, index.const)
-        least = 1
-        if isinstance(index, SliceValue):
-            ends = [
-                x.const for x in (index.start, index.stop) if isinstance(x, Expr) and x.is_const
-            ]
-            least = max([1, *ends, *(-end for end in ends)])
-        elif isinstance(index, Expr) and index.is_const:
-            least = max(1, -index.const)
-        return vm.item(self._settled(vm, value, span, least), index, span)
-
-    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
-        vm.fault(TypeError, "a tuple does not support assignment to items", span)
-
-    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
-        vm.fault(AttributeError, f"`.{name}` of a tuple cannot be assigned to", span)
-
-    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return vm.binary(op, self._settled(vm, left, span), right, span)
-
-    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        return vm.binary(op, left, self._settled(vm, right, span), span)
-
-    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        p: Parameter = left.parameter
-        if op not in ("==", "!="):
-            return vm.compare(op, self._settled(vm, left, span), right, span)
-        same: Bool | None = None
-        if isinstance(right, LazyShape):
-            same = self._same_shapes(vm, p, right.parameter)
-        elif isinstance(right, tuple):
-            same = self._same_items(vm, p, right, span)
-        if same is None:
-            return NotImplemented
-        return same if op == "==" else E.not_(same)
-
-    def _same_items(self, vm: VM, p: Parameter, items: tuple[object, ...], span: Span) -> Bool:
-        fits = E.eq(ranks.count(vm, p), len(items))
-        if vm.decide(fits) is False:
-            return E.FALSE
-        parts = [
-            vm.equal(vm.inputs.extent(p, axis), item, span) for axis, item in enumerate(items)
-        ]
-        return E.and_(fits, *parts)
-
-    def _same_shapes(self, vm: VM, p: Parameter, q: Parameter) -> Bool:
-        if p is q:
-            return E.TRUE
-        mine, other = ranks.count(vm, p), ranks.count(vm, q)
-        parts = [E.eq(mine, other)]
-        for axis in range(MAX_RANK):
-            there = E.gt(mine, axis)
-            if vm.decide(there) is not False:
-                equal = E.eq(vm.inputs.extent(p, axis), vm.inputs.extent(q, axis))
-                parts.append(E.implies(there, equal))
-        return E.and_(*parts)
-
-    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        return vm.compare("in", item, self._settled(vm, value, span), span)
-
-    def length(self, vm: VM, value: Any, span: Span) -> object:
-        return ranks.count(vm, value.parameter)
-
-    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        return Items(self._settled(vm, value, span))
-
-    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
-
-    def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
-        return self._settled(vm, value, span)
-
-    def _settled(self, vm: VM, value: Any, span: Span, least: int = 1) -> tuple[Expr, ...]:
-        p: Parameter = value.parameter
-        p.kind = p.kind or "tensor"
-        return vm.inputs.shape(p, ranks.settle(vm, p, span, least))
-
-
-KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind(), LazyShape: ShapeKind()}
-
-__all__ = ["KINDS", "ParameterKind", "ShapeKind", "member_name", "shape_of"]
+__all__ = ["KINDS", "ParameterKind", "doubts", "member_name"]

@@ -57,9 +57,7 @@ class ObjectKind(Kind):
                 return protocols.with_missing(vm, value, payload, index, span)
             return vm.item(payload, index, span)
 
-        return self._asked(
-            vm, value, "__getitem__", (index,), span, inside, "is not subscriptable"
-        )
+        return self._asked(vm, value, "__getitem__", (index,), span, inside, "is not subscriptable")
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
         name = "__delitem__" if new is UNBOUND else "__setitem__"
@@ -213,9 +211,7 @@ class ObjectKind(Kind):
                 return inside(payload)
             return self._call_built_in(vm, value, found, (other,), span)
 
-        return hierarchy.special(
-            vm, value, name, (other,), span, built_in, lambda: NotImplemented
-        )
+        return hierarchy.special(vm, value, name, (other,), span, built_in, lambda: NotImplemented)
 
     # -- protocols -----------------------------------------------------------------------
 

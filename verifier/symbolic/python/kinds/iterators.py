@@ -16,6 +16,7 @@ from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Many, ObjectBox, Segment, StateBox
 from verifier.symbolic.python.kinds import protocols, states
+from verifier.symbolic.python.kinds.segments import watch
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import presence
@@ -36,6 +37,27 @@ class Running:
 
 
 RUNNING: Final = Running()
+
+
+def _is_run(segment: Segment) -> bool:
+    """Whether a segment is more than an item that is there on some paths only."""
+    if not isinstance(segment, Many):
+        return False
+    _, most = E.bounds(segment.count)
+    return most is None or most > 1
+
+
+def lists_under(vm: VM, value: object) -> list[Ref]:
+    """The lists that an iterator runs through."""
+    if isinstance(value, tuple):
+        return [ref for part in value for ref in lists_under(vm, part)]
+    box = vm.box(value)
+    if isinstance(box, ListBox):
+        assert isinstance(value, Ref)
+        return [value]
+    if isinstance(box, StateBox):
+        return lists_under(vm, tuple(box.fields.values()))
+    return []
 
 
 class IteratorKind(Kind):
@@ -63,26 +85,41 @@ class IteratorKind(Kind):
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         """Runs on until an equal item is found."""
-
-        def go_on() -> object:
-            return step(vm, value, span, check, lambda: E.FALSE)
-
-        def check(found: object) -> object:
-            return vm.fork(vm.equal(found, item, span), lambda: E.TRUE, go_on)
-
         if self.endless(vm, value):
             vm.unfollowed("`in` an iterator of unknown length", span)
             return vm.unknown_bool("`in` an iterator of unknown length", span)
-        return go_on()
+        while True:
+            vm.step(span)
+            found = self.advance(vm, value, span)
+            there = presence(found)
+            if there is E.FALSE:
+                return E.FALSE
+            same = vm.fork(
+                there,
+                lambda found=found: vm.equal(vm.settled(found), item, span),  # type: ignore[misc]
+                lambda: E.FALSE,
+            )
+            known = vm.decide(same)
+            if known is True:
+                return E.TRUE
+            if known is None or there is not E.TRUE:
+                go_on = E.and_(there, E.not_(same))
+                return self._contains_later(vm, value, item, go_on, same, span)
+
+    def _contains_later(
+        self, vm: VM, value: Ref, item: object, go_on: E.Bool, same: object, span: Span
+    ) -> object:
+        return vm.fork(go_on, lambda: self.contains(vm, value, item, span), lambda: same)
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return UNBOUND if state_of(vm, value).ghost else value
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         rest = self.rest(vm, value, span)
-        if rest is not None and any(isinstance(segment, Many) for segment in rest):
+        if rest is not None and any(map(_is_run, rest)):
+            lists = lists_under(vm, value)
             self.begin(vm, value, span)
-            return Runs(ListBox(rest))
+            return Runs(ListBox(rest), watch(vm, lists, span))
         if self.endless(vm, value):
             reason = f"{self.describe(vm, value)} over an unknown number of items"
             vm.unfollowed(f"a loop over {reason}", span)

@@ -21,6 +21,7 @@ from verifier.symbolic.python.kinds.segments import (
     maximum,
     needs_index,
     pick,
+    raises,
     segments_of,
     sliced,
 )
@@ -46,9 +47,7 @@ def list_box(vm: VM, ref: object) -> ListBox:
     return box
 
 
-def store(
-    vm: VM, ref: Ref, segments: tuple[Segment, ...] | None, unknown: str, span: Span
-) -> None:
+def store(vm: VM, ref: Ref, segments: tuple[Segment, ...] | None, unknown: str, span: Span) -> None:
     """Give a list its new contents; None: they are not known."""
     if segments is None:
         vm.unfollowed(f"{unknown}, which is not followed", span)
@@ -82,9 +81,7 @@ def extended(vm: VM, ref: Ref, other: object, span: Span) -> None:
     apart(vm, other, one)
 
 
-def without(
-    vm: VM, segments: tuple[Segment, ...], position: Expr
-) -> tuple[Segment, ...] | None:
+def without(vm: VM, segments: tuple[Segment, ...], position: Expr) -> tuple[Segment, ...] | None:
     """The segments without the item at a position; None: there is no form."""
     place = _place(segments, position)
     if place is not None:
@@ -162,7 +159,7 @@ def assigned(vm: VM, ref: Ref, index: SliceValue, new: object, span: Span) -> No
 def _right_side(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None:
     kind = vm.kind(value)
     if kind.complete and vm.language.kinds.get(type(value)) is kind and _no_iterable(value):
-        vm.fault(TypeError, "can only assign an iterable", span)
+        raises(vm, TypeError, "can only assign an iterable", span)
     return segments_of(vm, value, span)
 
 
@@ -195,7 +192,7 @@ def _replaced(
     message = (
         f"attempt to assign sequence of size {length!r} to extended slice of size {len(chosen)}"
     )
-    vm.fault(ValueError, message, span, when=E.ne(length, len(chosen)))
+    raises(vm, ValueError, message, span, E.ne(length, len(chosen)))
     if ListBox(more).concrete is None:
         return None
     out = list(segments)
@@ -245,7 +242,7 @@ def popped(vm: VM, ref: Ref, place: object, span: Span) -> object:
     number = E.const(-1) if place is None else index_of(vm, place, span)
     if number is None:
         return needs_index(vm, place, "list indices", span)
-    vm.fault(IndexError, "pop from empty list", span, when=E.le(box.length, 0))
+    raises(vm, IndexError, "pop from empty list", span, E.le(box.length, 0))
     position = checked(vm, number, box.length, "pop index", span)
     segments = box.segments
     if number.is_const and number.const == -1 and isinstance(segments[-1], Many):
@@ -290,7 +287,7 @@ def _remove(vm: VM, span: Span, self: Ref, value: object, /) -> object:
     def from_(position: int) -> None:
         now = list_box(vm, self).segments
         if position >= len(now):
-            vm.fault(ValueError, "list.remove(x): x not in list", span)
+            raises(vm, ValueError, "list.remove(x): x not in list", span)
             return
         segment = now[position]
         assert isinstance(segment, Item)
@@ -343,7 +340,10 @@ def _count(vm: VM, span: Span, self: Ref, value: object, /) -> object:
     box = list_box(vm, self)
     items = box.concrete
     if items is not None:
-        return counted(vm, items, value, span)
+        number = counted(vm, items, value, span)
+        if list_box(vm, self).concrete != items:
+            return vm.unfollowed("a list that is changed while it is counted", span)
+        return number
     if not inert_segments(box.segments):
         return vm.unfollowed("`list.count()` in a list with runs", span)
     return vm.unknown_int("`list.count()` in a list with runs", span)
@@ -357,6 +357,8 @@ def _sort(
     if items is None:
         return vm.unfollowed("a list with runs is sorted", span)
     result = sort_values(vm, items, span, key=key, reverse=reverse)
+    if list_box(vm, self).concrete != items:
+        return vm.unfollowed("a list that is changed while it is sorted", span)
     segments = None if result is None else items_of(result)
     store(vm, self, segments, "a list is sorted by what depends on the inputs", span)
     return None

@@ -33,6 +33,7 @@ from verifier.symbolic.python.kinds.segments import (
     pick,
     segments_of,
     sliced,
+    watch,
 )
 from verifier.symbolic.python.kinds.tuples import contains, equal_items, ordered
 from verifier.symbolic.python.model import HostType
@@ -195,7 +196,7 @@ class ListKind(Kind):
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         box = list_box(vm, value)
         if box.concrete is None:
-            return Runs(ListBox(box.segments))
+            return Runs(ListBox(box.segments), watch(vm, (value,), span))
         return Live(lambda position: self._live(vm, value, position, span))
 
     def _live(self, vm: VM, ref: Ref, position: int, span: Span) -> object:
@@ -245,9 +246,7 @@ def _chosen(here: Bool, new: object, old: object) -> object:
     return concrete.selected([(here, new), (E.TRUE, old)])
 
 
-def multiplied(
-    vm: VM, segments: tuple[Segment, ...], times: Expr
-) -> tuple[Segment, ...] | None:
+def multiplied(vm: VM, segments: tuple[Segment, ...], times: Expr) -> tuple[Segment, ...] | None:
     """The segments of ``list * times``; None: there is no form."""
     if times.is_const and len(segments) * max(times.const, 0) <= MAX_LENGTH:
         return segments * times.const

@@ -10,6 +10,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import integers, quotients
 from verifier.symbolic.python.builtin import Handler, Table
+from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import (
     COMPARISONS,
     SYMBOLIC,
@@ -220,6 +221,9 @@ class _Number(Kind):
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         held = to_host(vm, value)
         if held is SYMBOLIC:
+            told = choices(vm, value)
+            if told is not None:
+                return vm.each(told, lambda one: vm.kind(one).text(vm, one, how, span))
             return Opaque("a formatted string", harmless=True)
         return run(vm, span, str if how == "s" else repr, held)
 

@@ -83,6 +83,9 @@ def converted(vm: VM, value: object, name: str, span: Span) -> object:
             return vm.unfollowed(f"{what} is used as an integer", span)
         return number
 
+    if name == "__index__" and isinstance(box.payload, Expr):
+        return box.payload  # an integer already is one: it is not asked
+
     def built_in(found: Inherited) -> object:
         payload = _box(vm, value).payload
         if payload is UNBOUND:
@@ -168,6 +171,10 @@ def iteration(vm: VM, value: Ref, span: Span, kind: Kind) -> Iteration:
     iterator = vm.settled(vm.call(bound, (), span=span))
     box = vm.box(iterator)
     if isinstance(box, ObjectBox) and isinstance(iterator, Ref):
+        if hierarchy.lookup(vm, box.cls, "__next__") in (UNBOUND, None):
+            if not hierarchy.is_external(box.cls):
+                what = vm.kind(iterator).describe(vm, iterator)
+                vm.fault(TypeError, f"`__iter__` returns {what}, which is no iterator", span)
         return Pull(lambda: advance(vm, iterator, span))
     if _is_no_iterator(vm, iterator):
         what = vm.kind(iterator).describe(vm, iterator)
@@ -212,9 +219,7 @@ def advance(vm: VM, iterator: Ref, span: Span) -> object:
         vm.fault(TypeError, f"{what} is no iterator", span)
         return UNBOUND
     bound = hierarchy.bind(vm, found, iterator, cls, span)
-    return attempt(
-        vm, lambda: vm.call(bound, (), span=span), StopIteration, lambda _: UNBOUND
-    )
+    return attempt(vm, lambda: vm.call(bound, (), span=span), StopIteration, lambda _: UNBOUND)
 
 
 # ------------------------------------------------------------------------ keys

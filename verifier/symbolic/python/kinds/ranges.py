@@ -20,8 +20,9 @@ from verifier.symbolic.python.kinds.segments import (
     index_of,
     inert,
     needs_index,
+    raises,
 )
-from verifier.symbolic.python.kinds.tuples import add_protocol, equal_items
+from verifier.symbolic.python.kinds.tuples import add_protocol
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Trips
@@ -194,11 +195,12 @@ class SliceKind(Kind):
         return concrete.host_attribute(vm, value, slice, name, span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        if op not in ("==", "!=") or not isinstance(right, SliceValue):
+        if not isinstance(right, SliceValue):
             return NotImplemented
+        if left is right:
+            return op in ("==", "<=", ">=")
         a = (left.start, left.stop, left.step)
-        same = equal_items(vm, a, (right.start, right.stop, right.step), span)
-        return same if op == "==" else E.not_(same)
+        return vm.compare(op, a, (right.start, right.stop, right.step), span)
 
 
 @SLICE.add("indices")
@@ -206,7 +208,7 @@ def _indices(vm: VM, span: Span, self: SliceValue, length: object, /) -> object:
     number = index_of(vm, vm.settled(length), span)
     if number is None:
         return needs_index(vm, length, "lengths of sequences", span)
-    vm.fault(ValueError, "length should not be negative", span, when=E.lt(number, 0))
+    raises(vm, ValueError, "length should not be negative", span, E.lt(number, 0))
     bounds = bounds_of(vm, self, number, span)
     if bounds is None:
         return vm.unfollowed("the bounds of a slice are not followed", span)

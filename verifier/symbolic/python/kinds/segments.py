@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
-from verifier.symbolic.python.terms import Renaming, as_formula, join
+from verifier.symbolic.python.terms import Renaming, as_formula, join, presence
 from verifier.symbolic.python.vm import VM, Items, Runs, Trips, Unknown
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
@@ -48,6 +48,13 @@ def inert_segments(segments: Sequence[Segment]) -> bool:
 def lost(vm: VM, what: str, values: bool, span: Span) -> Opaque:
     """A result that is not known. ``values``: nothing in it can be changed."""
     return Opaque(what) if values else vm.unfollowed(f"{what} is not followed", span)
+
+
+def raises(
+    vm: VM, error: type[BaseException], message: str, span: Span, when: Bool = E.TRUE
+) -> None:
+    """CPython raises an error with these very words."""
+    vm.fault(error, message, span, when=when, args=(message,))
 
 
 # ------------------------------------------------------------------------ indices
@@ -114,9 +121,7 @@ def checked(vm: VM, index: Expr, length: Expr, what: str, span: Span) -> Expr:
     return index + length if known else index
 
 
-def bounds_of(
-    vm: VM, index: SliceValue, length: Expr, span: Span
-) -> tuple[Expr, Expr, int] | None:
+def bounds_of(vm: VM, index: SliceValue, length: Expr, span: Span) -> tuple[Expr, Expr, int] | None:
     """Where a slice starts and ends in a sequence, and its step; None: it is not known.
 
     The bounds are those of ``slice.indices``.
@@ -132,15 +137,13 @@ def bounds_of(
         number = index_of(vm, part, span)
         if number is None:
             if isinstance(part, _NO_INDEX):
-                message = (
-                    "slice indices must be integers or None or have an __index__ method"
-                )
-                vm.fault(TypeError, message, span)
+                message = "slice indices must be integers or None or have an __index__ method"
+                raises(vm, TypeError, message, span)
             return None
         parts.append(number)
     start, stop, step = parts
     step = E.const(1) if step is None else step
-    vm.fault(ValueError, "slice step cannot be zero", span, when=E.eq(step, 0))
+    raises(vm, ValueError, "slice step cannot be zero", span, E.eq(step, 0))
     if not step.is_const:
         return None
     forward = step.const > 0
@@ -380,6 +383,27 @@ def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None
     if isinstance(way, Trips):
         return range_segments(vm, way.range)
     return None if isinstance(way, Unknown) else vm.gathered_items(way, span).segments
+
+
+def watch(vm: VM, refs: Sequence[Ref], span: Span) -> Callable[[], None]:
+    """Says so when one of some containers is asked for that has changed since."""
+    start = [_outline(vm, ref) for ref in refs]
+
+    def check() -> None:
+        now = (_outline(vm, ref) for ref in refs)
+        if not all(a is b or (a == b) is True for a, b in zip(now, start, strict=True)):
+            vm.unfollowed("something changes under the loop that runs through it", span)
+
+    return check
+
+
+def _outline(vm: VM, ref: Ref) -> object:
+    """What of a container must not change while a loop runs through it."""
+    box = vm.box(ref)
+    if isinstance(box, ListBox):
+        return box.segments
+    items = getattr(box, "items", {})
+    return [(key, presence(value)) for key, value in items.items()]
 
 
 def values_in(segments: Sequence[Segment]) -> tuple[object, ...] | None:

@@ -10,10 +10,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Handler, Table, method
+from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Segment, SetBox
 from verifier.symbolic.python.kinds.entries import at, has, has_any, present, put, size, take
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.kinds.segments import optional, segments_of
+from verifier.symbolic.python.kinds.segments import optional, segments_of, watch
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.model import DictView, HostType
 from verifier.symbolic.python.terms import join, presence, some
@@ -68,6 +69,10 @@ def _unknown_item(vm: VM, ref: Ref, value: object, there: Bool, span: Span) -> N
         box = _writable(vm, ref, span)
         for same, other in found:
             put(box, other, _there(E.and_(same, there)))
+        return
+    told = choices(vm, value)
+    if told is not None:
+        entered(vm, ref, told, there, span)
         return
     if isinstance(value, Opaque):
         vm.unfollowed(f"a set gets an element that is not followed: {value.reason}", span)
@@ -292,7 +297,7 @@ class SetKind(Kind):
             return Unknown("a set")
         start = tuple(order)
         if any(present(vm, box.items[key]) is not E.TRUE for key in start):
-            return Runs(ListBox(listed(vm, box)))
+            return Runs(ListBox(listed(vm, box)), watch(vm, (value,), span))
         return Live(lambda position: at(vm, value, start, position, element, span))
 
     def key(self, vm: VM, value: Any, span: Span) -> object:

@@ -27,6 +27,7 @@ from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
     backwards,
     index_of,
+    raises,
     range_segments,
     sliced,
 )
@@ -153,7 +154,7 @@ def _reversed_object(vm: VM, value: object, box: ObjectBox, span: Span) -> objec
         if isinstance(length, Expr):
             return REVERSED.make(vm, source=value, position=length - 1, done=False)
     if isinstance(box.cls, (Class, HostType)):
-        vm.fault(TypeError, f"'{box.cls.name}' object is not reversible", span)
+        raises(vm, TypeError, f"'{box.cls.name}' object is not reversible", span)
     return vm.unfollowed("`reversed()` of an object", span)
 
 
@@ -293,6 +294,9 @@ class ReverseIterator(SequenceIterator):
             return None
         if fields["done"] is not False:
             return () if fields["done"] is True else None
+        inside = vm.decide(E.lt(position, ListBox(segments).length))
+        if inside is not True:  # the sequence may have become shorter: that is the end
+            return () if inside is False else None
         left = sliced(vm, segments, E.const(0), position + 1, 1)
         return None if left is None else backwards(vm, left)
 
@@ -345,9 +349,7 @@ class EntryIterator(IteratorKind):
         simple = isinstance(position, Expr) and position.is_const and done is False
         if not simple or not isinstance(source, Ref):
             if isinstance(done, Bool):
-                return vm.fork(
-                    done, lambda: UNBOUND, lambda: vm.unfollowed("an iterator", span)
-                )
+                return vm.fork(done, lambda: UNBOUND, lambda: vm.unfollowed("an iterator", span))
             return vm.unfollowed("an iterator over a dictionary is not followed here", span)
         assert isinstance(position, Expr)
         start, which = fields["start"], str(fields["which"])

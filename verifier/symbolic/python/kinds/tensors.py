@@ -108,6 +108,13 @@ class TensorKind(Kind):
                 return op == "!="
         return self._operator(vm, op, self._view(vm, left, span), self._other(vm, right), span)
 
+    def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
+        if not isinstance(value, View) or not isinstance(other, View):
+            return None
+        if value is other or value.storage is not other.storage:
+            return E.truth(value is other)
+        return vm.unknown_bool("whether two views are one object is not followed", span)
+
     def _operator(self, vm: VM, op: str, left: object, right: object, span: Span) -> object:
         for side in (left, right):
             if side is None:

@@ -47,9 +47,7 @@ def items_of(segments: Sequence[object]) -> tuple[Segment, ...]:
 # ------------------------------------------------------------------------ comparison
 
 
-def equal_items(
-    vm: VM, left: Sequence[object], right: Sequence[object], span: Span
-) -> Bool:
+def equal_items(vm: VM, left: Sequence[object], right: Sequence[object], span: Span) -> Bool:
     """Whether the items of two sequences are equal, one by one."""
     if len(left) != len(right):
         return E.FALSE
@@ -78,9 +76,7 @@ def _runs_code(vm: VM, value: object) -> bool:
     return isinstance(vm.box(value), (ObjectBox, ListBox)) or not vm.kind(value).pure
 
 
-def ordered(
-    vm: VM, op: str, left: Sequence[object], right: Sequence[object], span: Span
-) -> object:
+def ordered(vm: VM, op: str, left: Sequence[object], right: Sequence[object], span: Span) -> object:
     """``left < right`` and kin, as the first items that differ decide."""
 
     def at(position: int) -> object:
@@ -139,9 +135,7 @@ class TupleKind(Kind):
             return value[position.const]
         return pick(vm, items_of(value), position)
 
-    def _slice(
-        self, vm: VM, value: tuple[object, ...], index: SliceValue, span: Span
-    ) -> object:
+    def _slice(self, vm: VM, value: tuple[object, ...], index: SliceValue, span: Span) -> object:
         known = bounds_of(vm, index, E.const(len(value)), span)
         if known is not None:
             piece = sliced(vm, items_of(value), *known)
@@ -196,9 +190,7 @@ def _inert(value: object) -> bool:
     return isinstance(value, (Expr, Bool, bool, str, float, type(None)))
 
 
-def repeated(
-    vm: VM, value: tuple[object, ...], times: object, span: Span
-) -> object:
+def repeated(vm: VM, value: tuple[object, ...], times: object, span: Span) -> object:
     """``value * times``."""
     number = None if isinstance(times, tuple) else index_of(vm, times, span)
     if number is None:

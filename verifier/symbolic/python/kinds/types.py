@@ -6,13 +6,14 @@ import enum
 from dataclasses import dataclass
 from typing import Any, Final
 
+from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import classes, hierarchy
 from verifier.symbolic.python.builtin import invoke
-from verifier.symbolic.python.heap import UNBOUND, DictBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
 from verifier.symbolic.python.hierarchy import Alias, Inherited
 from verifier.symbolic.python.kinds import descriptors, instancedicts
 from verifier.symbolic.python.kinds.descriptors import TypeKind
@@ -48,7 +49,7 @@ class ClassKind(TypeKind):
     # -- attributes ----------------------------------------------------------------------
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        own = _of_type(vm, value, name)
+        own = _of_type(vm, value, name, span)
         if own is not UNBOUND:
             return own
         found = hierarchy.lookup(vm, value, name)
@@ -135,7 +136,7 @@ def _is_of_object(found: object) -> bool:
     return isinstance(found, Inherited) and found.type is object
 
 
-def _of_type(vm: VM, cls: Class, name: str) -> object:
+def _of_type(vm: VM, cls: Class, name: str, span: Span) -> object:
     """What ``type`` itself says of a class, :data:`UNBOUND` if it is no such name."""
     own = hierarchy.namespace(vm, cls)
     if name == "__name__":
@@ -147,17 +148,33 @@ def _of_type(vm: VM, cls: Class, name: str) -> object:
     if name in ("__module__", "__qualname__"):
         return own.get(name)
     if name == "__doc__":
-        return own.get(name, Opaque("a text", harmless=True))
+        text = own.get(name, Opaque("a text", harmless=True))
+        return hierarchy.split(vm, text, lambda one: hierarchy.bind(vm, one, UNBOUND, cls, span))
     if name == "__class__":
         return vm.type_of(cls)
     if name == "__dict__":
-        held: dict[object, object] = {k: v for k, v in own.items() if k.isidentifier()}
-        return vm.heap.new(DictBox(held, ghost=True))
+        return _entries(vm, cls)
+    if name == "__annotations__" and name not in own and not hierarchy.is_external(cls):
+        return vm.unfollowed(f"`{cls.name}.__annotations__` is not followed", span)
     if name == "__members__" and "enum" in cls.traits:
         return enums.as_dict(vm, cls)
     if name == "__abstractmethods__":
         return UNBOUND
     return UNBOUND
+
+
+def _entries(vm: VM, cls: Class) -> object:
+    """``cls.__dict__``, to read; what the type itself enters is there, in an order not known."""
+    own = hierarchy.namespace(vm, cls)
+    held: dict[object, object] = {k: v for k, v in own.items() if k.isidentifier()}
+    held.setdefault("__doc__", Opaque("a text", harmless=True))
+    body = cls.definition.body if cls.definition is not None else ()
+    if any(isinstance(stmt, ir.AnnAssign) for stmt in body):
+        held.setdefault("__annotations__", Opaque("the annotations of a class"))
+    if not any("slots" in base.traits for base in cls.mro if isinstance(base, Class)):
+        held.setdefault("__dict__", Opaque("a descriptor"))
+        held.setdefault("__weakref__", Opaque("a descriptor"))
+    return vm.heap.new(DictBox(held, shuffled=True, ghost=True))
 
 
 # ------------------------------------------------------------------------ built-in types
@@ -283,6 +300,9 @@ class CheckedKind(Kind):
                 what = vm.kind(first).describe(vm, first)
                 vm.fault(TypeError, f"{self.describe(vm, value)} does not take {what}", call.span)
             box = vm.box(first)
+            if isinstance(box, StateBox) and cls != HostType(value.host):
+                what = vm.kind(first).describe(vm, first)
+                return vm.unfollowed(f"{self.describe(vm, value)} on {what}", call.span)
             payload = getattr(box, "payload", UNBOUND)
             whole = value.builtin is vm.language.methods["object"]["__init__"]
             keeps = whole or value.host is object or payload is UNBOUND
@@ -326,9 +346,7 @@ class SuperKind(Kind):
         )
 
 
-def _above(
-    vm: VM, found: object, instance: object, start: object, name: str, span: Span
-) -> object:
+def _above(vm: VM, found: object, instance: object, start: object, name: str, span: Span) -> object:
     return hierarchy.bind(vm, found, instance, start, span)
 
 

@@ -32,7 +32,13 @@ from verifier.symbolic.python.kinds.entries import (
 )
 from verifier.symbolic.python.kinds.list_methods import LIST, apart, list_box
 from verifier.symbolic.python.kinds.list_methods import store as store_list
-from verifier.symbolic.python.kinds.segments import as_list, index_of, segments_of, values_in
+from verifier.symbolic.python.kinds.segments import (
+    as_list,
+    index_of,
+    raises,
+    segments_of,
+    values_in,
+)
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM, Iteration, Kind
@@ -93,7 +99,7 @@ class Wrapped(Kind):
         return vm.iteration(contents(vm, value), span)
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
-        vm.fault(TypeError, f"unhashable type: '{self.type_name}'", span)
+        raises(vm, TypeError, f"unhashable type: '{self.type_name}'", span)
         return UNBOUND
 
     @property
@@ -117,12 +123,12 @@ class Deque(Wrapped):
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         if isinstance(index, SliceValue):
-            vm.fault(TypeError, "sequence index must be integer, not 'slice'", span)
+            raises(vm, TypeError, "sequence index must be integer, not 'slice'", span)
         return super().item(vm, value, index, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
         if isinstance(index, SliceValue):
-            vm.fault(TypeError, "sequence index must be integer, not 'slice'", span)
+            raises(vm, TypeError, "sequence index must be integer, not 'slice'", span)
         super().set_item(vm, value, index, new, span)
 
     def _other(self, vm: VM, value: object) -> Ref | None:
@@ -173,17 +179,15 @@ def make_deque(vm: VM, segments: tuple[Segment, ...], maxlen: object) -> Ref:
     return vm.heap.new(StateBox(DEQUE_KIND, {"entries": inner, "maxlen": maxlen}))
 
 
-def _deque(
-    vm: VM, span: Span, /, iterable: object = (), maxlen: object = None
-) -> object:
+def _deque(vm: VM, span: Span, /, iterable: object = (), maxlen: object = None) -> object:
     limit: object = None
     if maxlen is not None:
         limit = index_of(vm, vm.settled(maxlen), span)
         if limit is None:
-            vm.fault(TypeError, "an integer is required", span)
+            raises(vm, TypeError, "an integer is required", span)
             return vm.unfollowed("the length of a deque is not followed", span)
         assert isinstance(limit, Expr)
-        vm.fault(ValueError, "maxlen must be non-negative", span, when=E.lt(limit, 0))
+        raises(vm, ValueError, "maxlen must be non-negative", span, E.lt(limit, 0))
     made = make_deque(vm, (), limit)
     _extended(vm, made, iterable, span)
     return made
@@ -253,7 +257,7 @@ def _extendleft(vm: VM, span: Span, self: Ref, iterable: object, /) -> object:
 def _taken(vm: VM, ref: Ref, index: int, span: Span) -> object:
     inner = contents(vm, ref)
     empty = E.eq(list_box(vm, inner).length, 0)
-    vm.fault(IndexError, "pop from an empty deque", span, when=empty)
+    raises(vm, IndexError, "pop from an empty deque", span, empty)
     return vm.call(vm.attribute(inner, "pop", span), (E.const(index),), span=span)
 
 
@@ -273,7 +277,7 @@ def _insert(vm: VM, span: Span, self: Ref, index: object, item: object, /) -> ob
     inner = contents(vm, self)
     if isinstance(limit, Expr):
         full = E.ge(list_box(vm, inner).length, limit)
-        vm.fault(IndexError, "deque already at its maximum size", span, when=full)
+        raises(vm, IndexError, "deque already at its maximum size", span, full)
     vm.call(vm.attribute(inner, "insert", span), (index, item), span=span)
     return None
 
@@ -453,6 +457,10 @@ DEFAULT_KIND: Final = Default()
 def _default(
     vm: VM, span: Span, factory: object = None, iterable: object = (), /, **more: object
 ) -> object:
+    if factory is not None:
+        known = vm.truth(vm.call(vm.language.builtins["callable"], (factory,), span=span), span)
+        message = "first argument must be callable or None"
+        vm.fault(TypeError, message, span, when=E.not_(known))
     entries = vm.heap.new(DictBox())
     apart(vm, iterable, lambda value: updated(vm, entries, value, span))
     for name, value in more.items():

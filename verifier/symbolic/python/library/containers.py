@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 from typing import Final
 
 from verifier.source.ir import Span
@@ -57,14 +56,14 @@ def _tuple(vm: VM, span: Span, iterable: object = (), /) -> object:
 
 @TYPES.add("dict")
 def _dict(vm: VM, span: Span, iterable: object = (), /, **more: object) -> object:
+    if isinstance(iterable, Opaque) and not more:
+        return iterable
     ref = vm.heap.new(DictBox())
     fill(vm, ref, iterable, more, span)
     return ref
 
 
-def fill(
-    vm: VM, ref: Ref, iterable: object, more: dict[str, object], span: Span
-) -> None:
+def fill(vm: VM, ref: Ref, iterable: object, more: dict[str, object], span: Span) -> None:
     """What the constructor of a dictionary enters into it."""
     vm.apart(iterable, lambda value: updated(vm, ref, value, span))
     for name, value in more.items():
@@ -73,13 +72,13 @@ def fill(
 
 @TYPES.add("set")
 def _set(vm: VM, span: Span, iterable: object = (), /) -> object:
-    return sets.made(vm, iterable, span)
+    return iterable if isinstance(iterable, Opaque) else sets.made(vm, iterable, span)
 
 
 @TYPES.add("frozenset")
 def _frozenset(vm: VM, span: Span, iterable: object = (), /) -> object:
     box = vm.box(iterable)
-    if isinstance(box, SetBox) and box.frozen:
+    if isinstance(iterable, Opaque) or (isinstance(box, SetBox) and box.frozen):
         return iterable
     return sets.made(vm, iterable, span, frozen=True)
 
@@ -101,9 +100,6 @@ BUILTINS: Final[dict[str, object]] = {name: HostType(host) for name, host in _HO
 METHODS: Final = {**collections_.METHODS, **counters.METHODS}
 MODULES: Final[dict[str, dict[str, object]]] = {
     "collections": {**collections_.NAMES, **counters.NAMES},
-    "collections.abc": {
-        name: HostType(getattr(collections.abc, name)) for name in collections.abc.__all__
-    },
 }
 
 __all__ = ["BUILTINS", "CONSTRUCTORS", "METHODS", "MODULES", "ListBox", "fill"]

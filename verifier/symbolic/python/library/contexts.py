@@ -59,9 +59,7 @@ def _call(vm: VM, span: Span, self: object, /, *args: object, **keywords: object
 
 
 @FUNCTION.add("__get__")
-def _get(
-    vm: VM, span: Span, self: object, instance: object, owner: object = None, /
-) -> object:
+def _get(vm: VM, span: Span, self: object, instance: object, owner: object = None, /) -> object:
     return self if instance is None else Method(self, instance)
 
 
@@ -224,6 +222,9 @@ def _enter_stack(vm: VM, span: Span, self: object, /) -> object:
 
 @STACK.add("enter_context")
 def _enter_context(vm: VM, span: Span, self: object, cm: object) -> object:
+    for name in ("__enter__", "__exit__"):
+        if vm.kind(cm).attribute(vm, cm, name, span) is UNBOUND:
+            return vm.unfollowed(f"`enter_context()` of what has no `{name}`", span)
     leave = vm.attribute(cm, "__exit__", span)
     entered = vm.call(vm.attribute(cm, "__enter__", span), (), span=span)
     _push(vm, self, (True, leave, (), ()), span)

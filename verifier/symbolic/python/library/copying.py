@@ -53,7 +53,7 @@ _HOOKS: Final = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", 
 
 def shallow(vm: VM, value: object, span: Span) -> object:
     """``copy.copy(value)``."""
-    if isinstance(value, (*_ATOMS, tuple)):
+    if isinstance(value, (*_ATOMS, tuple, SliceValue)):
         return value
     box = vm.box(value)
     if isinstance(box, (ListBox, DictBox, SetBox)) and not box.ghost:
@@ -79,7 +79,10 @@ def _deep(vm: VM, value: object, span: Span, memo: dict[int, Ref]) -> object:
         items = tuple(_deep(vm, item, span, memo) for item in value)
         same = all(a is b for a, b in zip(items, value, strict=True))
         return value if same else items
-    if isinstance(value, SliceValue) or not isinstance(value, Ref):
+    if isinstance(value, SliceValue):
+        parts = (value.start, value.stop, value.step)
+        return SliceValue(*(_deep(vm, part, span, memo) for part in parts))
+    if not isinstance(value, Ref):
         return vm.unfollowed(f"a copy of {vm.kind(value).describe(vm, value)}", span)
     known = memo.get(value.id)
     if known is not None:
@@ -107,9 +110,7 @@ def _of_cases(vm: VM, value: Guarded, span: Span) -> object:
     return vm.unfollowed("a copy of what depends on the inputs is not followed", span)
 
 
-def _of_list(
-    vm: VM, value: Ref, box: ListBox, span: Span, memo: dict[int, Ref]
-) -> object:
+def _of_list(vm: VM, value: Ref, box: ListBox, span: Span, memo: dict[int, Ref]) -> object:
     copy = vm.heap.new(ListBox())
     memo[value.id] = copy
     segments = []
@@ -126,9 +127,7 @@ def _of_list(
     return copy
 
 
-def _of_dict(
-    vm: VM, value: Ref, box: DictBox, span: Span, memo: dict[int, Ref]
-) -> object:
+def _of_dict(vm: VM, value: Ref, box: DictBox, span: Span, memo: dict[int, Ref]) -> object:
     copy = vm.heap.new(DictBox())
     memo[value.id] = copy
     items: dict[object, object] = {}
@@ -163,6 +162,8 @@ def _of_object(
         return vm.call(bound, args, span=span)
     if not isinstance(cls, Class) or any(_is_own(vm, cls, name) for name in _HOOKS):
         return vm.unfollowed(f"a copy of {vm.kind(value).describe(vm, value)}", span)
+    if not _is_plain(vm, cls, box):
+        return vm.unfollowed(f"a copy of an instance of `{cls.name}` is not followed", span)
     if hierarchy.derives_from_host(cls, BaseException):
         return vm.unfollowed("a copy of an exception is not followed", span)
     copy = vm.heap.new(ObjectBox(cls))
@@ -178,6 +179,15 @@ def _of_object(
     assert isinstance(made, ObjectBox)
     made.attributes, made.payload = attributes, payload
     return copy
+
+
+def _is_plain(vm: VM, cls: Class, box: ObjectBox) -> bool:
+    """Whether a copy is filled without code of the class."""
+    if isinstance(box.payload, Ref):
+        own = ("__setitem__", "append", "extend", "add", "items", "__iter__")
+        return not any(_is_own(vm, cls, name) for name in own)
+    slotted = any("slots" in base.traits for base in cls.mro if isinstance(base, Class))
+    return not (slotted and _is_own(vm, cls, "__setattr__"))
 
 
 def _attribute(vm: VM, value: object, span: Span, memo: dict[int, Ref]) -> object:

@@ -116,7 +116,7 @@ def _memory(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
 
 
 _NOT_FOLLOWED: Final = (
-    "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "dir",
+    "input", "open", "exec", "eval", "compile", "__import__", "globals", "locals", "dir",
     "breakpoint",
 )  # fmt: skip
 

@@ -49,7 +49,8 @@ def attributes_of(
 
 def _constructor(error: type[BaseException]) -> Builtin:
     def make(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-        if issubclass(error, (*_GROUPS, UnicodeError)) and error is not UnicodeError:
+        parts = issubclass(error, SyntaxError) and len(args) > 1
+        if parts or (issubclass(error, (*_GROUPS, UnicodeError)) and error is not UnicodeError):
             return vm.unfollowed(f"an exception of type `{error.__name__}` is not followed", span)
         attributes = attributes_of(error, args, keywords)
         if attributes is None:

@@ -8,13 +8,14 @@ from typing import Any, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import quotients
+from verifier.symbolic.python import hierarchy, quotients
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
@@ -58,6 +59,46 @@ def _by_method(
         if found is not UNBOUND:
             return found
     return UNBOUND
+
+
+def _converted(
+    vm: VM, value: object, names: tuple[str, ...], host: type, span: Span
+) -> object:
+    """What the first of some special methods gives, which has to be a ``host``."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox):
+        return UNBOUND
+    for name in names:
+        if isinstance(hierarchy.lookup(vm, box.cls, name), hierarchy.Inherited):
+            return UNBOUND  # what is inside says it
+        found = asked(vm, value, name, (), span)
+        if found is not UNBOUND:
+            wanted = int if name == "__index__" else host
+            return vm.each(found, _requirement(vm, name, wanted, span))
+    return UNBOUND
+
+
+def _requirement(vm: VM, name: str, host: type, span: Span) -> Callable[[object], object]:
+    """A check of what a special method gives."""
+
+    def one(answer: object) -> object:
+        held = payload(vm, answer)
+        if isinstance(held, Opaque) or (host is int and is_integer(held)):
+            return held
+        known = vm.type_of(held)
+        if isinstance(known, HostType):
+            if issubclass(known.type, host):
+                return held
+        if vm.kind(answer).complete or isinstance(answer, _SETTLED):
+            said = vm.kind(answer).describe(vm, answer)
+            vm.fault(TypeError, f"`{name}` returns {said}, no `{host.__name__}`", span)
+        return vm.unfollowed(f"what `{name}` returns is not followed", span)
+
+    return one
+
+
+#: values whose type leaves no doubt
+_SETTLED: Final = (Expr, E.Bool, bool, str, bytes, float, complex, tuple, type(None))
 
 
 # ------------------------------------------------------------------------ abs, divmod, pow, round
@@ -163,9 +204,14 @@ def make_int(vm: VM, span: Span, x: object = UNBOUND, /, base: object = UNBOUND)
         if held is SYMBOLIC or radix is SYMBOLIC:
             return vm.unfollowed("`int()` with a base is not followed", span)
         return run(vm, span, int, held, radix)
-    own = _by_method(vm, x, ("__int__", "__index__", "__trunc__"), (), span)
+    own = _converted(vm, x, ("__int__", "__index__"), int, span)
     if own is not UNBOUND:
-        return own
+        return vm.each(own, lambda v: as_expr(v) if is_integer(v) else v)
+    own = asked(vm, x, "__trunc__", (), span)
+    if own is not UNBOUND:
+        if is_integer(own) or isinstance(own, Opaque):
+            return own
+        return vm.unfollowed("what `__trunc__` returns is not followed", span)
     return truncated(vm, "`int()`", number_of(vm, x, span), span)
 
 
@@ -184,7 +230,7 @@ def truncated(vm: VM, what: str, value: object, span: Span) -> object:
 @lifted
 def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
     """``float(x)``."""
-    own = _by_method(vm, x, ("__float__", "__index__"), (), span)
+    own = _converted(vm, x, ("__float__", "__index__"), float, span)
     if own is not UNBOUND:
         return vm.each(own, lambda v: make_float(vm, span, v) if is_integer(v) else v)
     value = number_of(vm, x, span)
@@ -199,7 +245,14 @@ def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
 @lifted
 def make_complex(vm: VM, span: Span, real: object = UNBOUND, imag: object = UNBOUND) -> object:
     """``complex(real, imag)``."""
-    given = [number_of(vm, value, span) for value in (real, imag)]
+    own = _converted(vm, real, ("__complex__",), complex, span)
+    if own is not UNBOUND:
+        real = own
+    given = [
+        number_of(vm, value if part is UNBOUND else part, span)
+        for value in (real, imag)
+        for part in (_converted(vm, value, ("__float__", "__index__"), float, span),)
+    ]
     names = [name for name, v in zip(("real", "imag"), given, strict=True) if v is not UNBOUND]
     held = [to_host(vm, value) for value in given if value is not UNBOUND]
     if SYMBOLIC not in held:
@@ -218,12 +271,19 @@ def make_bool(vm: VM, span: Span, x: object = False, /) -> object:
 # ------------------------------------------------------------------------ texts of numbers
 
 
+def _index_of(vm: VM, value: object, span: Span) -> object:
+    """What is used as an integer: of an instance of a subclass of ``int`` the number inside."""
+    if is_integer(payload(vm, value)):
+        return payload(vm, value)
+    own = _converted(vm, value, ("__index__",), int, span)
+    return number_of(vm, own if own is not UNBOUND else value, span)
+
+
 def _in_base(name: str, function: Callable[[int], str]) -> None:
     @NUMBERS.add(name)
     @lifted
     def shown(vm: VM, span: Span, number: object, /) -> object:
-        own = _by_method(vm, number, ("__index__",), (), span)
-        value = number_of(vm, own if own is not UNBOUND else number, span)
+        value = _index_of(vm, number, span)
         held = to_host(vm, value)
         if held is not SYMBOLIC:
             return run(vm, span, function, held)
@@ -237,8 +297,7 @@ for _name, _function in (("bin", bin), ("hex", hex), ("oct", oct)):
 @NUMBERS.add("chr")
 @lifted
 def _chr(vm: VM, span: Span, i: object, /) -> object:
-    own = _by_method(vm, i, ("__index__",), (), span)
-    value = number_of(vm, own if own is not UNBOUND else i, span)
+    value = _index_of(vm, i, span)
     held = to_host(vm, value)
     if held is not SYMBOLIC:
         return run(vm, span, chr, held)
@@ -273,6 +332,11 @@ def make_bytes(
     errors: object = UNBOUND,
 ) -> object:
     """``bytes(source, encoding, errors)``."""
+    own = _converted(vm, source, ("__bytes__",), bytes, span)
+    if own is not UNBOUND:
+        if encoding is not UNBOUND or errors is not UNBOUND:
+            return vm.unfollowed("`bytes()` of an object with an encoding", span)
+        return own
     given = {"source": source, "encoding": encoding, "errors": errors}
     held: dict[str, Any] = {
         name: to_host(vm, payload(vm, value))

@@ -41,6 +41,7 @@ from verifier.symbolic.values import (
     Opaque,
     PendingAdd,
     Ref,
+    SliceValue,
 )
 
 TYPES: Final = Table()
@@ -82,7 +83,7 @@ def _issubclass(vm: VM, span: Span, cls: object, class_or_tuple: object, /) -> o
             return vm.unknown_bool("`issubclass()` of a class that is not followed", span)
         if not isinstance(value, (Class, HostType)):
             kind = vm.kind(value)
-            if kind.complete:
+            if kind.complete and not _looks_like_class(vm, value):
                 vm.fault(TypeError, "issubclass() arg 1 must be a class", span)
             vm.unfollowed("`issubclass()` of what may be no class is not followed", span)
         return _among(
@@ -146,7 +147,11 @@ def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
             return E.TRUE
         said = vm.kind(value).describe(vm, value)
         return vm.unknown_bool(f"whether {said} is an instance is not followed", span)
-    return _derives(vm, known, cls, span, "instance", value)
+    found = _derives(vm, known, cls, span, "instance", value)
+    if found is E.FALSE and hierarchy.overrides(vm, known, "__class__"):
+        vm.unfollowed("`isinstance()` of an object with a `__class__` of its own", span)
+        return vm.unknown_bool("whether it is an instance", span)
+    return found
 
 
 def _derives(
@@ -164,11 +169,34 @@ def _derives(
         return _not_derived(vm, cls, other, span)
     if isinstance(other, HostType):
         return _from_host(vm, cls, other.type, span)
+    if isinstance(other, hierarchy.Alias) and not other.args:
+        return _derives(vm, cls, other.origin, span, what, value)
+    if isinstance(other, Opaque) and other.harmless:
+        vm.unfollowed(f"`is{what}()` of a part of a type", span)  # most of them are refused
     if isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete:
         said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
         return vm.unknown_bool(f"`is{what}()` of {said}", span)
+    if _looks_like_class(vm, other):
+        vm.unfollowed(f"`is{what}()` of what is like a class is not followed", span)
+        return vm.unknown_bool("whether it is an instance", span)
     vm.fault(TypeError, f"is{what}() arg 2 must be a type, a tuple of types, or a union", span)
     return E.FALSE
+
+
+#: what makes an object more than an instance for ``isinstance()``
+_LIKE_CLASSES: Final = (
+    "__bases__", "__getattr__", "__getattribute__", "__instancecheck__", "__subclasscheck__",
+)  # fmt: skip
+
+
+def _looks_like_class(vm: VM, value: object) -> bool:
+    """Whether an object may have bases, or an answer of its own; asking may run code then."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox):
+        return False
+    return "__bases__" in box.attributes or any(
+        hierarchy.overrides(vm, box.cls, name) for name in _LIKE_CLASSES
+    )
 
 
 def _abstract(ref: ExternalRef) -> object:
@@ -219,7 +247,7 @@ def _registers(vm: VM, cls: Class) -> bool:
 def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
     if isinstance(cls, HostType):
         return E.truth(issubclass(cls.type, host))
-    if hierarchy.derives_from_host(cls, host):
+    if host is not collections.abc.Hashable and hierarchy.derives_from_host(cls, host):
         return E.TRUE
     if hierarchy.is_external(cls):
         return vm.unknown_bool(f"whether a class derives from `{host.__name__}`", span)
@@ -228,6 +256,8 @@ def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
         found = [hierarchy.lookup(vm, cls, name) for name in sorted(methods)]
         if any(isinstance(value, Guarded) for value in found):
             return vm.unknown_bool(f"whether a class is a `{host.__name__}`", span)
+        if HostType(host) in hierarchy.mro_of(cls):
+            return E.TRUE
         return E.truth(all(value is not UNBOUND and value is not None for value in found))
     return E.FALSE
 
@@ -372,6 +402,8 @@ def _hash_of(vm: VM, value: object, span: Span) -> object:
     own = asked(vm, value, "__hash__", (), span)
     if own is not UNBOUND:
         return own
+    if isinstance(value, SliceValue):
+        return vm.unfollowed("the hash of a slice, which there is from 3.12 on", span)
     from_key = keys.key_of(vm, value, span)
     if _steady(from_key):
         return E.const(hash(from_key))

@@ -18,12 +18,13 @@ from verifier.symbolic.python.kinds.entries import (
     dict_ref,
     find,
     listed,
+    merged,
     present,
     unknown_key,
 )
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.mappings import element_of
-from verifier.symbolic.python.kinds.segments import segments_of, values_in
+from verifier.symbolic.python.kinds.segments import raises, segments_of, values_in
 from verifier.symbolic.python.library.collections_ import WrappedDict, contents
 from verifier.symbolic.python.library.sorting import sort_values
 from verifier.symbolic.python.model import Builtin, HostType
@@ -155,8 +156,9 @@ def _add_all(
             _add_segment(vm, ref, segment, op, span)
 
     apart(vm, iterable, one)
-    for name, count in more.items():
-        _add(vm, ref, name, count, op, span)
+    if more:
+        named: dict[object, object] = dict(more.items())
+        _add_counts(vm, ref, vm.heap.new(DictBox(named)), op, span)
 
 
 def _add_segment(vm: VM, ref: Ref, segment: Segment, op: str, span: Span) -> None:
@@ -180,6 +182,10 @@ def _add_segment(vm: VM, ref: Ref, segment: Segment, op: str, span: Span) -> Non
 
 def _add_counts(vm: VM, ref: Ref, counts: Ref, op: str, span: Span) -> None:
     box = dict_box(vm, counts)
+    entries = contents(vm, ref)
+    if op == "+" and not dict_box(vm, entries).items:  # whatever the counts are
+        merged(vm, entries, counts, span)
+        return
     for key, count in list(box.items.items()):
         vm.fork(
             present(vm, count),
@@ -193,7 +199,8 @@ def _add_counts(vm: VM, ref: Ref, counts: Ref, op: str, span: Span) -> None:
 def _add(vm: VM, ref: Ref, name: object, count: object, op: str, span: Span) -> None:
     def one(element: object) -> None:
         old = vm.item(ref, element, span)
-        vm.set_item(ref, element, vm.binary(op, old, count, span), span)
+        pair = (count, old) if op == "+" else (old, count)
+        vm.set_item(ref, element, vm.binary(op, *pair, span), span)
 
     apart(vm, name, one)
 
@@ -205,9 +212,7 @@ def _update(vm: VM, span: Span, self: Ref, iterable: object = None, /, **more: o
 
 
 @COUNTER.add("subtract")
-def _subtract(
-    vm: VM, span: Span, self: Ref, iterable: object = None, /, **more: object
-) -> object:
+def _subtract(vm: VM, span: Span, self: Ref, iterable: object = None, /, **more: object) -> object:
     _add_all(vm, self, iterable, more, "-", span)
     return None
 
@@ -260,7 +265,7 @@ def _copy(vm: VM, span: Span, self: Ref, /) -> object:
 @COUNTER.add("fromkeys")
 def _fromkeys(vm: VM, span: Span, self: object, iterable: object, v: object = None, /) -> object:
     message = "Counter.fromkeys() is undefined.  Use Counter(iterable) instead."
-    vm.fault(NotImplementedError, message, span)
+    raises(vm, NotImplementedError, message, span)
     return Opaque(message)
 
 

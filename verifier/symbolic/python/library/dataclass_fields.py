@@ -174,9 +174,7 @@ def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:
     return binding is not None and binding.kind in ("from", "import", "assign")
 
 
-def _own_field(
-    vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, span: Span
-) -> Field:
+def _own_field(vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, span: Span) -> Field:
     value = namespace(vm, cls).get(name, UNBOUND)
     if isinstance(value, Guarded):
         vm.unfollowed(f"the default of `{name}` depends on the inputs", span)

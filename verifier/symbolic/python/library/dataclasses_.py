@@ -66,9 +66,7 @@ def _process(vm: VM, span: Span, cls: object, options: Options) -> object:
 # ------------------------------------------------------------------------ generated methods
 
 
-def _generate(
-    vm: VM, cls: Class, fields: tuple[Field, ...], options: Options, span: Span
-) -> None:
+def _generate(vm: VM, cls: Class, fields: tuple[Field, ...], options: Options, span: Span) -> None:
     own = namespace(vm, cls)
     had_equality = "__eq__" in own
     explicit_hash = own.get("__hash__", UNBOUND)
@@ -103,9 +101,7 @@ def _put(
         hierarchy.define_attribute(vm, cls, name, made)
 
 
-def _orders(
-    vm: VM, cls: Class, options: Options, compared: tuple[str, ...], span: Span
-) -> None:
+def _orders(vm: VM, cls: Class, options: Options, compared: tuple[str, ...], span: Span) -> None:
     if not options.eq:
         vm.fault(ValueError, "eq must be true if order is true", span)
     for name, op in _ORDER.items():
@@ -182,9 +178,7 @@ def _init(
     return init
 
 
-def _signature(
-    vm: VM, cls: Class, fields: tuple[Field, ...], span: Span
-) -> inspect.Signature:
+def _signature(vm: VM, cls: Class, fields: tuple[Field, ...], span: Span) -> inspect.Signature:
     parameters = []
     seen = ""
     taken = [f for f in fields if f.init]
@@ -206,9 +200,7 @@ def _signature(
     return inspect.Signature(parameters)
 
 
-def _assign(
-    vm: VM, self: object, name: str, value: object, options: Options, span: Span
-) -> None:
+def _assign(vm: VM, self: object, name: str, value: object, options: Options, span: Span) -> None:
     if options.frozen and isinstance(self, Ref):
         attributes.store(vm, self, name, value, span)
     else:
@@ -279,9 +271,7 @@ def _freeze(vm: VM, cls: Class, fields: tuple[Field, ...], span: Span) -> None:
 # ------------------------------------------------------------------------ functions
 
 
-def _instance_fields(
-    vm: VM, value: object, what: str, span: Span
-) -> tuple[Field, ...] | None:
+def _instance_fields(vm: VM, value: object, what: str, span: Span) -> tuple[Field, ...] | None:
     box = vm.box(value)
     found = fields_of(box.cls) if isinstance(box, ObjectBox) else None
     if found is None:
@@ -354,11 +344,11 @@ def _inner(vm: VM, value: object, what: str, span: Span) -> object:
         items = box.concrete
         if items is None:
             return vm.unfollowed(f"`{what}()` of a list of unknown length", span)
-        return vm.heap.new(ListBox.of([_inner(vm, item, what, span) for item in items]))
+        inner = [_inner(vm, item, what, span) for item in items]
+        return vm.heap.new(ListBox.of(inner))
     if isinstance(box, DictBox):
-        return vm.heap.new(
-            DictBox({key: _optional(vm, item, what, span) for key, item in box.items.items()})
-        )
+        held = {key: _optional(vm, item, what, span) for key, item in box.items.items()}
+        return vm.heap.new(DictBox(held))
     return copying.deep(vm, value, span)
 
 

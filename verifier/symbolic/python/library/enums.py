@@ -213,8 +213,6 @@ def _auto(vm: VM, span: Span, /) -> object:
     return E.const(last + 1)
 
 
-
-
 # ------------------------------------------------------------------------ access
 
 
@@ -315,9 +313,7 @@ def composed(vm: VM, cls: Class, bits: int, span: Span) -> object:
     if host is not None:
         payload = E.const(bits)
     shown = Opaque("the name of several flags", harmless=True) if bits else None
-    made = vm.heap.new(
-        ObjectBox(cls, {"_value_": E.const(bits), "_name_": shown}, payload=payload)
-    )
+    made = vm.heap.new(ObjectBox(cls, {"_value_": E.const(bits), "_name_": shown}, payload=payload))
     hierarchy.define_attribute(vm, cls, name, made)
     return made
 

@@ -29,9 +29,7 @@ from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
 # ------------------------------------------------------------------------ partial, reduce
 
 
-def _partial(
-    vm: VM, span: Span, func: object, /, *args: object, **keywords: object
-) -> object:
+def _partial(vm: VM, span: Span, func: object, /, *args: object, **keywords: object) -> object:
     if isinstance(func, Partial):
         named = {**dict(func.keywords), **keywords}
         return Partial(func.function, (*func.args, *args), tuple(named.items()))
@@ -134,9 +132,7 @@ _LIMIT: Final = "<limit>"
 CACHED: Final = Table(_WRAPPER.__name__)
 
 
-def _lru_cache(
-    vm: VM, span: Span, maxsize: object = UNBOUND, typed: object = False
-) -> object:
+def _lru_cache(vm: VM, span: Span, maxsize: object = UNBOUND, typed: object = False) -> object:
     if maxsize is UNBOUND:
         maxsize = E.const(128)
     if not isinstance(maxsize, Expr) and maxsize is not None:
@@ -174,9 +170,7 @@ def _attributes(vm: VM, value: object) -> dict[str, object]:
 
 
 @CACHED.add("__call__")
-def _call_cached(
-    vm: VM, span: Span, self: object, /, *args: object, **keywords: object
-) -> object:
+def _call_cached(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
     held = _attributes(vm, self)
     function, entries, limit = held[_FUNCTION], held[_ENTRIES], held[_LIMIT]
     key = (args, tuple((name, value) for name, value in keywords.items()))
@@ -238,9 +232,7 @@ def _called_each_time(
 
 def _wrote(after: Heap, before: Heap) -> bool:
     """Whether anything that was there has been changed."""
-    return any(
-        after.find(number) is not box for number, box in before.boxes.items()
-    ) or any(
+    return any(after.find(number) is not box for number, box in before.boxes.items()) or any(
         number in after.base and number not in before.boxes and after.base[number] is not box
         for number, box in after.boxes.items()
     )
@@ -339,13 +331,9 @@ def _ordering(root: str, negated: bool, then: str) -> Callable[..., object]:
         test = vm.truth(one, span)
         test = E.not_(test) if negated else test
         if then == "and !=":
-            return vm.fork(
-                test, lambda: vm.compare("!=", self, other, span), lambda: E.FALSE
-            )
+            return vm.fork(test, lambda: vm.compare("!=", self, other, span), lambda: E.FALSE)
         if then == "or ==":
-            return vm.fork(
-                test, lambda: E.TRUE, lambda: vm.compare("==", self, other, span)
-            )
+            return vm.fork(test, lambda: E.TRUE, lambda: vm.compare("==", self, other, span))
         return test
 
     return compare

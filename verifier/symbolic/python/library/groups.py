@@ -153,9 +153,7 @@ class Tee(IteratorKind):
 
         box = vm.box(kept)
         assert isinstance(box, ListBox)
-        return vm.fork(
-            E.lt(position, box.length), known, lambda: step(vm, source, span, keep)
-        )
+        return vm.fork(E.lt(position, box.length), known, lambda: step(vm, source, span, keep))
 
     def rest(self, vm: VM, ref: Ref, span: Span) -> tuple[Segment, ...] | None:
         fields = state_of(vm, ref).fields
@@ -189,6 +187,8 @@ TEE: Final = Tee()
 
 def tee_of(vm: VM, iterable: object, count: int, span: Span) -> tuple[object, ...]:
     """``tee(iterable, count)``."""
+    if not count:
+        return ()
     source = iterator_of(vm, iterable, span)
     box = vm.box(source)
     if isinstance(box, StateBox) and box.kind is TEE:  # it is the first one itself

@@ -16,12 +16,13 @@ from verifier.symbolic.python.kinds.segments import (
     index_symbol,
     integer,
     pick,
+    raises,
     segments_of,
     values_in,
 )
 from verifier.symbolic.python.kinds.sources import SequenceIterator
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.vm import VM, Iteration, Runs
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
 
 CHOICES: Final = Table("itertools")
@@ -41,13 +42,6 @@ class Combinations(SequenceIterator):
     def describe(self, vm: VM, value: Any) -> str:
         return f"`{self._type.__name__}`"
 
-    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        rest = self.rest(vm, value, span)
-        if rest is not None and any(isinstance(segment, Many) for segment in rest):
-            self.begin(vm, value, span)
-            return Runs(ListBox(rest))
-        return super().iterate(vm, value, span)
-
 
 _KINDS: Final = {
     name: Combinations(getattr(itertools, name))
@@ -63,9 +57,7 @@ def _pool(vm: VM, iterable: object, name: str, span: Span) -> tuple[object, ...]
     return items
 
 
-def _chosen(
-    vm: VM, name: str, pool: Sequence[object], places: Any, span: Span
-) -> object:
+def _chosen(vm: VM, name: str, pool: Sequence[object], places: Any, span: Span) -> object:
     """An iterator over choices from a pool, given by the positions of the items."""
     found = list(itertools.islice(places, MAX_LENGTH + 1))
     if len(found) > MAX_LENGTH:
@@ -75,15 +67,13 @@ def _chosen(
 
 
 @CHOICES.add("product")
-def _product(
-    vm: VM, span: Span, /, *iterables: object, repeat: object = E.const(1)
-) -> object:
+def _product(vm: VM, span: Span, /, *iterables: object, repeat: object = E.const(1)) -> object:
     times = integer(vm, repeat, "repeat", span)
     if times is None or not times.is_const or times.const > 64:
         return vm.unfollowed("how often `product` repeats is not followed", span)
-    vm.fault(ValueError, "repeat argument cannot be negative", span, when=E.lt(times, 0))
+    raises(vm, ValueError, "repeat argument cannot be negative", span, E.lt(times, 0))
     pools: list[tuple[Segment, ...]] = []
-    for iterable in iterables:
+    for iterable in iterables if times.const else ():  # CPython does not ask for no repetition
         segments = segments_of(vm, iterable, span)
         if segments is None:
             return vm.unfollowed("`product` of items that are not followed", span)
@@ -118,9 +108,7 @@ def _producted(vm: VM, pools: list[tuple[Segment, ...]], span: Span) -> object:
     return _KINDS["product"].make(vm, source=source, position=E.const(0), done=False)
 
 
-def _sized(
-    name: str, places: Callable[[range, int], Any], *, optional: bool = False
-) -> None:
+def _sized(name: str, places: Callable[[range, int], Any], *, optional: bool = False) -> None:
     """A function of a pool and the number of items to choose from it."""
 
     def choose(vm: VM, span: Span, iterable: object, r: object) -> object:
@@ -130,14 +118,12 @@ def _sized(
         size = E.const(len(pool)) if r is None and optional else integer(vm, r, "r", span)
         if size is None or not size.is_const:
             return vm.unfollowed(f"how many items `{name}` takes is not followed", span)
-        vm.fault(ValueError, "r must be non-negative", span, when=E.lt(size, 0))
+        raises(vm, ValueError, "r must be non-negative", span, E.lt(size, 0))
         return _chosen(vm, name, pool, places(range(len(pool)), size.const), span)
 
     if optional:
 
-        def permutations(
-            vm: VM, span: Span, /, iterable: object, r: object = None
-        ) -> object:
+        def permutations(vm: VM, span: Span, /, iterable: object, r: object = None) -> object:
             return choose(vm, span, iterable, r)
 
         CHOICES.add(name)(permutations)

@@ -268,8 +268,6 @@ ZIP_LONGEST: Final = ZipLongest()
 
 
 @FUNCTIONS.add("zip_longest")
-def _zip_longest(
-    vm: VM, span: Span, /, *iterables: object, fillvalue: object = None
-) -> object:
+def _zip_longest(vm: VM, span: Span, /, *iterables: object, fillvalue: object = None) -> object:
     sources = tuple(iterator_of(vm, iterable, span) for iterable in iterables)
     return ZIP_LONGEST.make(vm, sources=sources, fill=fillvalue, done=False)

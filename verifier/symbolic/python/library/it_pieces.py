@@ -16,6 +16,7 @@ from verifier.symbolic.python.kinds.segments import (
     index_symbol,
     integer,
     pick,
+    raises,
     segments_of,
     values_in,
 )
@@ -239,9 +240,9 @@ def _islice(
         number = index_of(vm, vm.settled(value), span)
         message = "Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize."
         if number is None:
-            vm.fault(ValueError, message, span)
+            raises(vm, ValueError, message, span)
             return vm.unfollowed("the bounds of `islice` are not followed", span)
-        vm.fault(ValueError, message, span, when=E.lt(number, least))
+        raises(vm, ValueError, message, span, E.lt(number, least))
         numbers.append(number)
     first, last, width = numbers
     return SLICE.make(
@@ -318,7 +319,7 @@ class Batched(Over):
 
         def end(items: tuple[object, ...]) -> object:
             if items and fields["strict"] is True:
-                vm.fault(ValueError, "batched(): incomplete batch", span)
+                raises(vm, ValueError, "batched(): incomplete batch", span)
             return items if items else UNBOUND
 
         return gather(())
@@ -327,13 +328,11 @@ class Batched(Over):
 BATCHED: Final = Batched()
 
 
-def batched(
-    vm: VM, span: Span, iterable: object, n: object, *, strict: object = False
-) -> object:
+def batched(vm: VM, span: Span, iterable: object, n: object, *, strict: object = False) -> object:
     size = integer(vm, n, "n", span)
     exact = vm.decide(vm.truth(strict, span))
     if size is None or not size.is_const or exact is None:
         return vm.unfollowed("`batched` with a size that depends on the inputs", span)
-    vm.fault(ValueError, "n must be at least one", span, when=E.lt(size, 1))
+    raises(vm, ValueError, "n must be at least one", span, E.lt(size, 1))
     source = iterator_of(vm, iterable, span)
     return BATCHED.make(vm, source=source, size=size, strict=exact, done=False)

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import generators
+from verifier.symbolic.python import generators, hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.kinds.iterators import IteratorKind, advance, step
-from verifier.symbolic.python.kinds.segments import index_of
+from verifier.symbolic.python.kinds.segments import index_of, raises
 from verifier.symbolic.python.kinds.sources import iterator_of, reversed_of
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.library.pairing import PAIRING, ZIP
@@ -39,7 +39,9 @@ class CallIterator(IteratorKind):
 
         def ask() -> object:
             value = vm.call(fields["callable"], (), span=span)
-            return vm.fork(vm.equal(value, fields["sentinel"], span), end, lambda: value)
+            last = vm.equal(fields["sentinel"], value, span)
+            ended = vm.truth(state_of(vm, ref).fields["done"], span)  # the call ran it to its end
+            return vm.fork(E.or_(ended, last), end, lambda: value)
 
         def end() -> object:
             change(vm, ref, span, done=True)
@@ -54,6 +56,10 @@ CALL: Final = CallIterator()
 @ITERATION.add("iter")
 def _iter(vm: VM, span: Span, source: object, sentinel: object = UNBOUND, /) -> object:
     if sentinel is not UNBOUND:
+        known = vm.call(vm.language.builtins["callable"], (source,), span=span)
+        callable_ = vm.truth(known, span)
+        message = "iter(v, w): v must be callable"
+        raises(vm, TypeError, message, span, E.not_(callable_))
         return CALL.make(vm, callable=source, sentinel=sentinel, done=False)
     return iterator_of(vm, source, span)
 
@@ -66,11 +72,14 @@ def _next(vm: VM, span: Span, iterator: object, default: object = UNBOUND, /) ->
 def _following(vm: VM, iterator: object, default: object, span: Span) -> object:
     box = vm.box(iterator)
     if isinstance(box, ObjectBox) and default is UNBOUND:
-        return vm.call(vm.attribute(iterator, "__next__", span), (), span=span)
+        found = hierarchy.lookup(vm, box.cls, "__next__")
+        if found is UNBOUND:
+            vm.fault(TypeError, f"{hierarchy.described(box.cls)} is not an iterator", span)
+        return vm.call(hierarchy.bind(vm, found, iterator, box.cls, span), (), span=span)
     if not isinstance(iterator, Opaque) and kind_of(vm, iterator) is None:
         if not isinstance(box, ObjectBox) and vm.kind(iterator).complete:
             name = getattr(vm.type_of(iterator), "name", "object")
-            vm.fault(TypeError, f"'{name}' object is not an iterator", span)
+            raises(vm, TypeError, f"'{name}' object is not an iterator", span)
     kind = kind_of(vm, iterator)
     if isinstance(kind, generators.GeneratorKind):
         assert isinstance(iterator, Ref)
@@ -121,7 +130,7 @@ MAP: Final = Map()
 @_TYPES.add("map")
 def _map(vm: VM, span: Span, function: object, /, *iterables: object) -> object:
     if not iterables:
-        vm.fault(TypeError, "map() must have at least two arguments.", span)
+        raises(vm, TypeError, "map() must have at least two arguments.", span)
     sources = tuple(iterator_of(vm, iterable, span) for iterable in iterables)
     several = len(sources) > 1
     source = ZIP.make(vm, sources=sources, strict=False, done=False) if several else sources[0]
@@ -204,16 +213,14 @@ def _range(
     return _ranged(vm, tuple(given), (), span)
 
 
-def _ranged(
-    vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: Span
-) -> object:
+def _ranged(vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: Span) -> object:
     """A range of numbers that may depend on the path."""
     if not given:
         if len(numbers) == 1:
             return Range(E.const(0), numbers[0], E.const(1), "range", span)
         step = numbers[2] if len(numbers) == 3 else E.const(1)
         message = "range() arg 3 must not be zero"
-        vm.fault(ValueError, message, span, when=E.eq(step, 0), text="step != 0")
+        vm.fault(ValueError, message, span, when=E.eq(step, 0), text="step != 0", args=(message,))
         return Range(numbers[0], numbers[1], step, "range", span)
 
     def one(value: object) -> object:
@@ -225,7 +232,7 @@ def _ranged(
         if vm.kind(value).complete or isinstance(value, (float, str)):
             name = getattr(vm.type_of(value), "name", "object")
             message = f"'{name}' object cannot be interpreted as an integer"
-            vm.fault(TypeError, message, span)
+            raises(vm, TypeError, message, span)
         what = vm.kind(value).describe(vm, value)
         return vm.unfollowed(f"`range()` of {what}", span)
 

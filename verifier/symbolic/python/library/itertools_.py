@@ -11,7 +11,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, Item, Many, Segment
 from verifier.symbolic.python.kinds.iterators import IteratorKind, step
-from verifier.symbolic.python.kinds.segments import MAX_LENGTH, index_symbol, integer, pick
+from verifier.symbolic.python.kinds.segments import MAX_LENGTH, index_symbol, integer, pick, raises
 from verifier.symbolic.python.kinds.sources import SequenceIterator, iterator_of
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.library.groups import group_by, tee_of
@@ -45,9 +45,7 @@ COUNT: Final = Count()
 
 
 @TYPES.add("count")
-def _count(
-    vm: VM, span: Span, /, start: object = E.const(0), step: object = E.const(1)
-) -> object:
+def _count(vm: VM, span: Span, /, start: object = E.const(0), step: object = E.const(1)) -> object:
     for value in (start, step):
         if isinstance(value, Opaque):
             return value
@@ -138,9 +136,7 @@ CYCLE: Final = Cycle()
 @TYPES.add("cycle")
 def _cycle(vm: VM, span: Span, iterable: object, /) -> object:
     source = iterator_of(vm, iterable, span)
-    return CYCLE.make(
-        vm, source=source, saved=(), position=E.const(0), first=True, done=False
-    )
+    return CYCLE.make(vm, source=source, saved=(), position=E.const(0), first=True, done=False)
 
 
 # ------------------------------------------------------------------------ the module
@@ -156,7 +152,7 @@ def _tee(vm: VM, span: Span, iterable: object, n: object = E.const(2), /) -> obj
     count = integer(vm, n, "n", span)
     if count is None or not count.is_const or count.const > MAX_LENGTH:
         return vm.unfollowed("how many iterators `tee` gives is not followed", span)
-    vm.fault(ValueError, "n must be >= 0", span, when=E.lt(count, 0))
+    raises(vm, ValueError, "n must be >= 0", span, E.lt(count, 0))
     return tee_of(vm, iterable, count.const, span)
 
 

@@ -45,9 +45,7 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     _equip(vm, cls, names, defaults)
 
 
-def _equip(
-    vm: VM, cls: Class, names: tuple[str, ...], defaults: Mapping[str, object]
-) -> None:
+def _equip(vm: VM, cls: Class, names: tuple[str, ...], defaults: Mapping[str, object]) -> None:
     """Give a class the attributes of a named tuple."""
     cls.traits["namedtuple"] = names
     made: dict[str, object] = {
@@ -125,9 +123,7 @@ def _replace(names: tuple[str, ...]) -> Callable[..., object]:
             message = f"got unexpected field names: {unknown!r}"
             vm.fault(ValueError, message, span, rule="call-signature")
         held = _payload(vm, self)
-        items = tuple(
-            keywords.get(name, item) for name, item in zip(names, held, strict=False)
-        )
+        items = tuple(keywords.get(name, item) for name, item in zip(names, held, strict=False))
         return vm.heap.new(ObjectBox(vm.type_of(self), payload=items))
 
     return replace
@@ -168,9 +164,7 @@ def _class(
     if len(set(names)) < len(names):
         vm.fault(ValueError, "two fields have the same name", span)
     module = vm.frame.module
-    space = vm.heap.new(
-        Scope({"__module__": module.path.stem, "__qualname__": name}, skipped=True)
-    )
+    space = vm.heap.new(Scope({"__module__": module.path.stem, "__qualname__": name}, skipped=True))
     bases = (HostType(tuple),)
     above = (HostType(tuple), HostType(object))
     cls = Class(name, module, space, bases, None, above)
@@ -226,8 +220,6 @@ NAMED_TUPLE: Final = Builtin.of("NamedTuple", _named_tuple)
 
 MODULES: Final[dict[str, dict[str, object]]] = {
     "collections": {"namedtuple": Builtin.of("namedtuple", _namedtuple)},
-    "typing": {"NamedTuple": NAMED_TUPLE},
-    "typing_extensions": {"NamedTuple": NAMED_TUPLE},
 }
 
 __all__ = ["MODULES", "NAMED_TUPLE", "Ref", "finish"]

@@ -114,16 +114,24 @@ _insertion(("insort_right", "insort"), True)
 
 
 class _Undecided(Exception):  # noqa: N818  (no error of the program's)
-    """The inputs decide which of two items is less."""
+    """The inputs decide which of two items is less, or asking has changed the heap."""
 
 
 class _Ordered:
     """An item of the program's in a heap of the host's, which asks the machine what is less."""
 
-    __slots__ = ("rank", "span", "value", "vm")
+    __slots__ = ("changed", "rank", "span", "value", "vm")
 
-    def __init__(self, vm: VM, value: object, rank: object, span: Span) -> None:
+    def __init__(
+        self,
+        vm: VM,
+        value: object,
+        rank: object,
+        span: Span,
+        changed: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.vm = vm
+        self.changed = changed
         self.value = value
         self.rank = rank
         self.span = span
@@ -131,7 +139,7 @@ class _Ordered:
     def _holds(self, op: str, other: Any) -> bool:
         test = as_formula(self.vm.compare(op, self.rank, other.rank, self.span))
         known = None if test is None else self.vm.decide(test)
-        if known is None:
+        if known is None or self.changed() or other.changed():
             raise _Undecided
         return known
 
@@ -159,17 +167,23 @@ def _on_heap(
         items = box.concrete
         if items is None:
             return vm.unfollowed("a heap of symbolic length is not followed", span)
-        inside = [_Ordered(vm, item, item, span) for item in items]
+
+        def changed() -> bool:
+            now = vm.box(held)
+            return not isinstance(now, ListBox) or now.concrete != items
+
+        inside = [_Ordered(vm, item, item, span, changed) for item in items]
         try:
             result = action(inside)
         except _Undecided:
-            return vm.unfollowed("the order of a heap depends on the inputs", span)
+            reason = "the order of a heap depends on the inputs, or changes as it is asked for"
+            return vm.unfollowed(reason, span)
         except IndexError:
             vm.fault(IndexError, "index out of range: the heap is empty", span)
         assert isinstance(held, Ref)
-        changed = vm.write(held, span)
-        assert isinstance(changed, ListBox)
-        changed.segments = ListBox.of([item.value for item in inside]).segments
+        target = vm.write(held, span)
+        assert isinstance(target, ListBox)
+        target.segments = ListBox.of([item.value for item in inside]).segments
         return result.value if isinstance(result, _Ordered) else result
 
     return vm.each(heap, one)

@@ -226,6 +226,22 @@ def _implied(vm: VM, span: Span) -> object:
 # ------------------------------------------------------------------------ property and kin
 
 
+def _vars(vm: VM, span: Span, obj: object = UNBOUND, /) -> object:
+    if obj is UNBOUND:
+        return vm.unfollowed("`vars()` is not followed", span)
+
+    def one(value: object) -> object:
+        cls = vm.type_of(value)
+        found: object = UNBOUND
+        if not isinstance(cls, HostType) or cls.type.__dictoffset__ != 0:
+            found = vm.kind(value).attribute(vm, value, "__dict__", span)
+        if found is UNBOUND:
+            vm.fault(TypeError, "vars() argument must have __dict__ attribute", span)
+        return found
+
+    return vm.each(obj, one)
+
+
 def _property(
     vm: VM,
     span: Span,
@@ -253,6 +269,7 @@ CONSTRUCTORS: Final[dict[type, Builtin]] = {
 }
 BUILTINS: Final[dict[str, object]] = {
     "object": HostType(object),
+    "vars": Builtin.of("vars", _vars),
     "super": HostType(super),
     "property": HostType(property),
     "staticmethod": HostType(staticmethod),

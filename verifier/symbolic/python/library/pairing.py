@@ -15,8 +15,10 @@ from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
     index_of,
     index_symbol,
+    inert_segments,
     optional,
     pick,
+    raises,
     renamed,
 )
 from verifier.symbolic.python.kinds.sources import iterator_of
@@ -26,11 +28,12 @@ from verifier.symbolic.python.library.sharing import (
     is_endless,
     kind_of,
     mapped,
+    opaque_source,
     rest_of,
     taken,
 )
 from verifier.symbolic.python.terms import presence
-from verifier.symbolic.python.vm import VM, Iteration
+from verifier.symbolic.python.vm import VM, Iteration, Unknown
 from verifier.symbolic.values import Ref
 
 PAIRING: Final = Table()
@@ -92,9 +95,7 @@ ENUMERATE: Final = Enumerate()
 
 
 @PAIRING.add("enumerate")
-def _enumerate(
-    vm: VM, span: Span, /, iterable: object, start: object = E.const(0)
-) -> object:
+def _enumerate(vm: VM, span: Span, /, iterable: object, start: object = E.const(0)) -> object:
     def one(source: object) -> object:
         number = index_of(vm, vm.settled(start), span)
         if number is None:
@@ -142,12 +143,12 @@ class Zip(IteratorKind):
         said = "argument 1" if position == 1 else f"arguments 1-{position}"
         if position:
             message = f"zip() argument {position + 1} is shorter than {said}"
-            vm.fault(ValueError, message, span)
+            raises(vm, ValueError, message, span)
         for k in range(1, len(sources)):
             before = "argument 1" if k == 1 else f"arguments 1-{k}"
             message = f"zip() argument {k + 1} is longer than {before}"
             there = presence(advance(vm, sources[k], span))
-            vm.fault(ValueError, message, span, when=there)
+            raises(vm, ValueError, message, span, there)
         return UNBOUND
 
     def rest(self, vm: VM, ref: Ref, span: Span) -> tuple[Segment, ...] | None:
@@ -174,15 +175,26 @@ class Zip(IteratorKind):
         for source in sources:
             taken(vm, source, span)
 
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        sources = state_of(vm, value).fields["sources"]
+        assert isinstance(sources, tuple)
+        unknown = [found for found in (opaque_source(vm, s) for s in sources) if found is not None]
+        if not unknown:
+            return super().iterate(vm, value, span)
+        others = (rest_of(vm, s, span) for s in sources if opaque_source(vm, s) is None)
+        if not all(segments is not None and inert_segments(segments) for segments in others):
+            vm.unfollowed(f"a `zip` with {unknown[0].reason}", span)
+        return Unknown(unknown[0].reason)
+
     def endless(self, vm: VM, ref: Ref) -> bool:
         sources = state_of(vm, ref).fields["sources"]
         assert isinstance(sources, tuple)
+        if any(opaque_source(vm, source) is not None for source in sources):
+            return True
         return bool(sources) and all(is_endless(vm, source) for source in sources)
 
 
-def zipped(
-    vm: VM, columns: list[tuple[Segment, ...]]
-) -> tuple[Segment, ...] | None:
+def zipped(vm: VM, columns: list[tuple[Segment, ...]]) -> tuple[Segment, ...] | None:
     """The tuples of sequences as long as the shortest one; None: there is no form."""
     if not columns:
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from verifier.source.ir import Span
 from verifier.symbolic.python.heap import Segment, StateBox
@@ -59,8 +59,22 @@ def mapped(
     return Pull(lambda: kind.advance(vm, ref, span))
 
 
+def opaque_source(vm: VM, iterator: object) -> Opaque | None:
+    """What an iterator runs through if that is not followed, nor how many items it has."""
+    if isinstance(iterator, Opaque):
+        return iterator
+    if kind_of(vm, iterator) is None:
+        return None
+    source = state_of(vm, iterator).fields.get("source")
+    return source if isinstance(source, Opaque) else opaque_source(vm, source)
+
+
 class Over(IteratorKind):
     """An iterator over one other: its field ``source``."""
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        source = opaque_source(vm, value)
+        return super().iterate(vm, value, span) if source is None else Unknown(source.reason)
 
     def endless(self, vm: VM, ref: Ref) -> bool:
         return is_endless(vm, state_of(vm, ref).fields["source"])

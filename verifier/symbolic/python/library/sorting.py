@@ -9,6 +9,9 @@ from typing import Any
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import concrete
+from verifier.symbolic.python.choices import choices
+from verifier.symbolic.python.terms import join
+from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.vm import VM
 
 
@@ -35,7 +38,27 @@ def sort_values(
     if key is not None:
         ranks = [vm.call(key, (value,), span=span) for value in values]
     order = _order(vm, ranks, backwards, span)
-    return None if order is None else tuple(values[k] for k in order)
+    if order is None:
+        return _told_apart(vm, values, tuple(ranks), backwards, span)
+    return tuple(values[k] for k in order)
+
+
+def _told_apart(
+    vm: VM, values: Sequence[object], ranks: tuple[object, ...], backwards: bool, span: Span
+) -> tuple[object, ...] | None:
+    """The values in the order that each choice of few inputs gives them."""
+    told = choices(vm, ranks)
+    if told is None:
+        return None
+    out: list[object] | None = None
+    for guard, case in vm.cases(told):
+        assert isinstance(case, tuple)
+        order = _order(vm, list(case), backwards, span)
+        if order is None:
+            return None
+        here = [values[k] for k in order]
+        out = here if out is None else [join(guard, a, b) for a, b in zip(here, out, strict=True)]
+    return None if out is None else tuple(out)
 
 
 def _order(vm: VM, ranks: list[object], backwards: bool, span: Span) -> list[int] | None:
@@ -45,7 +68,7 @@ def _order(vm: VM, ranks: list[object], backwards: bool, span: Span) -> list[int
         try:
             return sorted(range(len(hosts)), key=hosts.__getitem__, reverse=backwards)
         except TypeError as error:
-            vm.fault(TypeError, str(error), span)
+            raises(vm, TypeError, str(error), span)
             return None
 
     def before(a: object, b: object) -> bool:

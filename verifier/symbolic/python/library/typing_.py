@@ -13,10 +13,12 @@ from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import DictBox, ObjectBox
+from verifier.symbolic.python.hierarchy import Alias
 from verifier.symbolic.python.library import namedtuples
 from verifier.symbolic.python.library.dataclass_fields import CLASS_VAR
 from verifier.symbolic.python.model import (
     Builtin,
+    Class,
     ClassMethod,
     HostType,
     Property,
@@ -81,9 +83,18 @@ def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> objec
     return Opaque("a part of a type", harmless=True)
 
 
+def _runtime_checkable(vm: VM, span: Span, cls: object) -> object:
+    if isinstance(cls, Class) and HostType(typing.Protocol) not in cls.bases:
+        if not hierarchy.is_external(cls):
+            vm.fault(TypeError, f"`{cls.name}` is no protocol class", span)
+    return cls
+
+
 def _get_type_hints(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
     return vm.unfollowed("`get_type_hints()` is not followed", span)
 
+
+_ALL: Final = [(name, getattr(typing, name)) for name in typing.__all__]
 
 _TYPING: Final[dict[str, object]] = {
     **{
@@ -104,7 +115,13 @@ _TYPING: Final[dict[str, object]] = {
     "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
     **{
         name: Builtin.of(name, _same)
-        for name in ("overload", "final", "override", "no_type_check", "runtime_checkable")
+        for name in ("overload", "final", "override", "no_type_check")
+    },
+    "runtime_checkable": Builtin.of("runtime_checkable", _runtime_checkable),
+    **{
+        name: Alias(HostType(origin), ())
+        for name, origin in ((name, getattr(_alias, "__origin__", None)) for name, _alias in _ALL)
+        if isinstance(origin, type)
     },
     **{name: Builtin.of(name, _harmless) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")},
 }  # fmt: skip

@@ -1,0 +1,114 @@
+"""Values that depend on a few inputs of few values each, told apart into concrete ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Guarded
+
+#: choices of the inputs that are told apart
+_MOST: Final = 12
+#: where the values of an input are looked for
+_FAR: Final = 1 << 12
+
+
+def choices(vm: VM, value: object) -> Guarded | None:
+    """The value as one that depends on the path and is concrete on each; None: it is too many.
+
+    What depends on anything else is left alone, the trip of a loop say: such trips are gone through
+    one by one instead.
+    """
+    if not _symbolic(value):
+        return None
+    symbols = sorted(_free(value), key=lambda symbol: symbol.name)
+    if not symbols or any(symbol.origin != "input" for symbol in symbols):
+        return None
+    ranges: list[range] = []
+    count = 1
+    for symbol in symbols:
+        found = _values(vm, symbol, _MOST // count)
+        if found is None:
+            return None
+        ranges.append(found)
+        count *= len(found)
+    found_for: dict[str, tuple[list[Bool], object]] = {}
+    for chosen in itertools.product(*ranges):
+        places = {symbol: E.const(k) for symbol, k in zip(symbols, chosen, strict=True)}
+        here = _put(places, value)
+        if not _concrete(here):
+            return None
+        guard = E.and_(*(E.eq(E.from_atom(s), k) for s, k in places.items()))
+        found_for.setdefault(repr(here), ([], here))[0].append(guard)
+    return Guarded(tuple((E.or_(*guards), here) for guards, here in found_for.values()))
+
+
+def _symbolic(value: object) -> bool:
+    """Whether a value is made of numbers and truth values, not all of them concrete."""
+    if isinstance(value, tuple):
+        return any(_symbolic(item) for item in value)
+    return isinstance(value, (Expr, Bool, Guarded)) and not _concrete(value)
+
+
+def _concrete(value: object) -> bool:
+    if isinstance(value, tuple):
+        return all(_concrete(item) for item in value)
+    if isinstance(value, Expr):
+        return value.is_const
+    if isinstance(value, Bool):
+        return value is E.TRUE or value is E.FALSE
+    return isinstance(value, (bool, str, float, bytes, complex, type(None)))
+
+
+def _free(value: object) -> frozenset[Sym]:
+    if isinstance(value, tuple):
+        return frozenset().union(*(_free(item) for item in value))
+    if isinstance(value, Guarded):
+        return frozenset().union(*(_free(part) for case in value.cases for part in case))
+    return frozenset(value.free()) if isinstance(value, (Expr, Bool)) else frozenset()
+
+
+def _put(places: dict[Sym, Expr], value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(_put(places, item) for item in value)
+    if isinstance(value, Expr):
+        return E.Substitution(places).expr(value)
+    if isinstance(value, Guarded):
+        held = (item for guard, item in value.cases if _put(places, guard) is E.TRUE)
+        return _put(places, next(held, UNBOUND))
+    return E.Substitution(places).bool(value) if isinstance(value, Bool) else value
+
+
+def _values(vm: VM, symbol: Sym, most: int) -> range | None:
+    """The values that a symbol may have where the run is; None: more than so many."""
+    number = E.from_atom(symbol)
+    low, high = E.bounds(number)
+    if low is None:
+        low = -_FAR
+    if vm.decide(E.ge(number, low)) is not True:
+        return None
+    # the facts tell the least value: those below are ruled out
+    top = low + _FAR if high is None else high
+    least = _last(low, top, lambda k: vm.decide(E.ge(number, k)) is True)
+    if high is None or high - least >= most:
+        if vm.decide(E.le(number, least + most - 1)) is not True:
+            return None
+        high = least + most - 1
+    highest = -_last(-high, -least, lambda k: vm.decide(E.le(number, -k)) is True)
+    return range(least, highest + 1)
+
+
+def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number up to which something holds that does for the lowest."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
