@@ -582,6 +582,13 @@ def run():
         assert (vm.frames, vm.landings, vm.path, vm.depth) == before
         assert not vm.trace.ledger
 
+    def test_one_that_nobody_can_resume_does_not_matter_to_loops(self) -> None:
+        vm = machine("def run():\n    x = next(v for v in [1, 2])\n    return x\n")
+        assert run(vm, "run()").host == 1
+        assert vm.stacks and not suspended.at_hand(vm)
+        vm = machine("it = None\ndef run():\n    global it\n    it = iter([1])\n    return 1\n")
+        assert run(vm, "run()").host == 1 and not suspended.at_hand(vm)
+
     def test_one_that_ends_gives_its_stack_back(self) -> None:
         vm = machine("def run():\n    it = (v for v in [1])\n    return next(it), next(it, 0)\n")
         assert run(vm, "run()").host == (1, 0)

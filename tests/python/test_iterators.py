@@ -12,6 +12,7 @@ from tests.python.operations import check, numbers
 from tests.python.programs import same, same_for
 from tests.python.support import machine, run
 from verifier.symbolic import expr as E
+from verifier.symbolic.values import Opaque
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 
@@ -279,6 +280,22 @@ def run(n):
     return last
 """
             assert run(machine(text), "run(n)", n=E.symbol("n", 0)).skipped
+
+    def test_what_is_not_followed_has_any_number_of_items(self) -> None:
+        for loop in ("zip(o, [1, 2])", "enumerate(o)", "map(abs, o)", "zip([3], iter(o))"):
+            text = f"""
+def run(o):
+    trips = 0
+    for item in {loop}:
+        trips += 1
+    return trips
+"""
+            vm = machine(text)
+            outcome = run(vm, "run(o)", o=Opaque("the data"))
+            assert not outcome.skipped
+            assert isinstance(outcome.value, E.Expr) and not outcome.value.is_const
+        text = "def run(o):\n    for x, y in zip(o, [[], []]):\n        y.append(x)\n"
+        assert run(machine(text), "run(o)", o=Opaque("the data")).skipped
 
     def test_an_iterator_that_a_loop_runs_through_is_not_asked_meanwhile(self) -> None:
         text = """

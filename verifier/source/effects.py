@@ -41,11 +41,44 @@ def effects(
     (calls of them do not reach the project's own state, unless they are given it).
     """
     statements = tuple(statements)
-    return {
+    found = {
         position
         for position, statement in enumerate(statements)
         if _has_effect(statement, bound, foreign) or _tells_base(statement, statements)
     }
+    fixed = _fixed(statements, bound)
+    last = max(found, default=0)
+    for position, statement in enumerate(statements[:last]):
+        # what it reads may be another value by the time that the effects have run
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            if any(name in bound and name not in fixed for name in _reads(statement.value)):
+                found.add(position)
+    return found
+
+
+def _fixed(statements: Iterable[ast.stmt], bound: Mapping[str, int]) -> set[str]:
+    """Names that mean the same whenever they are asked for: definitions, imports, constants."""
+    out: set[str] = set()
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            out.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            out.update(a.asname or a.name.partition(".")[0] for a in node.names)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if _immutable(node.value) and all(name in out for name in _reads(node.value)):
+                out.add(node.targets[0].id)
+    return {name for name in out if bound.get(name, 0) <= 1}
+
+
+def _immutable(node: ast.expr) -> bool:
+    """Whether an expression makes a number, a string or a tuple of such."""
+    kinds = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.UnaryOp)
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.expr))
+    return all(isinstance(part, kinds) for part in parts)
+
+
+def _reads(node: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _tells_base(node: ast.stmt, statements: Iterable[ast.stmt]) -> bool:

@@ -18,12 +18,12 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, Trace, View
+from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
 from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
-    from verifier.symbolic.python.inputs import Inputs, Parameter
+    from verifier.symbolic.python.inputs import Parameter
     from verifier.symbolic.python.machine import DeviceMachine
     from verifier.symbolic.python.vm import VM, Kind
 
@@ -77,16 +77,6 @@ class Machine(Protocol):
     @property
     def path(self) -> tuple[Bool, ...]:
         """Conditions of the current path."""
-        ...
-
-    @property
-    def trace(self) -> Trace:
-        """What was traced so far."""
-        ...
-
-    @property
-    def inputs(self) -> Inputs:
-        """The kernel's parameters."""
         ...
 
     def next_order(self) -> int:

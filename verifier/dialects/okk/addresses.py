@@ -13,6 +13,7 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
+from verifier.symbolic.python.state import State
 from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.values import Guarded, Opaque
 
@@ -38,6 +39,7 @@ def as_address(machine: Machine, value: object) -> SystemAddress | None:
     if isinstance(value, SystemAddress):
         return value
     if isinstance(value, Parameter) and value.kind in (None, "address"):
+        assert isinstance(machine, State)  # only kernels that are traced have parameters
         return machine.inputs.address(value)
     return None
 

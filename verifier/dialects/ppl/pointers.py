@@ -15,6 +15,7 @@ from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
+from verifier.symbolic.python.state import State
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Assumption, DType, View
 from verifier.symbolic.values import Guarded, Opaque
@@ -38,6 +39,7 @@ def declared(machine: Machine, value: object, shape: Sequence[Expr], span: Span)
         return declared(machine, live[0], shape, span) if len(live) == 1 else None
     if not isinstance(value, Parameter) or value.kind not in (None, "tensor"):
         return None
+    assert isinstance(machine, State)  # only kernels that are traced have parameters
     whole = first(value)
     if whole is None:
         value.kind, value.rank = "tensor", len(shape)
@@ -55,7 +57,7 @@ def first(p: Parameter) -> View | None:
     return next(iter(p.views.values()), None)
 
 
-def _positive(machine: Machine, size: Expr, span: Span) -> None:
+def _positive(machine: State, size: Expr, span: Span) -> None:
     """A tensor has elements: a size that is the same on all cores is at least one."""
     if any(symbol.origin not in ("input", "grid") for symbol in size.free()):
         return

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, Item, Many, Segment
+from verifier.symbolic.python.terms import Renaming
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded
 
 #: choices of the inputs that are told apart
-_MOST: Final = 12
+_MOST: Final = 24
 #: where the values of an input are looked for
 _FAR: Final = 1 << 12
 
@@ -112,3 +113,36 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
         else:
             high = middle - 1
     return low
+
+
+# ------------------------------------------------------------------------ runs of few items
+
+
+def spelt(vm: VM, segments: Sequence[Segment]) -> Guarded | None:
+    """The items of a list with runs as a tuple that depends on the path; None: there are too many.
+
+    Objects that each trip made anew stay what they are: runs of them are not spelt out.
+    """
+    runs = [segment for segment in segments if isinstance(segment, Many)]
+    if any(run.fresh for run in runs):
+        return None
+    told = choices(vm, tuple(run.count for run in runs))
+    if told is None:
+        return None
+    cases: list[tuple[Bool, object]] = []
+    for guard, counts in told.cases:
+        assert isinstance(counts, tuple)
+        if sum(count.const for count in counts) > _MOST:
+            return None
+        cases.append((guard, tuple(_items(vm, segments, iter(counts)))))
+    return Guarded(tuple(cases))
+
+
+def _items(vm: VM, segments: Sequence[Segment], counts: Iterator[Expr]) -> Iterator[object]:
+    for segment in segments:
+        if isinstance(segment, Item):
+            yield segment.value
+            continue
+        for trip in range(next(counts).const):
+            rename = Renaming(vm.heap, {segment.index: E.const(trip)})
+            yield from (rename.value(value) for value in segment.values)

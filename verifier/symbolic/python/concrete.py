@@ -211,7 +211,9 @@ def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords
         Ended: it raises.
     """
     if not _affordable(function, args, keywords):
-        return vm.unfollowed("a value that is too large to compute", span)
+        what = "a value that is too large to compute"
+        # what is formatted or padded may be refused, too
+        return Opaque(what) if function in _GROWING else vm.unfollowed(what, span)
     try:
         result = function(*args, **keywords)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -239,6 +241,8 @@ def operate(vm: VM, op: str, left: Any, right: Any, span: Span) -> object:
     return run(vm, span, OPERATORS[op], left, right)
 
 
+#: operators that give large values without an error
+_GROWING: Final = (operator.mul, operator.pow, operator.lshift)
 #: functions and methods of the host whose result's size an argument says
 _PADDED: Final = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"})
 _NUMBER: Final = re.compile(r"\d+")

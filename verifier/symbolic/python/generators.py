@@ -219,9 +219,12 @@ class GeneratorKind(IteratorKind):
             change(vm, ref, span, state="left")
             before = around.landed(vm)
             inside = around.hide(vm)
+            frame = vm.frame
+            delegates, frame.delegates = frame.delegates, frame.delegates or inside.guarded
             try:
                 answer = consumer(item)
             finally:
+                frame.delegates = delegates
                 around.show(vm, inside)
                 if around.landed(vm) > before and inside.guarded:
                     vm.unfollowed("a generator is left in the middle of a `try`", span)
@@ -251,7 +254,9 @@ class _Inside:
     @property
     def guarded(self) -> bool:
         """Whether the generator stands in a ``try`` or a ``with``."""
-        return any(landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in self.landings)
+        return any(frame.delegates for frame in self.frames) or any(
+            landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in self.landings
+        )
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import binding, liveness
+from verifier.symbolic.python import binding, liveness, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
 from verifier.symbolic.python.terms import Renaming, presence, some
@@ -189,7 +189,7 @@ class Runner:
     ) -> None:
         vm = self.vm
         traced_once = vm.dialect.traced_once(vm, loop.kind)
-        if vm.stacks and exact is not None and not traced_once:
+        if exact is not None and not traced_once and suspended.at_hand(vm):
             exact()  # a generator's stack does not go back to where a trip started
             return
         GenericLoop(

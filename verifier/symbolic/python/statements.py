@@ -228,6 +228,10 @@ _TRANSPARENT: Final = frozenset(
 )  # fmt: skip
 
 
+#: decorators that are methods of what a decorator made
+_OF_PROPERTIES: Final = frozenset({"getter", "setter", "deleter"})
+
+
 def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
     """What a decorator makes of a function or class."""
     value = vm.eval(node.func if isinstance(node, ir.Call) else node)
@@ -247,7 +251,10 @@ def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
         return _kept(vm, made)
     if isinstance(value, (ExternalRef, Opaque)):
         what = f"what the decorator `{vm.text(node.span)}` makes of it is not followed"
-        if isinstance(value, ExternalRef) and value.path.split(".")[0] in sys.stdlib_module_names:
+        standard = isinstance(value, ExternalRef) and (
+            value.path.split(".")[0] in sys.stdlib_module_names
+        )
+        if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
             return vm.unfollowed(what, node.span)
         vm.approximate("unmodelled", what, node.span)
         return _kept(vm, made)

@@ -34,7 +34,7 @@ from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ratio, Ref
 TEXT: Final = Opaque("a formatted string", harmless=True)
 
 #: texts that depend on the path are put together for so many combinations
-_MAX_VARIANTS = 16
+_MAX_VARIANTS = 24
 
 
 def joined(vm: VM, node: ir.JoinedStr) -> object:
@@ -337,6 +337,9 @@ def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
         return run(vm, span, operator.mod, text, held)
     if isinstance(text, bytes):
         return vm.unfollowed("`%` on bytes is not followed", span)
+    told = choices(vm, values)
+    if told is not None:
+        return vm.each(told, lambda v: percent(vm, text, v, span))
     box = vm.box(values)
     given: object
     if isinstance(values, tuple):

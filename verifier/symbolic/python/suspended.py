@@ -21,6 +21,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, W
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import derives_from_host
 from verifier.symbolic.python.model import HostType
+from verifier.symbolic.python.terms import reachable
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerEntry
 from verifier.symbolic.values import Opaque, Ref
@@ -85,7 +86,9 @@ class Stack:
     @property
     def guarded(self) -> bool:
         """Whether it stands in a ``try`` or a ``with``, which would notice if it is closed."""
-        return any(landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in self.landings)
+        return any(frame.delegates for frame in self.frames) or any(
+            landing.waits in (Wait.ALWAYS, Wait.HANDLERS) for landing in self.landings
+        )
 
 
 def _box(vm: VM, ref: Ref, span: Span) -> StateBox:
@@ -235,6 +238,18 @@ def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
             None,
         ).install(vm)  # fmt: skip
         raise
+
+
+def at_hand(vm: VM) -> bool:
+    """Whether the running code may resume a generator, or is one that is asked item by item."""
+    if not vm.stacks:
+        return False
+    boxes = (vm.heap.find(number) for number in vm.stacks)
+    if any(isinstance(box, StateBox) and box.fields["state"] == "running" for box in boxes):
+        return True
+    scopes = [Ref(frame.scope) for frame in vm.frames]
+    found = reachable(vm.heap, [*scopes, *(held.scope for held in vm.modules.values())])
+    return any(number in found for number in vm.stacks)
 
 
 # ------------------------------------------------------------------------ closing

@@ -61,7 +61,7 @@ class FunctionKind(Kind):
         if name == "__doc__":
             definition = value.definition
             return definition.docstring if isinstance(definition, ir.FunctionDef) else None
-        if name == "__dict__" or hasattr(_FUNCTION, name):
+        if name in _FUNCTION.__dict__ or hasattr(_FUNCTION, name):
             return vm.unfollowed(f"`.{name}` of a function is not followed", span)
         if _is_wrapped(vm, value):
             return vm.unfollowed(f"`.{name}` of what a decorator made is not followed", span)

@@ -8,6 +8,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import keys
 from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.kinds.entries import (
     UNSETTLED,
@@ -62,6 +63,9 @@ def _setdefault(vm: VM, span: Span, self: Ref, key: object, default: object = No
         found = find(vm, dict_box(vm, self), index, span)
         host = keys.key_of(vm, index, span)
         if found is UNSETTLED or (host is UNBOUND and present(vm, found) is not E.TRUE):
+            told = choices(vm, index)
+            if told is not None:
+                return vm.apart(told, one)
             return unknown_key(vm, index, "`.setdefault()` of a dictionary", span)
         value = or_default(vm, found, default)
         if host is not UNBOUND and presence(found) is not E.TRUE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from verifier.source.ir import Span
@@ -9,6 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
@@ -281,6 +283,8 @@ def pick_all(vm: VM, run: Many) -> tuple[object, ...]:
 @LIST.add("remove")
 def _remove(vm: VM, span: Span, self: Ref, value: object, /) -> object:
     items = list_box(vm, self).concrete
+    if items is None and _spelt_out(vm, self, lambda: _remove(vm, span, self, value), span):
+        return None
     if items is None:
         return vm.unfollowed("`list.remove()` from a list with runs", span)
 
@@ -329,7 +333,11 @@ def _index(
     stop: object = None,
     /,
 ) -> object:
-    items = list_box(vm, self).concrete
+    box = list_box(vm, self)
+    items = box.concrete
+    told = spelt(vm, box.segments) if items is None else None
+    if told is not None:
+        return vm.apart(told, lambda v: position_of(vm, v, value, start, stop, "list", span))
     if items is None:
         return vm.unfollowed("`list.index()` in a list with runs", span)
     return position_of(vm, items, value, start, stop, "list", span)
@@ -346,7 +354,24 @@ def _count(vm: VM, span: Span, self: Ref, value: object, /) -> object:
         return number
     if not inert_segments(box.segments):
         return vm.unfollowed("`list.count()` in a list with runs", span)
+    told = spelt(vm, box.segments)
+    if told is not None:
+        return vm.apart(told, lambda v: counted(vm, v, value, span))
     return vm.unknown_int("`list.count()` in a list with runs", span)
+
+
+def _spelt_out(vm: VM, ref: Ref, action: Callable[[], object], span: Span) -> bool:
+    """Change a list with few items on each path apart, where it has no runs; False: not done."""
+    told = spelt(vm, list_box(vm, ref).segments)
+    if told is None:
+        return False
+
+    def one(items: tuple[object, ...]) -> None:
+        store(vm, ref, items_of(items), "", span)
+        action()
+
+    vm.apart(told, one)
+    return True
 
 
 @LIST.add("sort")
@@ -355,6 +380,9 @@ def _sort(
 ) -> object:
     items = list_box(vm, self).concrete
     if items is None:
+        again = lambda: _sort(vm, span, self, key=key, reverse=reverse)  # noqa: E731
+        if _spelt_out(vm, self, again, span):
+            return None
         return vm.unfollowed("a list with runs is sorted", span)
     result = sort_values(vm, items, span, key=key, reverse=reverse)
     if list_box(vm, self).concrete != items:

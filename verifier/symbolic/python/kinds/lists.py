@@ -8,6 +8,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import concrete
+from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.kinds.list_methods import (
@@ -173,6 +174,9 @@ class ListKind(Kind):
             return contains(vm, items, item, span)
         if not inert_segments(box.segments):
             vm.unfollowed("whether a list with runs has an item is not followed", span)
+        told = spelt(vm, box.segments)
+        if told is not None:
+            return vm.apart(told, lambda v: contains(vm, v, item, span))
         return E.or_(*(self._in_segment(vm, segment, item, span) for segment in box.segments))
 
     def _in_segment(self, vm: VM, segment: Segment, item: object, span: Span) -> Bool:

@@ -170,18 +170,23 @@ def iteration(vm: VM, value: Ref, span: Span, kind: Kind) -> Iteration:
     bound = hierarchy.bind(vm, found, value, cls, span)
     iterator = vm.settled(vm.call(bound, (), span=span))
     box = vm.box(iterator)
+    check_iterator(vm, iterator, span)
     if isinstance(box, ObjectBox) and isinstance(iterator, Ref):
-        if hierarchy.lookup(vm, box.cls, "__next__") in (UNBOUND, None):
-            if not hierarchy.is_external(box.cls):
-                what = vm.kind(iterator).describe(vm, iterator)
-                vm.fault(TypeError, f"`__iter__` returns {what}, which is no iterator", span)
         return Pull(lambda: advance(vm, iterator, span))
-    if _is_no_iterator(vm, iterator):
-        what = vm.kind(iterator).describe(vm, iterator)
-        vm.fault(TypeError, f"`__iter__` returns {what}, which is no iterator", span)
     if isinstance(iterator, Guarded):
         return Unknown("the items of one of several iterators")
     return vm.iteration(iterator, span)
+
+
+def check_iterator(vm: VM, iterator: object, span: Span) -> None:
+    """What ``__iter__`` returns has to be an iterator."""
+    box = vm.box(iterator)
+    wrong = _is_no_iterator(vm, iterator)
+    if isinstance(box, ObjectBox) and not hierarchy.is_external(box.cls):
+        wrong = hierarchy.lookup(vm, box.cls, "__next__") in (UNBOUND, None)
+    if wrong:
+        what = vm.kind(iterator).describe(vm, iterator)
+        vm.fault(TypeError, f"`__iter__` returns {what}, which is no iterator", span)
 
 
 def _is_no_iterator(vm: VM, value: object) -> bool:

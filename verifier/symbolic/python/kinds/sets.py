@@ -10,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Handler, Table, method
-from verifier.symbolic.python.choices import choices
+from verifier.symbolic.python.choices import choices, spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Segment, SetBox
 from verifier.symbolic.python.kinds.entries import at, has, has_any, present, put, size, take
 from verifier.symbolic.python.kinds.list_methods import apart
@@ -88,6 +88,10 @@ def made(vm: VM, iterable: object, span: Span, frozen: bool = False) -> Ref:
         segments = unordered(vm, value, span)
         if segments is None:
             vm.unfollowed("a set of items that are not followed", span)
+            return
+        told = spelt(vm, segments)
+        if told is not None:
+            vm.apart(told, lambda items: [entered(vm, ref, v, E.TRUE, span) for v in items])
             return
         for segment in segments:
             if isinstance(segment, Item):

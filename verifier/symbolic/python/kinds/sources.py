@@ -20,7 +20,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import LazyShape
-from verifier.symbolic.python.kinds import entries, sets
+from verifier.symbolic.python.kinds import entries, protocols, sets
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
 from verifier.symbolic.python.kinds.mappings import element_of
 from verifier.symbolic.python.kinds.segments import (
@@ -71,7 +71,9 @@ def own_method(vm: VM, value: object, box: ObjectBox, name: str, span: Span) -> 
 def _of_object(vm: VM, value: object, box: ObjectBox, span: Span) -> object:
     special = own_method(vm, value, box, "__iter__", span)
     if special is not UNBOUND:
-        return vm.call(special, (), span=span)
+        made = vm.settled(vm.call(special, (), span=span))
+        protocols.check_iterator(vm, made, span)
+        return made
     if box.payload is not UNBOUND:
         return iterator_of(vm, box.payload, span)
     if hierarchy.overrides(vm, box.cls, "__getitem__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -202,7 +203,7 @@ class HostTypeKind(TypeKind):
         if name == "__doc__":
             return host.__doc__
         if name == "__new__":
-            return vm.language.methods["object"]["__new__"]
+            return vm.language.methods["object"][name] if host is object else _maker(host)
         found = _method_of(vm, host, name)
         if found is not UNBOUND:
             return found
@@ -232,6 +233,23 @@ class HostTypeKind(TypeKind):
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         return repr(value.type)
+
+
+@functools.cache
+def _maker(host: type) -> Builtin:
+    """``host.__new__``: it makes instances of classes that derive from its type."""
+
+    def new(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) -> object:
+        if isinstance(cls, (Class, HostType)) and not hierarchy.is_external(cls):
+            what = hierarchy.described(cls)
+            if not hierarchy.derives_from_host(cls, host):
+                vm.fault(TypeError, f"{host.__name__}.__new__({what}): it is no subtype", span)
+            if isinstance(cls, HostType) and cls.type is not host:
+                return vm.unfollowed(f"`{host.__name__}.__new__` of {what} is not followed", span)
+        make = vm.language.methods["object"]["__new__"]
+        return vm.call(make, (cls, *args), keywords, span=span)
+
+    return Builtin.of(f"{host.__name__}.__new__", new)
 
 
 def _method_of(vm: VM, host: type, name: str) -> object:

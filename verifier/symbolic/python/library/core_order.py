@@ -9,6 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.concrete import run, to_host
 from verifier.symbolic.python.flow import Exit, Wait
 from verifier.symbolic.python.heap import (
@@ -244,6 +245,9 @@ def _of_iterable(
         return _best(vm, which, items, key, span)
     if items is not None:
         return _of_nothing(vm, which, default, span)
+    told = spelt(vm, segments)
+    if told is not None:
+        return vm.apart(told, lambda v: _of_iterable(vm, which, v, key, default, span))
     empty = E.eq(ListBox(segments).length, 0)
     return vm.fork(
         empty,
@@ -350,6 +354,9 @@ def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span
     segments = _segments(vm, iterable, key, span)
     items = None if segments is None else values_in(segments)
     if items is None:
+        told = None if segments is None else spelt(vm, segments)
+        if told is not None:
+            return vm.apart(told, lambda v: _in_order(vm, v, key, reverse, span))
         if isinstance(iterable, GeneratorExpression) or segments is not None:
             return vm.unfollowed("sorting a sequence of symbolic length is not followed", span)
         return vm.unfollowed("`sorted()` of a sequence that is not followed", span)

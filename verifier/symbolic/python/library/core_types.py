@@ -253,13 +253,20 @@ def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
         return vm.unknown_bool(f"whether a class derives from `{host.__name__}`", span)
     if host in _STRUCTURAL:
         methods: frozenset[str] = getattr(host, "__abstractmethods__", frozenset())
-        found = [hierarchy.lookup(vm, cls, name) for name in sorted(methods)]
+        found = [_stated(hierarchy.lookup(vm, cls, name)) for name in sorted(methods)]
         if any(isinstance(value, Guarded) for value in found):
             return vm.unknown_bool(f"whether a class is a `{host.__name__}`", span)
         if HostType(host) in hierarchy.mro_of(cls):
             return E.TRUE
         return E.truth(all(value is not UNBOUND and value is not None for value in found))
     return E.FALSE
+
+
+def _stated(found: object) -> object:
+    """An attribute of a class; None where a built-in type says that it has none."""
+    if isinstance(found, hierarchy.Inherited) and found.type.__dict__[found.name] is None:
+        return None
+    return found
 
 
 # ------------------------------------------------------------------------ type, callable

@@ -105,9 +105,11 @@ def _insertion(names: tuple[str, ...], right: bool) -> None:
 
 
 _search(("bisect_left",), False)
-_search(("bisect_right", "bisect"), True)
+_search(("bisect_right",), True)
 _insertion(("insort_left",), False)
-_insertion(("insort_right", "insort"), True)
+_insertion(("insort_right",), True)
+BISECT["bisect"] = BISECT["bisect_right"]
+BISECT["insort"] = BISECT["insort_right"]
 
 
 # ------------------------------------------------------------------------ heapq

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.choices import choices
-from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.kinds.segments import raises
+from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 
 
 class UndecidedError(Exception):
     """Which of two values comes first depends on the inputs."""
+
+    def __init__(self, test: Bool) -> None:
+        super().__init__(test)
+        self.test = test
+
+
+#: comparisons that are told apart
+_FORKS: Final = 24
 
 
 def sort_values(
@@ -37,56 +46,85 @@ def sort_values(
     ranks = list(values)
     if key is not None:
         ranks = [vm.call(key, (value,), span=span) for value in values]
-    order = _order(vm, ranks, backwards, span)
-    if order is None:
-        return _told_apart(vm, values, tuple(ranks), backwards, span)
-    return tuple(values[k] for k in order)
+    return _Sort(vm, tuple(values), ranks, backwards, span).run()
 
 
-def _told_apart(
-    vm: VM, values: Sequence[object], ranks: tuple[object, ...], backwards: bool, span: Span
-) -> tuple[object, ...] | None:
-    """The values in the order that each choice of few inputs gives them."""
-    told = choices(vm, ranks)
-    if told is None:
-        return None
-    out: list[object] | None = None
-    for guard, case in vm.cases(told):
-        assert isinstance(case, tuple)
-        order = _order(vm, list(case), backwards, span)
-        if order is None:
+class _Sort:
+    """The sort of some values by ranks."""
+
+    def __init__(
+        self, vm: VM, values: tuple[object, ...], ranks: list[object], backwards: bool, span: Span
+    ) -> None:
+        self.vm = vm
+        self.values = values
+        self.ranks = ranks
+        self.backwards = backwards
+        self.span = span
+        #: comparisons that may still be told apart
+        self.left = _FORKS
+        self.lost = False
+
+    def run(self) -> tuple[object, ...] | None:
+        """The values in order; None: the order depends on the inputs."""
+        hosts = [concrete.to_host(self.vm, rank) for rank in self.ranks]
+        if not any(host is concrete.SYMBOLIC for host in hosts):
+            try:
+                return self._placed(hosts)
+            except TypeError as error:
+                raises(self.vm, TypeError, str(error), self.span)
+                return None
+        out = self._told_apart() or self._compared({})
+        return None if self.lost else out
+
+    def _placed(self, hosts: Sequence[Any]) -> tuple[object, ...]:
+        order = sorted(range(len(hosts)), key=hosts.__getitem__, reverse=self.backwards)
+        return tuple(self.values[k] for k in order)
+
+    def _told_apart(self) -> tuple[object, ...] | None:
+        """The values in the order that each choice of few inputs gives them."""
+        told = choices(self.vm, tuple(self.ranks))
+        if told is None:
             return None
-        here = [values[k] for k in order]
-        out = here if out is None else [join(guard, a, b) for a, b in zip(here, out, strict=True)]
-    return None if out is None else tuple(out)
+        out: object = None
+        for guard, case in self.vm.cases(told):
+            try:
+                here = self._placed(concrete.to_host(self.vm, case))
+            except TypeError:
+                return None
+            out = here if out is None else join(guard, here, out)
+        return out if isinstance(out, tuple) else None
 
+    def _compared(self, asked: dict[tuple[int, int], Bool]) -> tuple[object, ...]:
+        """The values in order, each comparison that the facts do not decide on two paths."""
+        vm = self.vm
 
-def _order(vm: VM, ranks: list[object], backwards: bool, span: Span) -> list[int] | None:
-    """The positions of values in order."""
-    hosts = [concrete.to_host(vm, rank) for rank in ranks]
-    if not any(host is concrete.SYMBOLIC for host in hosts):
+        def before(a: int, b: int) -> bool:
+            if (a, b) not in asked:
+                found = vm.compare("<", self.ranks[a], self.ranks[b], self.span)
+                asked[a, b] = vm.truth(found, self.span)
+            known = vm.decide(asked[a, b])
+            if known is None:
+                raise UndecidedError(asked[a, b])
+            return known
+
+        positions = list(range(len(self.values)))
+        if self.backwards:  # equal values keep their order: those of the list turned around
+            positions.reverse()
         try:
-            return sorted(range(len(hosts)), key=hosts.__getitem__, reverse=backwards)
-        except TypeError as error:
-            raises(vm, TypeError, str(error), span)
-            return None
-
-    def before(a: object, b: object) -> bool:
-        known = vm.decide(vm.truth(vm.compare("<", a, b, span), span))
-        if known is None:
-            raise UndecidedError
-        return known
-
-    positions = list(range(len(ranks)))
-    if backwards:  # equal values keep their order: those of the list turned around
-        positions.reverse()
-    try:
-        positions = merge_sorted(positions, lambda a, b: before(ranks[a], ranks[b]))
-    except UndecidedError:
-        return None
-    if backwards:
-        positions.reverse()
-    return positions
+            positions = merge_sorted(positions, before)
+        except UndecidedError as undecided:
+            self.left -= 1
+            if self.left < 0:
+                self.lost = True
+                return self.values
+            sides = (dict(asked), dict(asked))
+            test = undecided.test
+            return vm.fork(
+                test, lambda: self._compared(sides[0]), lambda: self._compared(sides[1])
+            )
+        if self.backwards:
+            positions.reverse()
+        return tuple(self.values[k] for k in positions)
 
 
 def merge_sorted(items: list[int], before: Callable[[int, int], bool]) -> list[int]:
