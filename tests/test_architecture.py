@@ -294,3 +294,35 @@ def test_the_top_level_is_fixed() -> None:
     tops = {path.relative_to(ROOT).parts[0] for path in tracked()}
     expected = {"pyproject.toml", "verifier", "rules", "tests", "fixtures", "README.md", "LICENSE"}
     assert {top for top in tops if not top.startswith(".")} <= expected
+
+
+def run_time_imports(path: Path) -> Iterator[str]:
+    """The files of ours that a file imports when it runs, inside functions as well."""
+    typing_only: set[int] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            typing_only.update(id(inner) for part in node.body for inner in ast.walk(part))
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    files = {module_name(path): path for path in sources()}
+    graph = {
+        name: {found for found in run_time_imports(path) if found in files and found != name}
+        for name, path in files.items()
+    }
+    # a package and the modules in it are one place here: `import a.b` runs `a` first
+    packages = {name for name, path in files.items() if path.name == "__init__.py"}
+    graph = {name: found - packages for name, found in graph.items() if name not in packages}
+    while graph:
+        free = {name for name, found in graph.items() if not found & graph.keys()}
+        assert free, f"a circle among {sorted(graph)}"
+        graph = {name: found for name, found in graph.items() if name not in free}

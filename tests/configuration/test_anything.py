@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from verifier.configuration.model import ConfigurationError, Resolved
 from verifier.configuration.settings import Configurations
-from verifier.configuration.table import SETTINGS
+from verifier.configuration.table import SETTINGS, said_of
 from verifier.rulebase import all_rules
 
 all_rules()  # once, not inside the first example
@@ -55,7 +55,7 @@ def test_settings_or_mistakes(root: Path, content: dict[str, Any]) -> None:
     if found is None:
         return
     found.request("k/gemm.py")
-    for said in found.given.values():
+    for said in said_of(found).values():
         for entry in said.entries:
             assert entry.origin.source == "default" or 1 <= entry.origin.line <= len(lines)
 

@@ -8,13 +8,14 @@ import pytest
 
 from verifier.configuration.model import ConfigurationError, Overrides, Resolved
 from verifier.configuration.settings import Configurations, for_file
+from verifier.configuration.table import said_of
 from verifier.rulebase import all_rules
 
 from .support import mistakes, tree
 
 
 def origins(found: Resolved, key: str) -> list[str]:
-    return [str(entry.origin) for entry in found.given[key].entries]
+    return [str(entry.origin) for entry in said_of(found)[key].entries]
 
 
 def of_family(family: str) -> set[str]:
@@ -29,7 +30,8 @@ def test_without_configuration_the_defaults_hold(root: Path) -> None:
     assert found.file is None
     assert found.settings.timeout == 60
     assert found.settings.jobs is None
-    assert {str(e.origin) for given in found.given.values() for e in given.entries} == {"default"}
+    entries = [entry for given in said_of(found).values() for entry in given.entries]
+    assert {str(entry.origin) for entry in entries} == {"default"}
     request = found.request("gemm.py", ("src",), tiles=True)
     assert (request.path, request.roots, request.tiles) == ("gemm.py", ("src",), True)
     assert (request.targets, request.contracts, request.select) == ((), (), ())
@@ -260,7 +262,7 @@ presets.decode.gemm = "(a: bf16[8192, 1])"
         [("decode", "pool(x: fp32[1, 1])")],
     )
     found = Configurations(Overrides(contracts=("gemm(a: fp32)",))).for_file("new/a.py")
-    assert [entry.key for entry in found.given["presets"].entries] == ["decode.new/::pool"]
+    assert [entry.key for entry in said_of(found)["presets"].entries] == ["decode.new/::pool"]
     found = Configurations().for_file("new/a.py")
     assert [c.origin.line for c in found.settings.contracts] == [2, 3, 3, 4]
     assert [c.origin.line for c in found.settings.presets] == [6, 7]

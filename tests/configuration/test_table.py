@@ -11,7 +11,7 @@ from verifier.cli.check import command
 from verifier.configuration import documentation
 from verifier.configuration.model import DEFAULT, Overrides, Settings
 from verifier.configuration.settings import Configurations
-from verifier.configuration.table import SETTINGS, Setting
+from verifier.configuration.table import SETTINGS, Setting, said_of
 
 from .support import tree
 
@@ -20,7 +20,7 @@ from .support import tree
 def test_each_example_can_be_used(root: Path, setting: Setting[object]) -> None:
     tree(root, tilelint=f"{setting.key} = {setting.example}\n")
     found = Configurations().for_file("kernels/gemm.py")
-    given = found.given[setting.key]
+    given = said_of(found)[setting.key]
     assert all(str(entry.origin) == "tilelint.toml:1" for entry in given.entries)
     assert given.value != setting.default
 
@@ -35,9 +35,9 @@ def test_overrides_take_what_may_differ_by_path(root: Path, setting: Setting[obj
             configurations.for_file("kernels/gemm.py")
         return
     inside, outside = (configurations.for_file(f"{folder}/gemm.py") for folder in ("kernels", "x"))
-    assert inside.given[setting.key].value != setting.default
-    assert outside.given[setting.key].value == setting.default
-    assert all(entry.origin is DEFAULT for entry in outside.given[setting.key].entries)
+    assert said_of(inside)[setting.key].value != setting.default
+    assert said_of(outside)[setting.key].value == setting.default
+    assert all(entry.origin is DEFAULT for entry in said_of(outside)[setting.key].entries)
 
 
 def test_each_option_is_one_of_check() -> None:

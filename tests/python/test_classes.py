@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.python.programs import same, same_for, unknown
+from tests.python.support import program
 
 PROGRAMS = {
     "a plain class": """
@@ -1291,3 +1292,54 @@ def test_what_is_not_followed() -> None:
         def run(): return C().x
         """
     )
+
+
+def test_what_classes_say_of_themselves() -> None:
+    program(
+        """\
+class C:
+    "doc"
+    x: int = 1
+found = [name in C.__dict__ for name in ("x", "__annotations__", "__doc__")]
+result = (found, (int | str) == (str | int), (int | str) == int)
+"""
+    )
+    program(
+        """\
+from collections.abc import Hashable
+class NoHash:
+    __hash__ = None
+class OnlyEq:
+    def __eq__(self, other): return True
+class Child(NoHash):
+    def __hash__(self): return 1
+class L(list): pass
+result = [isinstance(x, Hashable) for x in (NoHash(), OnlyEq(), Child(), object(), L(), 1, [])]
+"""
+    )
+    program(
+        """\
+class E(OSError):
+    def __new__(cls, message, baz):
+        self = super().__new__(cls, message)
+        self.baz = baz
+        return self
+e = E("m", baz=1)
+result = (e.args, e.baz)
+"""
+    )
+    program(
+        """\
+class X:
+    @property
+    def __class__(self): return int
+result = (X().__class__ is int, isinstance(X(), X))
+"""
+    )
+
+
+def test_what_nobody_can_follow_in_a_class() -> None:
+    unknown("class C:\n    def __del__(self): pass\ndef run(): return C()\n")
+    unknown("class C: pass\ndef run(): return C.__annotations__\n")
+    unknown("class C(enumerate): pass\ndef run(): return C([1])\n")
+    unknown("class C:\n    __bases__ = ()\ndef run(): return isinstance(1, C())\n")

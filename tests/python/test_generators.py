@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.python.operations import check
 from tests.python.programs import same, same_for, unknown
-from tests.python.support import machine, run
+from tests.python.support import machine, program, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
 
@@ -593,3 +593,53 @@ def run():
         vm = machine("def run():\n    it = (v for v in [1])\n    return next(it), next(it, 0)\n")
         assert run(vm, "run()").host == (1, 0)
         assert not vm.stacks
+
+
+def test_exits_and_errors_through_yield_from() -> None:
+    program(
+        """\
+trace = []
+def f():
+    try:
+        yield 1
+    except GeneratorExit:
+        trace.append("f")
+        return
+def g():
+    yield from f()
+    trace.append("never")
+i = g()
+next(i)
+try:
+    i.throw(GeneratorExit)
+except GeneratorExit:
+    trace.append("out")
+j = g()
+next(j)
+j.close()
+result = trace
+"""
+    )
+    program(
+        """\
+def f():
+    try:
+        yield 1
+    except ValueError as e:
+        yield e.args
+def g(i):
+    yield from i
+i = f()
+h = g(i)
+def k():
+    j = f()
+    first = next(j)
+    return first
+h2 = f()
+def delegate(x):
+    yield next(x)
+    yield from x
+d = delegate(h2)
+result = [next(h), h.throw(ValueError("a")), k()]
+"""
+    )

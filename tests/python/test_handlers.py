@@ -168,3 +168,33 @@ def test_ways_out_are_cpythons(name: str) -> None:
 @pytest.mark.parametrize("name", SYMBOLIC)
 def test_ways_out_that_depend_on_an_input(name: str) -> None:
     program_for(SYMBOLIC[name], {"n": range(0, 6)})
+
+
+def test_iterators_and_causes_that_are_none() -> None:
+    program(
+        """\
+class N:
+    def __init__(self): self.i = 0
+    def __iter__(self): return self
+result = []
+for f in (iter, enumerate, list, lambda n: [x for x in n]):
+    try:
+        f(N())
+        result.append("no")
+    except TypeError:
+        result.append("TypeError")
+e = ValueError()
+for name in ("__cause__", "__context__", "__suppress_context__", "__traceback__"):
+    try:
+        setattr(e, name, 1)
+        result.append("no")
+    except TypeError:
+        result.append("TypeError")
+e.__cause__ = KeyError()
+result.append(e.__suppress_context__)
+try:
+    raise
+except RuntimeError as error:
+    result.append(str(error))
+"""
+    )

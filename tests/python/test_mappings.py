@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.python.operations import check, numbers
 from tests.python.programs import same, same_for
-from tests.python.support import machine, run
+from tests.python.support import machine, program, run
 from verifier.symbolic import expr as E
 
 EXAMPLES = settings(max_examples=50, deadline=None)
@@ -355,3 +355,34 @@ class TestCollections:
             """,
             i=range(0, 4),
         )
+
+
+def test_mappings_and_counters_of_the_programs_own() -> None:
+    program(
+        """\
+class R(dict):
+    def keys(self): return reversed(list(dict.keys(self)))
+    __iter__ = keys
+class M:
+    def keys(self): return ["x", "y"]
+    def __getitem__(self, k): return k * 2
+d = R([("a", 1), ("b", 2)])
+e = {}
+e.update(M())
+result = (list(dict(d).items()), e, dict(M(), z=1))
+"""
+    )
+    program(
+        """\
+from collections import Counter, defaultdict
+c = Counter(a=2, b=None)
+d = Counter("abca")
+d.update({"a": 1})
+d.subtract(b=1)
+result = [dict(c), dict(d)]
+try:
+    defaultdict({})
+except TypeError:
+    result.append("TypeError")
+"""
+    )

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.python.support import UNKNOWN, agrees, agrees_for, assignments, at, given, machine, run
+from tests.python.support import (
+    UNKNOWN,
+    agrees,
+    agrees_for,
+    assignments,
+    at,
+    given,
+    machine,
+    program,
+    run,
+)
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.concrete import MAX_BITS
 from verifier.symbolic.values import Opaque, Ratio
@@ -295,3 +305,43 @@ def test_generated_expressions(seed: int) -> None:
     for _ in range(10):
         source = expression(rng, 3)
         agrees_for(source, {"a": range(-3, 4), "b": range(-2, 4)}, known=False, text="import math")
+
+
+def test_special_methods_of_conversions() -> None:
+    program(
+        """\
+class B:
+    def __int__(self): return None
+    __float__ = __complex__ = __str__ = __repr__ = __bytes__ = __bool__ = __index__ = __int__
+def index(x): return [][x]
+result = []
+for f in [int, float, complex, str, repr, bytes, bin, oct, hex, bool, index]:
+    try:
+        f(B()); result.append("no")
+    except TypeError:
+        result.append("yes")
+"""
+    )
+    program(
+        """\
+class C:
+    def __complex__(self): return 2j
+class I:
+    def __index__(self): return 3
+    def __bytes__(self): return b"ab"
+class F(float):
+    pass
+result = [complex(C()), complex(I()), float(I()), int(I()), bytes(I()), complex(F(2.5))]
+result += [float(F(2.5)), int(F(2.5)), complex(1, F(2.0)), complex("1+2j")]
+"""
+    )
+    program(
+        """\
+class Index(int):
+    def __index__(self): return 42
+    def __int__(self): return 7
+class Plain(int):
+    def __index__(self): return 42
+result = [bin(Index(3)), int(Index(3)), int(Plain(3)), [1, 2, 3, 4][Plain(2)], chr(Plain(65))]
+"""
+    )

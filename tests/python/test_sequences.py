@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.python.operations import bounds, check, numbers
 from tests.python.programs import same, same_for
-from tests.python.support import SPAN, agrees, machine, run
+from tests.python.support import SPAN, agrees, machine, program, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import ListBox, Many
 from verifier.symbolic.python.inputs import LazyShape, Parameter
@@ -397,3 +397,14 @@ def run(n):
         box = vm.box(outcome.value)
         assert isinstance(box, ListBox) and isinstance(box.segments[0], Many)
         assert not outcome.skipped
+
+
+def test_slices_are_compared_and_copied() -> None:
+    program(
+        """\
+import copy
+s = slice(1, [2], 3)
+t = copy.deepcopy(s)
+result = (copy.copy(s) is s, t == s, t is s, t.stop is s.stop, slice(1) < slice(2), s <= s, s < s)
+"""
+    )

@@ -148,8 +148,8 @@ def test_not_where_the_rule_was_not_selected(tmp_path: Path) -> None:
 
 
 def test_not_where_the_kernel_was_not_decided(tmp_path: Path) -> None:
-    unclear = rows(128, "", IGNORE).replace("    return", "    nisa.no_such_thing(dst)\n    return")
-    result = said(unclear, tmp_path / "k.py")
+    unclear = rows(128, "", IGNORE).replace("    return", "    elsewhere.changes(dst)\n    return")
+    result = said(f"import elsewhere\n{unclear}", tmp_path / "k.py")
     assert result.kernels[0].status == "unknown"
     assert "unused-suppression" not in dict(rules(result))
 

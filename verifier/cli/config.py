@@ -123,6 +123,7 @@ def document(found: Resolved) -> dict[str, Any]:
     """What holds for a file as a JSON object; ``value`` is what is in force, ``entries`` are what
     was said about it, least important first."""
     from verifier.configuration.model import shown
+    from verifier.configuration.table import said_of
 
     return {
         "schema_version": 1,
@@ -136,7 +137,7 @@ def document(found: Resolved) -> dict[str, Any]:
                 "value": _value(given.value),
                 "entries": [_entry(entry) for entry in given.entries],
             }
-            for key, given in found.given.items()
+            for key, given in said_of(found).items()
         ],
     }
 
@@ -175,7 +176,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
 
 def _print(path: str, found: Resolved) -> None:
     from verifier.configuration.model import shown
-    from verifier.configuration.table import BY_KEY
+    from verifier.configuration.table import BY_KEY, said_of
     from verifier.report.text import Options, one_line, words, wrap, write
 
     style = Options.for_stream(sys.stdout, version="")
@@ -184,8 +185,8 @@ def _print(path: str, found: Resolved) -> None:
     if found.excluded is not None:
         lines.append([("  left out: ", "unsure"), (str(found.excluded), "")])
     lines.append([])
-    widest = max(len(key) for key in found.given)
-    for key, given in found.given.items():
+    widest = max(len(key) for key in said_of(found))
+    for key, given in said_of(found).items():
         name = key
         for entry in given.entries:
             set_ = entry.origin.source != "default"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from verifier.report.model import FileError, FileRequest, Severity
 
@@ -141,13 +141,6 @@ class Resolved:
     settings: Settings
     layer: Layer | None = None
     excluded: Origin | None = None
-
-    @property
-    def given(self) -> Mapping[str, Given[Any]]:
-        """What is said about each setting, by its key."""
-        from verifier.configuration.table import combined
-
-        return (self.layer or combined()).given()
 
     def request(
         self,

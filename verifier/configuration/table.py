@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verifier.configuration import reader as read
-from verifier.configuration.model import DEFAULT, Entry, Given, KernelContract, Written
+from verifier.configuration.model import (
+    DEFAULT,
+    Entry,
+    Given,
+    KernelContract,
+    Resolved,
+    Written,
+)
 from verifier.configuration.reader import Reader
 from verifier.report.model import Severity
 
@@ -308,3 +315,8 @@ def combined(*layers: Layer) -> Layer:
             if higher is not None and lower is not None:
                 result.put(setting, setting.merge(lower, higher))
     return result
+
+
+def said_of(resolved: Resolved) -> Mapping[str, Given[Any]]:
+    """What is said about each setting of a file, by its key."""
+    return (resolved.layer or combined()).given()

@@ -18,6 +18,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
 from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
 
@@ -155,6 +156,10 @@ class Machine(Protocol):
         """The tensor a value is (a parameter used as a tensor becomes one)."""
         ...
 
+    def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+        """The tensor of that shape at which a pointer points."""
+        ...
+
     def as_int(self, value: object, span: Span) -> Expr | None: ...
 
     def as_bool(self, value: object, span: Span) -> Bool | None: ...
@@ -163,6 +168,10 @@ class Machine(Protocol):
 
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         """The items of a tuple or list of known length."""
+        ...
+
+    def as_address(self, value: object, span: Span) -> SystemAddress | None:
+        """The place in system memory a value is (a parameter used as one becomes a buffer)."""
         ...
 
     # -- records ------------------------------------------------------------------------------

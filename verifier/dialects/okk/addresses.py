@@ -10,10 +10,8 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.machine import Machine
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
-from verifier.symbolic.python.state import State
 from verifier.symbolic.python.vm import VM, Kind
 from verifier.symbolic.values import Guarded, Opaque
 
@@ -34,14 +32,12 @@ def is_address(value: object) -> bool:
     )
 
 
-def as_address(machine: Machine, value: object) -> SystemAddress | None:
-    """The address a value is; an undecided parameter becomes one."""
+def _address(vm: VM, value: object) -> SystemAddress:
+    """The address that a value is."""
     if isinstance(value, SystemAddress):
         return value
-    if isinstance(value, Parameter) and value.kind in (None, "address"):
-        assert isinstance(machine, State)  # only kernels that are traced have parameters
-        return machine.inputs.address(value)
-    return None
+    assert isinstance(value, Parameter)
+    return vm.inputs.address(value)
 
 
 class AddressKind(Kind):
@@ -59,11 +55,9 @@ class AddressKind(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, Opaque):
             return right
-        address = as_address(vm, left)
-        assert address is not None
+        address = _address(vm, left)
         if is_address(right):
-            other = as_address(vm, right)
-            assert other is not None
+            other = _address(vm, right)
             if op == "-" and address.storage is other.storage:
                 return address.offset - other.offset
             return Opaque(f"`{op}` on two addresses")
@@ -75,11 +69,10 @@ class AddressKind(Kind):
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
         if isinstance(left, Opaque):
             return left
-        address = as_address(vm, right)
         distance = vm.as_int(left, span) if op == "+" else None
-        if distance is None or address is None:
+        if distance is None:
             return _no_number(vm, op, left)
-        return _advanced(address, distance)
+        return _advanced(_address(vm, right), distance)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         """Places in one buffer are compared by their offsets; no buffer is at address 0 (NULL)."""
@@ -90,8 +83,7 @@ class AddressKind(Kind):
             if (null or right is None) and op in ("==", "!="):
                 return op == "!="
             return _no_number(vm, op, right)
-        a, b = as_address(vm, left), as_address(vm, right)
-        assert a is not None and b is not None
+        a, b = _address(vm, left), _address(vm, right)
         if a.storage is b.storage:
             return _ORDER[op](a.offset, b.offset)
         if op in ("==", "!="):
@@ -102,6 +94,9 @@ class AddressKind(Kind):
         if isinstance(other, SystemAddress):
             return vm.unknown_bool("a condition depends on the identity of addresses", span)
         return None
+
+    def as_address(self, vm: VM, value: Any, span: Span) -> SystemAddress | None:
+        return _address(vm, value)
 
 
 def _advanced(address: SystemAddress, distance: Expr) -> SystemAddress:
@@ -139,5 +134,8 @@ class InputKind(ParameterKind):
             return self._address.compare(vm, op, left, right, span)
         return NotImplemented if is_address(right) else super().compare(vm, op, left, right, span)
 
+    def as_address(self, vm: VM, value: Any, span: Span) -> SystemAddress | None:
+        return vm.inputs.address(value) if value.kind in (None, "address") else None
 
-__all__ = ["AddressKind", "InputKind", "as_address", "is_address"]
+
+__all__ = ["AddressKind", "InputKind", "is_address"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verifier.dialects.okk.addresses import as_address
 from verifier.dialects.okk.functions import Function, Parameter
 from verifier.dialects.okk.records import DIM2, DIM4, PADDING, Choice, Constant
 from verifier.source.ir import Span
@@ -156,7 +155,7 @@ def _converted(machine: Machine, parameter: Parameter, given: Arg) -> object:
     if kind in _POINTED:
         return _pointed(machine, parameter, value, span)
     if kind == "system":
-        address = as_address(machine, value)
+        address = machine.as_address(value, span)
         return WRONG if address is None else address
     if kind in ("local", "int"):
         if value is None or isinstance(value, (str, tuple, SystemAddress, Constant, Ref)):

@@ -187,18 +187,24 @@ def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set
                 local.add(target.id)
     kernel = found.params[0].name if found.params else ""
     for call in calls:
-        if not isinstance(call.func, ir.Name) or call.func.id != kernel:
-            continue
-        for value, param in zip(call.args, definition.params, strict=False):
-            if isinstance(value, ir.Starred):
-                break
-            if isinstance(value, ir.Name) and value.id in local:
-                assigned.add(param.name)
-        for keyword in call.keywords:
-            value = keyword.value
-            if keyword.name and isinstance(value, ir.Name) and value.id in local:
-                assigned.add(keyword.name)
+        if isinstance(call.func, ir.Name) and call.func.id == kernel:
+            assigned |= _passed_on(call, definition, local)
     return assigned
+
+
+def _passed_on(call: ir.Call, definition: ir.FunctionDef, local: set[str]) -> set[str]:
+    """The kernel's parameters that a call gives variables of the caller's own."""
+    out: set[str] = set()
+    for value, param in zip(call.args, definition.params, strict=False):
+        if isinstance(value, ir.Starred):
+            break
+        if isinstance(value, ir.Name) and value.id in local:
+            out.add(param.name)
+    for keyword in call.keywords:
+        value = keyword.value
+        if keyword.name and isinstance(value, ir.Name) and value.id in local:
+            out.add(keyword.name)
+    return out
 
 
 # ------------------------------------------------------------------------------ what is rejected

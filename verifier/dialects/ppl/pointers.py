@@ -9,47 +9,13 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
-from verifier.symbolic.python.state import State
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Assumption, DType, View
-from verifier.symbolic.values import Guarded, Opaque
-
-
-def declared(machine: Machine, value: object, shape: Sequence[Expr], span: Span) -> View | None:
-    """The tensor of that shape at which a pointer points; None if the value is no pointer.
-
-    The first declaration gives the tensor its shape; what a later one says differently counts
-    elements row-major from the same start. A pointer points at something: sizes that are inputs
-    are positive. A contract's shape is a limit (rule ``ppl-tensor-storage``).
-    """
-    if isinstance(value, View):
-        return views.redeclared(machine, value, shape, span)
-    if isinstance(value, Guarded):
-        live = [
-            item
-            for guard, item in value.cases
-            if item is not None and item is not UNBOUND and machine.decide(guard) is not False
-        ]
-        return declared(machine, live[0], shape, span) if len(live) == 1 else None
-    if not isinstance(value, Parameter) or value.kind not in (None, "tensor"):
-        return None
-    assert isinstance(machine, State)  # only kernels that are traced have parameters
-    whole = first(value)
-    if whole is None:
-        value.kind, value.rank = "tensor", len(shape)
-        for size in shape:
-            _positive(machine, size, span)
-        whole = value.views[len(shape)] = machine.inputs.declare(value, tuple(shape))
-    _bounded(machine, value, shape, span)
-    if tuple(shape) == whole.shape:
-        return whole
-    return views.redeclared(machine, whole, shape, span)
+from verifier.symbolic.values import Opaque
 
 
 def first(p: Parameter) -> View | None:
@@ -57,14 +23,14 @@ def first(p: Parameter) -> View | None:
     return next(iter(p.views.values()), None)
 
 
-def _positive(machine: State, size: Expr, span: Span) -> None:
+def _positive(vm: VM, size: Expr, span: Span) -> None:
     """A tensor has elements: a size that is the same on all cores is at least one."""
     if any(symbol.origin not in ("input", "grid") for symbol in size.free()):
         return
     factors = [size]
     if len(size.terms) == 1 and not size.const and size.terms[0][1] == 1:
         factors = [E.from_atom(atom) for atom in size.terms[0][0]]
-    assumptions = machine.trace.assumptions
+    assumptions = vm.trace.assumptions
     for factor in factors:
         condition = E.ge(factor, 1)
         if condition is E.TRUE or any(a.condition is condition for a in assumptions):
@@ -72,7 +38,7 @@ def _positive(machine: State, size: Expr, span: Span) -> None:
         assumptions.append(Assumption(condition, f"{pretty(factor)} >= 1", span, "type"))
 
 
-def _bounded(machine: Machine, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
+def _bounded(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
     """The declared tensor lies within what a contract says is there (PPL-B05)."""
     if p.pinned is None or p.pinned.shape is None:
         return
@@ -83,7 +49,7 @@ def _bounded(machine: Machine, p: Parameter, shape: Sequence[Expr], span: Span) 
         there = there * size
     for size in shape:
         wanted = wanted * size
-    machine.check(
+    vm.check(
         "ppl-tensor-storage",
         E.le(wanted, there),
         span,
@@ -108,6 +74,27 @@ class PointerKind(ParameterKind):
             return Builtin.of(name, lambda vm, span, dtype, /: _retype(p, dtype))
         return Opaque(f"`{p.name}.{name}`")
 
+    def declared(self, vm: VM, value: Any, shape: Sequence[Expr], span: Span) -> View | None:
+        """The tensor of that shape at which a pointer points; None if the value is no pointer.
+
+        The first declaration gives the tensor its shape; what a later one says differently counts
+        elements row-major from the same start. A pointer points at something: sizes that are
+        inputs are positive. A contract's shape is a limit (rule ``ppl-tensor-storage``).
+        """
+        p: Parameter = value
+        if p.kind not in (None, "tensor"):
+            return None
+        whole = first(p)
+        if whole is None:
+            p.kind, p.rank = "tensor", len(shape)
+            for size in shape:
+                _positive(vm, size, span)
+            whole = p.views[len(shape)] = vm.inputs.declare(p, tuple(shape))
+        _bounded(vm, p, shape, span)
+        if tuple(shape) == whole.shape:
+            return whole
+        return views.redeclared(vm, whole, shape, span)
+
     def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
         return first(value) or super()._view(vm, value, span, index)
 
@@ -117,4 +104,4 @@ def _retype(p: Parameter, dtype: object) -> None:
         p.pointee = dtype
 
 
-__all__ = ["PointerKind", "declared", "first"]
+__all__ = ["PointerKind", "first"]

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from verifier.dialects.ppl import pointers
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -171,7 +170,7 @@ def gtensor(machine: Machine, call: Call) -> object:
             placement={"layout": "continuous"},
             argument_spans=spans,
         )
-    view = pointers.declared(machine, pointer.value, shape, call.span)
+    view = machine.declared(pointer.value, shape, call.span)
     if view is None:
         machine.unmodelled("ppl.gtensor", call.span)
         return Opaque(f"the tensor made by {call.text}")

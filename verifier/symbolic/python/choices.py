@@ -144,5 +144,5 @@ def _items(vm: VM, segments: Sequence[Segment], counts: Iterator[Expr]) -> Itera
             yield segment.value
             continue
         for trip in range(next(counts).const):
-            rename = Renaming(vm.heap, {segment.index: E.const(trip)})
+            rename = Renaming(vm.heap, {segment.index: E.const(trip)}, own=frozenset())
             yield from (rename.value(value) for value in segment.values)

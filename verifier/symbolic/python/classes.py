@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import enum
 import functools
 from collections.abc import Mapping
@@ -242,6 +243,11 @@ def _set_names(vm: VM, cls: Class, span: Span) -> None:
         box = vm.box(value)
         if not isinstance(box, ObjectBox):
             continue
+        if box.cls == HostType(dataclasses.Field):  # it tells its default
+            value = box.attributes[fields.DEFAULT]
+            box = vm.box(value)
+            if not isinstance(box, ObjectBox):
+                continue
         if box.cls == HostType(functools.cached_property) and isinstance(value, Ref):
             attributes.put(vm, value, "attrname", name, span)
         if not isinstance(box.cls, Class):

@@ -212,8 +212,7 @@ def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords
     """
     if not _affordable(function, args, keywords):
         what = "a value that is too large to compute"
-        # what is formatted or padded may be refused, too
-        return Opaque(what) if function in _GROWING else vm.unfollowed(what, span)
+        return vm.unfollowed(what, span) if any(map(_refused, args)) else Opaque(what)
     try:
         result = function(*args, **keywords)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -241,8 +240,14 @@ def operate(vm: VM, op: str, left: Any, right: Any, span: Span) -> object:
     return run(vm, span, OPERATORS[op], left, right)
 
 
-#: operators that give large values without an error
-_GROWING: Final = (operator.mul, operator.pow, operator.lshift)
+def _refused(argument: Any) -> bool:
+    """Whether a format asks for more than CPython counts with."""
+    text = argument.decode("latin-1") if isinstance(argument, bytes) else argument
+    return isinstance(text, str) and any(
+        len(number) > 18 or int(number) >= 1 << 31 for number in _NUMBER.findall(text)
+    )
+
+
 #: functions and methods of the host whose result's size an argument says
 _PADDED: Final = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"})
 _NUMBER: Final = re.compile(r"\d+")

@@ -79,7 +79,7 @@ class Context:
         return E.maximum(self.loop.trips, 0)
 
     def renamed(self, value: object, symbols: dict[Sym, Expr]) -> object:
-        return Renaming(self.vm.heap, symbols, self.fresh).value(value)
+        return Renaming(self.vm.heap, symbols, self.fresh, own=self.fresh).value(value)
 
     def before(self, value: object) -> object:
         """What the trip before left, from what this one leaves."""
@@ -218,7 +218,8 @@ class Append(Form):
     def at(self, loop: Context, index: Expr) -> object:
         position = loop.vm.loop_symbol(loop.loop.name)
         symbols = {loop.index: E.from_atom(position)}
-        values = tuple(Renaming(loop.vm.heap, symbols).value(v) for v in self.items)
+        rename = Renaming(loop.vm.heap, symbols, own=loop.fresh)
+        values = tuple(rename.value(v) for v in self.items)
         fresh = _made_anew(loop, self.items)
         return (*self.start, Many(index, position, values, fresh | _made_anew(loop, values)))
 
@@ -248,7 +249,8 @@ class Runs(Form):
         position = loop.vm.loop_symbol(loop.loop.name)
         place = E.from_atom(position)
         symbols = {loop.index: place // run.count, run.index: place % run.count}
-        values = tuple(Renaming(loop.vm.heap, symbols).value(v) for v in run.values)
+        rename = Renaming(loop.vm.heap, symbols, own=loop.fresh)
+        values = tuple(rename.value(v) for v in run.values)
         return (*self.start, Many(index * run.count, position, values, run.fresh))
 
     def holds(self, loop: Context, now: object, after: Heap) -> bool:

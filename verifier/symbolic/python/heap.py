@@ -147,11 +147,13 @@ class DictBox(Box):
     """A dictionary by host keys (see ``keys.py``), in order of insertion.
 
     An entry whose value may be :data:`UNBOUND` is there on some paths only. ``shuffled``: the
-    order of insertion is not the same on all paths.
+    order of insertion is not the same on all paths. ``removed`` counts the entries taken out, which
+    a loop over the dictionary notices even if they are put back.
     """
 
     items: dict[object, object] = field(default_factory=dict)
     shuffled: bool = False
+    removed: int = 0
 
     def copy(self) -> DictBox:
         return replace(self, items=dict(self.items))
@@ -307,7 +309,8 @@ def _merge_states(test: E.Bool, left: StateBox, right: StateBox, join: Join) -> 
 def _merge_dicts(test: E.Bool, left: DictBox, right: DictBox, join: Join) -> DictBox:
     items = _merge_items(test, left.items, right.items, join)
     shuffled = left.shuffled or right.shuffled or not _keeps_order(items, right.items)
-    return replace(left, items=items, shuffled=shuffled)
+    removed = max(left.removed, right.removed)
+    return replace(left, items=items, shuffled=shuffled, removed=removed)
 
 
 def _keeps_order(merged: dict[object, object], part: dict[object, object]) -> bool:

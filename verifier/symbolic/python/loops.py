@@ -237,7 +237,7 @@ class Runner:
         self.range(rng, lambda index: self._item(run, value, index))
 
     def _once(self, run: Many) -> None:
-        renaming = Renaming(self.vm.heap, {run.index: E.const(0)}, run.fresh)
+        renaming = Renaming(self.vm.heap, {run.index: E.const(0)}, run.fresh, own=run.fresh)
         for value in run.values:
             self.trip(renaming.value(value))
 
@@ -255,7 +255,8 @@ class Runner:
 
     def _item(self, run: Many, value: object, index: object) -> None:
         assert isinstance(index, Expr)
-        self.body(Renaming(self.vm.heap, {run.index: index}, run.fresh).value(value))
+        renaming = Renaming(self.vm.heap, {run.index: index}, run.fresh, own=run.fresh)
+        self.body(renaming.value(value))
 
     def unknown(self, way: Unknown) -> None:
         vm = self.vm

@@ -25,7 +25,7 @@ def learn(vm: VM, p: Parameter, rank: int, span: Span) -> bool:
     fits = E.eq(count(vm, p), rank)
     known = vm.decide(fits)
     if known is None:
-        _assume(vm, p, rank, span)
+        _assume(vm, p, rank, span, "")
     return known is not False
 
 
@@ -34,7 +34,7 @@ def at_least(vm: VM, p: Parameter, least: int, span: Span) -> bool:
     enough = E.ge(count(vm, p), least)
     known = vm.decide(enough)
     if known is None:
-        vm.assume(enough, f"{p.name} has rank {least} or more", span, "type")
+        vm.assume(enough, "", span, "type")
     return known is not False
 
 
@@ -68,8 +68,10 @@ def shape(vm: VM, p: Parameter, span: Span) -> tuple[Expr, ...]:
     return vm.inputs.shape(p, settle(vm, p, span))
 
 
-def _assume(vm: VM, p: Parameter, rank: int, span: Span) -> None:
+def _assume(vm: VM, p: Parameter, rank: int, span: Span, text: str | None = None) -> None:
+    """Assume a rank; it is listed as one (``text``) if no use of the kernel's has settled it."""
     symbol = vm.inputs.rank_symbol(p)
-    vm.assume(E.eq(symbol, rank), f"{p.name} has rank {rank}", span, "type")
+    said = f"{p.name} has rank {rank}" if text is None else text
+    vm.assume(E.eq(symbol, rank), said, span, "type")
     if not vm.path and not vm.loops:
         p.rank = rank

@@ -463,12 +463,19 @@ class Renaming:
     """Replaces symbols in values; lists and objects that depend on them are copied.
 
     So are the ``fresh`` boxes, which each trip of a loop makes anew. The copies are ghosts: they
-    can be read, a write to one would be lost.
+    can be read, a write to one would be lost. ``own``: the scopes that a trip makes anew; the others,
+    which functions have around them, stay what they are, whatever they hold by then.
     """
 
     def __init__(
-        self, heap: Heap, symbols: dict[Sym, Expr], fresh: frozenset[int] = frozenset()
+        self,
+        heap: Heap,
+        symbols: dict[Sym, Expr],
+        fresh: frozenset[int] = frozenset(),
+        *,
+        own: frozenset[int] | None = None,
     ) -> None:
+        self._own = own
         self._heap = heap
         self._symbols = frozenset(symbols)
         self._fresh = fresh
@@ -499,7 +506,10 @@ class Renaming:
             return self._copies[ref.id]
         if not self._depends(ref):
             return ref
-        box = self._heap.get(ref.id).copy()
+        box = self._heap.get(ref.id)
+        if isinstance(box, Scope) and self._own is not None and ref.id not in self._own:
+            return ref
+        box = box.copy()
         box.ghost = True
         copy = self._heap.new(box)
         self._copies[ref.id] = copy

@@ -15,6 +15,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Dialect
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, ObjectBox
@@ -168,6 +169,14 @@ class Kind:
 
     def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
         """The items of a sequence of known length."""
+        return None
+
+    def as_address(self, vm: VM, value: Any, span: Span) -> SystemAddress | None:
+        """The place in system memory that a value is."""
+        return None
+
+    def declared(self, vm: VM, value: Any, shape: Sequence[Expr], span: Span) -> View | None:
+        """The tensor of that shape at which a pointer points."""
         return None
 
     def _missing(self, vm: VM, value: Any, what: str, span: Span) -> object:
@@ -765,6 +774,19 @@ class VM(RecordMachine):
         if isinstance(value, Guarded):
             return self._joined(value, lambda v: self.as_dtype(v, span))
         return self.kind(value).as_dtype(self, value, span)
+
+    def as_address(self, value: object, span: Span) -> SystemAddress | None:
+        """The place in system memory that a value is."""
+        if isinstance(value, Guarded):
+            return self._joined(value, lambda v: self.as_address(v, span))
+        return self.kind(value).as_address(self, value, span)
+
+    def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
+        """The tensor of that shape at which a pointer points."""
+        if isinstance(value, Guarded):
+            live = [(g, v) for g, v in self.cases(value) if v is not None]
+            return self.declared(live[0][1], shape, span) if len(live) == 1 else None
+        return self.kind(value).declared(self, value, shape, span)
 
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         """The items of a sequence of known length."""

@@ -101,8 +101,8 @@ class DescriptorKind(Kind):
                 return getattr(value, name)
             if name in PROPERTY:
                 return BoundBuiltin("property", name, value)
-            if name == "__doc__" and value.fget is not None:
-                return vm.attribute(value.fget, name, span)
+            if name == "__doc__":  # the getter's, the one before's, or one of its own
+                return Opaque("a text", harmless=True)
         elif name in ("__func__", "__wrapped__"):
             return hierarchy.plain(value.function)
         elif name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):

@@ -114,14 +114,16 @@ def pop_end(vm: VM, ref: Ref, last: bool, span: Span) -> object:
     if present(vm, box.items[key]) is not E.TRUE or (box.shuffled and len(there) > 1):
         return vm.unfollowed("which entry of a dictionary is last depends on the path", span)
     value = vm.settled(box.items[key])
-    del writable(vm, ref, span).items[key]
+    target = writable(vm, ref, span)
+    target.removed += 1
+    del target.items[key]
     return (keys.value_of(key), value)
 
 
 @DICT.add("clear")
 def _clear(vm: VM, span: Span, self: Ref, /) -> object:
     box = writable(vm, self, span)
-    box.items, box.shuffled = {}, False
+    box.items, box.shuffled, box.removed = {}, False, box.removed + 1
     return None
 
 

@@ -215,6 +215,8 @@ def delete(vm: VM, ref: Ref, index: object, span: Span) -> object:
 
 def take(vm: VM, box: Entries, index: object, span: Span) -> None:
     """Take out an entry that is there, or not be surprised if it is not."""
+    if isinstance(box, DictBox):
+        box.removed += 1
     key = keys.key_of(vm, index, span)
     if key is not UNBOUND:
         box.items.pop(key, None)
@@ -340,7 +342,16 @@ def iteration(vm: VM, ref: Ref, element: Element, span: Span) -> Iteration:
     if any(present(vm, value) is not E.TRUE for value in box.items.values()):
         return Runs(ListBox(listed(vm, box, element)), watch(vm, (ref,), span))
     start = tuple(box.items)
-    return Live(lambda position: at(vm, ref, start, position, element, span))
+    removed = box.removed if isinstance(box, DictBox) else 0
+
+    def item(position: int) -> object:
+        found = at(vm, ref, start, position, element, span)
+        now = entries_of(vm, ref)
+        if isinstance(now, DictBox) and now.removed != removed:
+            return vm.unfollowed("entries are taken out and put back in a loop over them", span)
+        return found
+
+    return Live(item)
 
 
 def entries_of(vm: VM, ref: object) -> Entries:

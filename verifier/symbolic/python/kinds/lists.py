@@ -8,8 +8,8 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import concrete
-from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.builtin import method
+from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.kinds.list_methods import (
     LIST,

@@ -239,7 +239,7 @@ def of_run(vm: VM, run: Many, index: Expr) -> object:
 
 def renamed(vm: VM, run: Many, value: object, trip: Expr) -> object:
     """A value of a run in one of its trips."""
-    return Renaming(vm.heap, {run.index: trip}, fresh=run.fresh).value(value)
+    return Renaming(vm.heap, {run.index: trip}, run.fresh, own=run.fresh).value(value)
 
 
 def told_apart(vm: VM, value: object) -> object:

@@ -84,6 +84,10 @@ def made(vm: VM, iterable: object, span: Span, frozen: bool = False) -> Ref:
     """``set(iterable)``."""
     ref = vm.heap.new(SetBox())
 
+    def all_of(items: tuple[object, ...]) -> None:
+        for item in items:
+            entered(vm, ref, item, E.TRUE, span)
+
     def one(value: object) -> None:
         segments = unordered(vm, value, span)
         if segments is None:
@@ -91,7 +95,7 @@ def made(vm: VM, iterable: object, span: Span, frozen: bool = False) -> Ref:
             return
         told = spelt(vm, segments)
         if told is not None:
-            vm.apart(told, lambda items: [entered(vm, ref, v, E.TRUE, span) for v in items])
+            vm.apart(told, all_of)
             return
         for segment in segments:
             if isinstance(segment, Item):

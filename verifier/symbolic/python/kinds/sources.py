@@ -21,6 +21,7 @@ from verifier.symbolic.python.heap import (
 )
 from verifier.symbolic.python.inputs import LazyShape
 from verifier.symbolic.python.kinds import entries, protocols, sets
+from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
 from verifier.symbolic.python.kinds.mappings import element_of
 from verifier.symbolic.python.kinds.segments import (
@@ -33,7 +34,7 @@ from verifier.symbolic.python.kinds.segments import (
 )
 from verifier.symbolic.python.kinds.states import change, field, state_of
 from verifier.symbolic.python.kinds.tuples import items_of, settled_shape
-from verifier.symbolic.python.model import Class, DictView, HostType
+from verifier.symbolic.python.model import AttributeDict, Class, DictView, HostType
 from verifier.symbolic.python.vm import VM, Items, Iteration, Pull, Runs, Trips, Unknown
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
 
@@ -126,6 +127,8 @@ def reversed_of(vm: VM, value: object, span: Span) -> object:
         return value
     if isinstance(value, LazyShape):
         value = settled_shape(vm, value, span)
+    if isinstance(value, AttributeDict):
+        value = snapshot(vm, value)
     box = vm.box(value)
     if isinstance(box, StateBox) and "entries" in box.fields:
         return reversed_of(vm, box.fields["entries"], span)

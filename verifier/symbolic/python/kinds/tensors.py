@@ -6,6 +6,7 @@ What an operator, an attribute or a method of a tensor means is the dialect's to
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any, Final
 
 from verifier.source.ir import Span
@@ -27,7 +28,13 @@ from verifier.symbolic.values import (
     PendingAdd,
     Register,
 )
-from verifier.symbolic.views import grid_part, index_binop, index_subscript, mask_binop
+from verifier.symbolic.views import (
+    grid_part,
+    index_binop,
+    index_subscript,
+    mask_binop,
+    redeclared,
+)
 
 #: values that no tensor equals, whatever the dialect says of `==`
 _OTHER: Final = (str, bytes, tuple)
@@ -145,6 +152,9 @@ class TensorKind(Kind):
 
     def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
         return self._view(vm, value, span)
+
+    def declared(self, vm: VM, value: Any, shape: Sequence[Expr], span: Span) -> View | None:
+        return redeclared(vm, value, shape, span) if isinstance(value, View) else None
 
     def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
         """The tensor that the value is; ``index`` is about to be taken of it."""

@@ -14,6 +14,7 @@ from verifier.symbolic.python.concrete import run, to_host
 from verifier.symbolic.python.flow import Exit, Wait
 from verifier.symbolic.python.heap import (
     UNBOUND,
+    DictBox,
     Item,
     ListBox,
     Many,
@@ -26,7 +27,7 @@ from verifier.symbolic.python.kinds.sets import unordered_items
 from verifier.symbolic.python.library.core_numbers import number_of
 from verifier.symbolic.python.library.sorting import sort_values
 from verifier.symbolic.python.lifting import unfollowed_operand
-from verifier.symbolic.python.model import GeneratorExpression
+from verifier.symbolic.python.model import DictView, GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ref
@@ -166,8 +167,24 @@ def folded(vm: VM, op: str, iterable: object, first: object, span: Span) -> obje
     return cell.get()
 
 
+def _of_entries(box: DictBox, first: Expr) -> object:
+    """The sum of the integers in a dictionary, whose order is all the same."""
+    total = first
+    for value in box.items.values():
+        for guard, item in value.cases if isinstance(value, Guarded) else ((E.TRUE, value),):
+            if item is UNBOUND:
+                continue
+            if not isinstance(item, Expr):
+                return UNBOUND
+            total = total + E.ite(guard, item, 0)
+    return total
+
+
 def _closed(vm: VM, iterable: object, first: object, span: Span) -> object:
     """The sum of arithmetic progressions; :data:`UNBOUND` if the iterable is none."""
+    if isinstance(iterable, DictView) and iterable.which == "values" and isinstance(first, Expr):
+        box = vm.box(iterable.ref)
+        return _of_entries(box, first) if isinstance(box, DictBox) else UNBOUND
     if not isinstance(iterable, Range) and not isinstance(vm.box(iterable), ListBox):
         return UNBOUND
     segments = segments_of(vm, iterable, span)

@@ -134,12 +134,28 @@ def collected(
         meaning = _meaning(vm, cls, one.annotation)
         if meaning == KW_ONLY:
             kw_only = True
-        elif meaning != CLASS_VAR:
+        elif meaning == CLASS_VAR:
+            _class_variable(vm, cls, name, span)
+        else:
             found[name] = _own_field(vm, cls, name, kw_only, meaning == INIT_VAR, span)
     for name, value in namespace(vm, cls).items():
         if name not in notes and _is_field(vm, value):
             vm.fault(TypeError, f"`{name}` is a field but has no type annotation", span)
     return tuple(found.values())
+
+
+def _class_variable(vm: VM, cls: Class, name: str, span: Span) -> None:
+    """``field()`` of what is no field: its default is the class's attribute."""
+    value = namespace(vm, cls).get(name, UNBOUND)
+    if not _is_field(vm, value):
+        return
+    assert isinstance(value, Ref)
+    held = held_by(vm, value)
+    if held[FACTORY] is not UNBOUND:
+        vm.fault(TypeError, f"`{name}` cannot have a default factory", span)
+    if held["kw_only"] is not UNBOUND:
+        vm.fault(TypeError, f"`{name}` is a ClassVar but specifies kw_only", span)
+    hierarchy.define_attribute(vm, cls, name, held[DEFAULT])
 
 
 def _meaning(vm: VM, cls: Class, annotation: ir.Expr) -> object:

@@ -340,6 +340,10 @@ def _inner(vm: VM, value: object, what: str, span: Span) -> object:
         return vm.heap.new(DictBox(dict(pairs.items())))
     if isinstance(value, tuple):
         return tuple(_inner(vm, item, what, span) for item in value)
+    if isinstance(box, ObjectBox) and (
+        isinstance(box.payload, tuple) or isinstance(vm.box(box.payload), (ListBox, DictBox))
+    ):
+        return _inner_subclass(vm, box, what, span)
     if isinstance(box, ListBox):
         items = box.concrete
         if items is None:
@@ -350,6 +354,15 @@ def _inner(vm: VM, value: object, what: str, span: Span) -> object:
         held = {key: _optional(vm, item, what, span) for key, item in box.items.items()}
         return vm.heap.new(DictBox(held))
     return copying.deep(vm, value, span)
+
+
+def _inner_subclass(vm: VM, box: ObjectBox, what: str, span: Span) -> object:
+    """An instance of a subclass of a container: one of the same class with what is inside."""
+    if not isinstance(box.payload, tuple):
+        return vm.unfollowed(f"`{what}()` of a container of the program's own", span)
+    items = tuple(_inner(vm, item, what, span) for item in box.payload)
+    named = hierarchy.trait(box.cls, "namedtuple") is not None
+    return vm.call(box.cls, items if named else (items,), span=span)
 
 
 def _optional(vm: VM, value: object, what: str, span: Span) -> object:
