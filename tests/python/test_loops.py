@@ -158,6 +158,17 @@ for i in range(5):
 else:
     result += 1
 """,
+    "functions share what is around them": """
+def made(n):
+    t, functions = 2, []
+    for i in range(n + 1):
+        def one(p, k=i):
+            return p * k + i + t
+        functions.append(one)
+    t = 5
+    return functions[0](2)
+result = made(n)
+""",
     "a flag set in some trip": """
 seen = False
 for i in range(4):

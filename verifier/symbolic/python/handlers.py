@@ -16,9 +16,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Managed, Opaque
 
 
-def throw(
-    vm: VM, exception: object, span: Span, text: str, cause: object = UNBOUND
-) -> NoReturn:
+def throw(vm: VM, exception: object, span: Span, text: str, cause: object = UNBOUND) -> NoReturn:
     """``raise exception from cause`` where something may catch it."""
     exception = vm.settled(exception)
     if isinstance(exception, Guarded):
@@ -148,7 +146,14 @@ def _each_way(
             if resume is not None:
                 resume(joined)
                 return
-            last()
+            raised = joined.kind is Exit.RAISE  # a bare `raise` means it
+            if raised:
+                vm.handled.append(joined)
+            try:
+                last()
+            finally:
+                if raised:
+                    vm.handled.pop()
             vm.leave(joined.kind, joined.value, joined.span, joined.fault)
 
         sides.append((guard, side))

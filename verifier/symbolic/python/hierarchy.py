@@ -391,8 +391,11 @@ def special(
     cls = box.cls
 
     def one(found: object) -> object:
-        if found is UNBOUND or found is None:
+        if found is UNBOUND:
             return missing()
+        if found is None:  # the class says that it has none: nothing stands in for it
+            vm.fault(TypeError, f"`{name}` of {described(cls)} is None", span)
+            return vm.unfollowed(f"`{name}` of {described(cls)} is None", span)
         if isinstance(found, Inherited):
             return built_in(found)
         return vm.call(bind(vm, found, instance, cls, span), args, span=span)

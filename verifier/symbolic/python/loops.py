@@ -120,9 +120,7 @@ class Runner:
 
     def mapped(self, way: Mapped) -> None:
         body = self.body
-        runner = Runner(
-            self.vm, lambda item: way.hand(item, body), self.span, self.name, self.own
-        )
+        runner = Runner(self.vm, lambda item: way.hand(item, body), self.span, self.name, self.own)
         runner.through(way.items)
 
     def push(self, way: Push) -> None:

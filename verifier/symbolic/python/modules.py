@@ -9,8 +9,8 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
-import sys
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +65,8 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
         vm.exec((statement,))
     lost = trace.ledger[noted[0][1] :]
     if not any(entry.kind == "skipped" for entry in lost):
+        # what is not known of the module's data is unknown wherever a kernel uses it
+        trace.ledger[noted[0][1] :] = [e for e in lost if e.symbols or e.kind == "runtime"]
         return
     for found, length in noted:
         del found[length:]  # nothing is blamed for what is not followed

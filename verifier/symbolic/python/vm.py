@@ -634,6 +634,8 @@ class VM(RecordMachine):
         """``left == right`` as containers ask it: what is identical is equal."""
         if left is right and not isinstance(left, (float, Opaque, Guarded)):
             return E.TRUE
+        if isinstance(left, float) and isinstance(right, float) and left != left and right != right:
+            return self.unknown_bool("whether two that are no number are one object", span)
         return self.truth(self.compare("==", left, right, span), span)
 
     def identical(self, left: object, right: object, span: Span) -> Bool:

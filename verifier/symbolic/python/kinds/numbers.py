@@ -357,7 +357,7 @@ def class_method(host: type, name: str) -> Handler:
     def method(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) -> object:
         given = [to_host(vm, value) for value in args]
         named = {key: to_host(vm, value) for key, value in keywords.items()}
-        if SYMBOLIC in (*given, *named.values()) or not isinstance(cls, HostType):
+        if SYMBOLIC in (*given, *named.values()) or cls != HostType(host):
             return vm.unfollowed(f"`{host.__name__}.{name}()` of these is not followed", span)
         return run(vm, span, function, *given, **named)
 

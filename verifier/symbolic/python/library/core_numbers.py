@@ -61,9 +61,7 @@ def _by_method(
     return UNBOUND
 
 
-def _converted(
-    vm: VM, value: object, names: tuple[str, ...], host: type, span: Span
-) -> object:
+def _converted(vm: VM, value: object, names: tuple[str, ...], host: type, span: Span) -> object:
     """What the first of some special methods gives, which has to be a ``host``."""
     box = vm.box(value)
     if not isinstance(box, ObjectBox):

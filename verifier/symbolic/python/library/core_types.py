@@ -63,6 +63,16 @@ _STRUCTURAL: Final[frozenset[type]] = frozenset(
 )  # fmt: skip
 
 
+#: methods that they ask for although they have them
+_ASKED: Final[dict[type, frozenset[str]]] = {
+    collections.abc.Iterator: frozenset({"__iter__"}),
+    collections.abc.Generator: frozenset({"__iter__", "__next__", "close"}),
+    collections.abc.Coroutine: frozenset({"close"}),
+    collections.abc.AsyncIterator: frozenset({"__aiter__"}),
+    collections.abc.AsyncGenerator: frozenset({"__aiter__", "__anext__", "aclose"}),
+}
+
+
 # ------------------------------------------------------------------------ isinstance, issubclass
 
 
@@ -253,6 +263,7 @@ def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
         return vm.unknown_bool(f"whether a class derives from `{host.__name__}`", span)
     if host in _STRUCTURAL:
         methods: frozenset[str] = getattr(host, "__abstractmethods__", frozenset())
+        methods |= _ASKED.get(host, frozenset())
         found = [_stated(hierarchy.lookup(vm, cls, name)) for name in sorted(methods)]
         if any(isinstance(value, Guarded) for value in found):
             return vm.unknown_bool(f"whether a class is a `{host.__name__}`", span)

@@ -10,7 +10,7 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.fields import given
+from verifier.symbolic.python.fields import FACTORY, given
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.library import copying
@@ -23,6 +23,7 @@ from verifier.symbolic.python.library.dataclass_fields import (
     default_of,
     fields_of,
     has_default,
+    held_by,
 )
 from verifier.symbolic.python.library.dataclass_fields import (
     field as make_field,
@@ -163,6 +164,9 @@ def _init(
         only_init: list[object] = []
         for field in fields:
             value = values.get(field.name, UNBOUND)
+            if not field.init and not options.slots:
+                if held_by(vm, field.shown)[FACTORY] is UNBOUND:
+                    continue  # the class has the default
             if value is UNBOUND:
                 value = default_of(vm, field, span)
             if field.only_init:

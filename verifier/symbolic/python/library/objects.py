@@ -183,6 +183,8 @@ def _add_note(vm: VM, span: Span, self: object, note: object, /) -> object:
     if held is UNBOUND:
         attributes.put(vm, self, "__notes__", vm.heap.new(ListBox.of([note])), span)
     else:
+        if not isinstance(vm.box(vm.settled(held)), ListBox):
+            vm.fault(TypeError, "Cannot add note: __notes__ is not a list", span)
         vm.call(vm.attribute(held, "append", span), (note,), span=span)
     return None
 

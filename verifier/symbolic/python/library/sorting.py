@@ -119,9 +119,7 @@ class _Sort:
                 return self.values
             sides = (dict(asked), dict(asked))
             test = undecided.test
-            return vm.fork(
-                test, lambda: self._compared(sides[0]), lambda: self._compared(sides[1])
-            )
+            return vm.fork(test, lambda: self._compared(sides[0]), lambda: self._compared(sides[1]))
         if self.backwards:
             positions.reverse()
         return tuple(self.values[k] for k in positions)
