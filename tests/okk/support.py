@@ -23,8 +23,8 @@ from verifier.source.discovery import kernel_definition, kernels
 from verifier.source.project import Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.entry import Request, Run, run_all
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
+from verifier.symbolic.python.entry import Request, Run, run_all
 from verifier.symbolic.trace import Operation
 
 #: BM1684 (CHIP-01)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.okk.support import Address, events, in_any_order, interpret, operations, recorded
-from verifier.symbolic.python.entry import Run
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.entry import Run
 
 PING_PONG = """\
 def parts_of(a, b):

@@ -169,6 +169,13 @@ def made(n):
     return functions[0](2)
 result = made(n)
 """,
+    "a list that grows is kept in another": """
+a, b = [], []
+for i in range(n):
+    a.append(i)
+    b.append(a)
+result = sum(len(e) for e in b)
+""",
     "a flag set in some trip": """
 seen = False
 for i in range(4):

@@ -85,10 +85,10 @@ class PointerKind(ParameterKind):
         if p.kind not in (None, "tensor"):
             return None
         whole = first(p)
+        for size in shape if whole is None or tuple(shape) == whole.shape else ():
+            _positive(vm, size, span)
         if whole is None:
             p.kind, p.rank = "tensor", len(shape)
-            for size in shape:
-                _positive(vm, size, span)
             whole = p.views[len(shape)] = vm.inputs.declare(p, tuple(shape))
         _bounded(vm, p, shape, span)
         if tuple(shape) == whole.shape:

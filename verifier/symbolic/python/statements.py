@@ -262,7 +262,7 @@ def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
 
 
 def _kept(vm: VM, made: object) -> object:
-    """What a decorator that is not followed is taken to leave as it is; it may be more than that."""
+    """What a decorator that is not followed is taken to leave; it may be more than that."""
     if isinstance(made, Function):
         hierarchy.note(vm, made, hierarchy.WRAPPED, True)
     return made

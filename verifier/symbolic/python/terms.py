@@ -463,8 +463,8 @@ class Renaming:
     """Replaces symbols in values; lists and objects that depend on them are copied.
 
     So are the ``fresh`` boxes, which each trip of a loop makes anew. The copies are ghosts: they
-    can be read, a write to one would be lost. ``own``: the scopes that a trip makes anew; the others,
-    which functions have around them, stay what they are, whatever they hold by then.
+    can be read, a write to one would be lost. ``own``: the scopes that a trip makes anew; the
+    others, which functions have around them, stay what they are, whatever they hold by then.
     """
 
     def __init__(
@@ -507,7 +507,7 @@ class Renaming:
         if not self._depends(ref):
             return ref
         box = self._heap.get(ref.id)
-        if isinstance(box, Scope) and self._own is not None and ref.id not in self._own:
+        if self._own is not None and ref.id not in self._own and not box.ghost:
             return ref
         box = box.copy()
         box.ghost = True
