@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.trace import Axis, Buffer, DType, Operation, View
@@ -103,43 +102,6 @@ class ExternalRef:
         library = not self.imported.startswith(".") and module.partition(".")[0] in _LIBRARIES
         why = "which is not followed" if library else "which is not found"
         return f"{what}, {why}" + (f" ({self.where})" if self.where else "")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
-    """A Python function of the project with the environment it closes over."""
-
-    definition: ir.FunctionDef | ir.LambdaExpr
-    module: Module
-    closure: object | None = None
-    bound_self: object | None = None
-    defaults: tuple[tuple[str, object], ...] = ()
-    qualname: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Class:
-    """A Python class. ``kind``: ``enum``, ``object`` (NKIObject rules) or ``plain``."""
-
-    definition: ir.ClassDef
-    module: Module
-    kind: str
-    namespace: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class EnumMember:
-    cls_name: str
-    name: str
-    value: object
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Builtin:
-    """A host function modelled by us: ``len``, ``math.ceil``, a method of a list."""
-
-    name: str
-    call: Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -463,8 +463,8 @@ class Renaming:
     """Replaces symbols in values; lists and objects that depend on them are copied.
 
     So are the ``fresh`` boxes, which each trip of a loop makes anew. The copies are ghosts: they
-    can be read, a write to one would be lost. ``own``: the scopes that a trip makes anew; the
-    others, which functions have around them, stay what they are, whatever they hold by then.
+    can be read, a write to one would be lost. ``own``: the boxes that a trip makes anew; the
+    others stay what they are, whatever they hold by then.
     """
 
     def __init__(

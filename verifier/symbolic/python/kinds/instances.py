@@ -187,6 +187,9 @@ class ObjectKind(Kind):
             payload = _box(vm, left).payload
             if payload is not UNBOUND:
                 return vm.compare("!=", payload, content(vm, right), span)
+        other = vm.box(right)
+        if isinstance(other, ObjectBox) and hierarchy.overrides(vm, other.cls, "__ne__"):
+            return vm.unfollowed("`!=` of a class with `==` and one with `!=`", span)
         same = self.compare(vm, "==", left, right, span)
         if same is NotImplemented or isinstance(same, Opaque):
             return same
