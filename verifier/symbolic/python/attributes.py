@@ -82,6 +82,8 @@ def _asked(vm: VM, ref: Ref, name: str, span: Span) -> object:
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         if name == "__doc__":
             return Opaque("a text", harmless=True)
+        if isinstance(cls, HostType) and name.startswith("_") and not name.endswith("__"):
+            return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         return UNBOUND
     return vm.call(hierarchy.bind(vm, fallback, ref, cls, span), (name,), span=span)
 

@@ -242,6 +242,8 @@ def operate(vm: VM, op: str, left: Any, right: Any, span: Span) -> object:
 
 def _refused(argument: Any) -> bool:
     """Whether a format asks for more than CPython counts with."""
+    if isinstance(argument, int):
+        return argument > 1 << 60  # more than there can be of anything
     text = argument.decode("latin-1") if isinstance(argument, bytes) else argument
     return isinstance(text, str) and any(
         len(number) > 18 or int(number) >= 1 << 31 for number in _NUMBER.findall(text)

@@ -318,7 +318,8 @@ class CheckedKind(Kind):
                 what = vm.kind(first).describe(vm, first)
                 vm.fault(TypeError, f"{self.describe(vm, value)} does not take {what}", call.span)
             box = vm.box(first)
-            if isinstance(box, StateBox) and cls != HostType(value.host):
+            inside = getattr(box, "payload", first)
+            if isinstance(vm.box(inside), StateBox) and vm.type_of(inside) != HostType(value.host):
                 what = vm.kind(first).describe(vm, first)
                 return vm.unfollowed(f"{self.describe(vm, value)} on {what}", call.span)
             payload = getattr(box, "payload", UNBOUND)

@@ -131,6 +131,13 @@ class Deque(Wrapped):
             raises(vm, TypeError, "sequence index must be integer, not 'slice'", span)
         super().set_item(vm, value, index, new, span)
 
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        before = list_box(vm, contents(vm, value)).segments
+        found = super().contains(vm, value, item, span)
+        if list_box(vm, contents(vm, value)).segments != before:
+            return vm.unfollowed("a deque that is changed while it is searched", span)
+        return found
+
     def _other(self, vm: VM, value: object) -> Ref | None:
         box = vm.box(value)
         return contents(vm, value) if isinstance(box, StateBox) and box.kind is self else None

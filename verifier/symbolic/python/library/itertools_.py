@@ -105,7 +105,8 @@ class Cycle(IteratorKind):
 
         def keep(item: object) -> object:
             saved = state_of(vm, ref).fields["saved"]
-            assert isinstance(saved, tuple)
+            if not isinstance(saved, tuple):  # on several paths it has seen different items
+                return vm.unfollowed("what a `cycle` has seen is not followed", span)
             change(vm, ref, span, saved=(*saved, item))
             return item
 
