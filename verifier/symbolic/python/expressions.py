@@ -219,6 +219,13 @@ def call(vm: VM, node: ir.Call) -> object:
     """The value of a call expression."""
     hint, vm.target_name = vm.target_name, None
     callee = vm.eval(node.func)
+    vm.target_name = hint
+    return call_of(vm, node, callee)
+
+
+def call_of(vm: VM, node: ir.Call, callee: object) -> object:
+    """The value of a call expression whose function has been evaluated."""
+    hint, vm.target_name = vm.target_name, None
     args = _arguments(vm, node)
     keywords = _keywords(vm, node)
     vm.target_name = hint

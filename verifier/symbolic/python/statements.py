@@ -6,9 +6,7 @@ leave it otherwise have landed where they are waited for (:mod:`.flow`).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from verifier.source import ir
@@ -17,8 +15,8 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import (
     binding,
     classes,
+    decorators,
     handlers,
-    hierarchy,
     loops,
     modules,
     names,
@@ -28,9 +26,8 @@ from verifier.symbolic.python import (
 from verifier.symbolic.python.flow import Ended, Exit, Fault
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
+from verifier.symbolic.values import Opaque
 
 
 def _expression(vm: VM, stmt: ir.ExprStmt) -> None:
@@ -202,77 +199,21 @@ def _function(vm: VM, stmt: ir.FunctionDef) -> None:
     if stmt.is_async:
         names.bind(vm, stmt.name, vm.unfollowed("`async def` is not followed", stmt.span))
         return
-    made: object = make_function(vm, stmt, stmt.name)
-    bare = made
     entered = vm.awaited is not None and vm.awaited.definition is stmt
-    if not entered:
-        for decorator in reversed(stmt.decorators):
-            made = _decorated(vm, decorator, made)
-    names.bind(vm, stmt.name, made)
+    given = [] if entered else decorators.evaluated(vm, stmt.decorators)
+    made = make_function(vm, stmt, stmt.name)
+    names.bind(vm, stmt.name, decorators.applied(vm, given, made))
     if entered:
-        assert vm.awaited is not None and isinstance(bare, Function)
+        assert vm.awaited is not None
         enter, vm.awaited = vm.awaited.enter, None
-        enter(bare)
+        enter(made)
         # What the enclosing function does with its kernel is no part of the kernel.
         vm.leave(Exit.RETURN, None, stmt.span)
 
 
-#: decorators of libraries that leave a function what it is, as far as a trace can tell
-_TRANSPARENT: Final = frozenset(
-    {
-        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
-        "nki_jit", "wraps", "override", "final", "no_type_check", "overload", "custom_vjp",
-        "compile", "no_grad", "inference_mode", "lru_cache", "cache", "abstractmethod", "kernel",
-        "peel_decorations", "typechecked",
-    }
-)  # fmt: skip
-
-
-#: decorators that are methods of what a decorator made
-_OF_PROPERTIES: Final = frozenset({"getter", "setter", "deleter"})
-
-
-def _decorated(vm: VM, node: ir.Expr, made: object) -> object:
-    """What a decorator makes of a function or class."""
-    value = vm.eval(node.func if isinstance(node, ir.Call) else node)
-    if isinstance(value, (ApiRef, ExternalRef)):
-        name = value.name if isinstance(value, ApiRef) else value.path
-        if name.rpartition(".")[2] in _TRANSPARENT:
-            if isinstance(value, ApiRef) and isinstance(made, Function):
-                made = replace(made, device=True)
-            return _kept(vm, made)
-    if isinstance(value, Opaque) and value.harmless:
-        return _kept(vm, made)
-    if isinstance(node, ir.Call):
-        value = vm.eval(node)
-    if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
-        return vm.call(value, (made,), span=node.span)
-    if isinstance(value, (ApiRef,)):
-        return _kept(vm, made)
-    if isinstance(value, (ExternalRef, Opaque)):
-        what = f"what the decorator `{vm.text(node.span)}` makes of it is not followed"
-        standard = isinstance(value, ExternalRef) and (
-            value.path.split(".")[0] in sys.stdlib_module_names
-        )
-        if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
-            return vm.unfollowed(what, node.span)
-        vm.approximate("unmodelled", what, node.span)
-        return _kept(vm, made)
-    return vm.call(value, (made,), span=node.span)
-
-
-def _kept(vm: VM, made: object) -> object:
-    """What a decorator that is not followed is taken to leave; it may be more than that."""
-    if isinstance(made, Function):
-        hierarchy.note(vm, made, hierarchy.WRAPPED, True)
-    return made
-
-
 def _class(vm: VM, stmt: ir.ClassDef) -> None:
-    made: object = classes.define(vm, stmt)
-    for decorator in reversed(stmt.decorators):
-        made = _decorated(vm, decorator, made)
-    names.bind(vm, stmt.name, made)
+    given = decorators.evaluated(vm, stmt.decorators)
+    names.bind(vm, stmt.name, decorators.applied(vm, given, classes.define(vm, stmt)))
 
 
 def _import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
