@@ -52,6 +52,8 @@ class Request:
     grid: tuple[int, ...] | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
+    #: ranks to take where nothing settles them, instead of what the text suggests
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def definitions(self) -> tuple[ir.FunctionDef, ...]:
@@ -331,7 +333,7 @@ class _Entry:
             default=made.default,
             has_default=made.has_default,
             annotation=annotation,
-            hint=hint.rank,
+            hint=self.request.ranks.get(made.name, hint.rank),
             pinned=self.request.pinned.get(made.name),
         )
         vm.inputs.parameters[made.name] = p

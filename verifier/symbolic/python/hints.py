@@ -235,16 +235,18 @@ class _Reader:
 
     def _comparison(self, node: ir.Compare) -> None:
         """``len(x.shape) == n``, ``x.ndim == n``, ``x.shape == (a, b)``."""
-        if node.ops not in (("==",), ("!=",)):
+        if node.ops not in (("==",), ("!=",)) and set(node.ops) != {"=="}:
             return
-        left, right = node.left, node.comparators[0]
-        for one, other in ((left, right), (right, left)):
-            part = self._shape_of(one)
-            if part is not None and isinstance(other, (ir.TupleExpr, ir.ListExpr)):
-                self._out.is_exact(part, len(other.elements))
-            part, number = self._measured(one), _number(other)
-            if part is not None and number is not None and 1 <= number <= _MOST:
-                self._out.is_exact(part, number)
+        operands = (node.left, *node.comparators)
+        shapes = [e for e in operands if isinstance(e, (ir.TupleExpr, ir.ListExpr))]
+        numbers = [n for n in map(_number, operands) if n is not None and 1 <= n <= _MOST]
+        for operand in operands:
+            part = self._shape_of(operand)
+            if part is not None and shapes:
+                self._out.is_exact(part, len(shapes[0].elements))
+            part = self._measured(operand)
+            if part is not None and numbers:
+                self._out.is_exact(part, numbers[0])
 
     def _subscript(self, node: ir.Subscript) -> None:
         """``x[i, j]`` without an ellipsis or a new axis; ``x.shape[k]``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import ModuleType
 from typing import Any, Final
 
@@ -66,7 +66,9 @@ def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool =
 
 def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
     """Whether there is a tensor among values, and what of the program's own can be changed."""
-    stack, seen = list(values), set[int]()
+    given = list(values)
+    mine = reachable(vm.heap, given)
+    stack, seen = list(given), set[int]()
     tensors, state = False, ""
     while stack:
         value = stack.pop()
@@ -80,38 +82,37 @@ def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
             if value.id in seen:
                 continue
             seen.add(value.id)
-            if _changes(vm, value):
-                state = state or vm.kind(value).describe(vm, value)
+            if not state and _changes(vm, value, mine):
+                state = vm.kind(value).describe(vm, value)
             stack.extend(box_parts(vm.heap.get(value.id)))
         else:
             stack.extend(parts(value))
     return tensors, state
 
 
-def _changes(vm: VM, ref: Ref) -> bool:
-    """Whether the object can be changed so that the program sees it."""
+def _changes(vm: VM, ref: Ref, given: Collection[int]) -> bool:
+    """Whether the object, one of those that are given away, is changed so that it is seen."""
     box = vm.heap.get(ref.id)
     if isinstance(box, ObjectBox):
         return not isinstance(box.cls, Class) or "enum" not in box.cls.traits
     if isinstance(box, SetBox) and box.frozen:
         return False
-    return _is_shared(vm, ref)
+    return _is_shared(vm, ref, given)
 
 
-def _is_shared(vm: VM, ref: Ref) -> bool:
-    """Whether anything refers to a list, a set or a dictionary besides what it holds itself.
+def _is_shared(vm: VM, ref: Ref, given: Collection[int]) -> bool:
+    """Whether anything refers to a list, a set or a dictionary besides what else is given away.
 
     One that was made for the call alone (``zeros([n, m])``) may change: nobody is left to see it.
     """
-    mine = reachable(vm.heap, (ref,))
     for number, box in (*vm.heap.base.items(), *vm.heap.boxes.items()):
-        if number in mine:
+        if number in given:
             continue
         stack = list(box_parts(box))
         while stack:
             value = stack.pop()
             if isinstance(value, Ref):
-                if value.id in mine:
+                if value.id == ref.id:
                     return True
             elif not isinstance(value, Class):
                 stack.extend(parts(value))

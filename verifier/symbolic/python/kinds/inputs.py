@@ -91,18 +91,23 @@ class ParameterKind(TensorKind):
             p.kind = "tensor"
             return BufferValue(Buffer.HBM)
         known = vm.dialect.view_names()
-        if p.kind == "tensor" or name in (_TENSOR_NAMES if known is None else known):
+        if name in (_TENSOR_NAMES if known is None else known):
             return super().attribute(vm, p, name, span)
         if known is not None and not name.startswith("_"):
             self._doubt(vm, p, name, span, known)
         return Opaque(f"`{p.name}.{name}`")
 
     def _doubt(self, vm: VM, p: Parameter, name: str, span: Span, known: frozenset[str]) -> None:
-        """An attribute that the parameter does not have if it turns out to be a tensor."""
-        if vm.catching:
+        """An attribute that the parameter does not have if it turns out to be a tensor.
+
+        Only one that is spelled like another is held against it: what behaves as a tensor may be
+        an object of the user's, which has more.
+        """
+        help = meant(name, known)
+        if vm.catching or not help:
             return
         text = f"a tensor has no attribute `{name}`"
-        vm.check("no-attribute", E.FALSE, span, text, text, help=meant(name, known))
+        vm.check("no-attribute", E.FALSE, span, text, text, help=help)
         held = vm.memo.setdefault(_DOUBTS, {})
         assert isinstance(held, dict)
         held[p.name, span] = vm.checks.pop()
@@ -142,8 +147,6 @@ class ParameterKind(TensorKind):
             index = index.parts
         items = index if isinstance(index, tuple) else (index,)
         least = max(1, sum(item is not None and item is not Ellipsis for item in items))
-        if value.rank is None and value.hint is not None:
-            value.hint = max(value.hint, least)
         return ranks.tensor(vm, value, span, least)
 
     # -- operators -----------------------------------------------------------------------
