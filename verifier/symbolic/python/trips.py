@@ -30,6 +30,7 @@ from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Sco
 from verifier.symbolic.python.terms import Renaming, alike, entries, join, mentions
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
+from verifier.symbolic.values import Opaque
 
 #: forms are refined this often before what is left is forgotten
 ROUNDS = 3
@@ -241,9 +242,6 @@ class GenericLoop:
         carried, local = self._changes(before, vm.heap)
         vm.back_to(mark)
         unknown = {place: forgotten(self.context, place, before) for place in carried}
-        for name in local:
-            place = Place(self.scope, name)
-            unknown[place] = forgotten(self.context, place, before)
         self._install(unknown)
 
         base = vm.path_length()
@@ -256,6 +254,9 @@ class GenericLoop:
         self._install(unknown)
         for place, form in unknown.items():
             put(vm.heap, place, form.after(self.context))
+        for name in local:  # what some trip has left there
+            reason = f"`{name}` after the loop over `{self.loop.name}`"
+            put(vm.heap, Place(self.scope, name), Opaque(reason))
 
     # -- what changed ----------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class _While:
 
     def run(self) -> None:
         vm = self.vm
+        mark, exits = vm.mark(), 0
         for _ in range(LIMIT):
             test = self.test()
             known = vm.decide(test)
@@ -49,7 +50,13 @@ class _While:
             if known is None:
                 self._undecided(test)
                 return
+            before = vm.outside()
             self.trip()
+            exits += vm.outside() > before
+            if exits >= UNDECIDED:  # ways out that the facts do not decide, trip after trip
+                vm.back_to(mark)
+                self._anyhow()
+                return
         vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)
 
     def test(self) -> Bool:
@@ -170,4 +177,7 @@ class _While:
             for place in (E.const(0), count - 1):
                 there = E.Substitution({index: place}).bool(test)
                 vm.narrow(E.implies(E.ge(count, 1), there))
-        vm.narrow(E.not_(self.test()))
+        ended = E.not_(self.test())
+        if ended is E.FALSE:
+            raise Ended
+        vm.narrow(ended)
