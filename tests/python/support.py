@@ -23,7 +23,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Scope
 from verifier.symbolic.python.inputs import Inputs
 from verifier.symbolic.python.language import PYTHON
-from verifier.symbolic.python.terms import Renaming
+from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerEntry, Trace
 from verifier.symbolic.values import Guarded, Opaque, Ratio

@@ -9,7 +9,7 @@ from typing import Final
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.heap import UNBOUND, Item, Many, Segment
-from verifier.symbolic.python.terms import Renaming
+from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded
 

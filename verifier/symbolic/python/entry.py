@@ -33,7 +33,7 @@ from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
-from verifier.symbolic.python.terms import box_parts
+from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.trace import Trace, View
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref

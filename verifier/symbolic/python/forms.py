@@ -18,16 +18,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python import draining
+from verifier.symbolic.python.alike import alike, alike_segments
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Many, Segment
-from verifier.symbolic.python.terms import (
-    Renaming,
-    alike,
-    alike_segments,
-    entries,
-    join,
-    reachable,
-    same,
-)
+from verifier.symbolic.python.parts import entries, reachable
+from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.terms import join, same
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Opaque, Ref

@@ -17,7 +17,8 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import binding, liveness, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
-from verifier.symbolic.python.terms import Renaming, presence, some
+from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import (
     VM,

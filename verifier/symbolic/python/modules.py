@@ -22,7 +22,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
 from verifier.symbolic.python.model import Class, Function
-from verifier.symbolic.python.terms import reachable
+from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM, Globals
 from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
 

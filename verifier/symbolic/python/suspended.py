@@ -21,7 +21,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, W
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import derives_from_host
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.terms import reachable
+from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerEntry
 from verifier.symbolic.values import Opaque, Ref

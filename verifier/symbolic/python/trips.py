@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from verifier.symbolic import expr as E
+from verifier.symbolic.python.alike import alike
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.forms import (
     WHOLE,
@@ -27,7 +28,9 @@ from verifier.symbolic.python.forms import (
     rotations,
 )
 from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Scope
-from verifier.symbolic.python.terms import Renaming, alike, entries, join, mentions
+from verifier.symbolic.python.parts import entries, mentions
+from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Opaque

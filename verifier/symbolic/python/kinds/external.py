@@ -16,7 +16,7 @@ from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
-from verifier.symbolic.python.terms import box_parts, parts, reachable
+from verifier.symbolic.python.parts import box_parts, parts, reachable
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (

@@ -8,6 +8,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import concrete
+from verifier.symbolic.python.alike import alike_segments
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
@@ -38,7 +39,8 @@ from verifier.symbolic.python.kinds.segments import (
 )
 from verifier.symbolic.python.kinds.tuples import contains, equal_items, ordered
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.terms import alike_segments, mentions, some
+from verifier.symbolic.python.parts import mentions
+from verifier.symbolic.python.terms import some
 from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs
 from verifier.symbolic.values import Ref, SliceValue
 

@@ -22,7 +22,7 @@ from verifier.symbolic.python.model import (
     Method,
     Partial,
 )
-from verifier.symbolic.python.terms import reachable
+from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
 
