@@ -1,115 +1,26 @@
-"""What a loop carries from trip to trip, in closed form.
+"""The closed forms of what a loop carries from trip to trip, and which one fits.
 
-A :class:`Form` says what a place holds when trip ``i`` starts (``at``), whether a trip that started
-so ends as the next one starts (``holds``), and what is there after the loop (``after``). A form is
-proposed by looking at what one trip changed and confirmed by running another from it, so a form
-that holds stands for all trips by induction. To add a form: write the class, enter it in
-:data:`PROPOSALS`.
+A form (:mod:`.carried`) is proposed by looking at what one trip changed and confirmed by running
+another from it, so a form that holds stands for all trips by induction. To add a form: write the
+class, enter it in :data:`PROPOSALS`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python import draining
-from verifier.symbolic.python.alike import alike, alike_segments
-from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Many, Segment
-from verifier.symbolic.python.parts import entries, reachable
-from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.alike import alike
+from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, read
+from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many, Segment
+from verifier.symbolic.python.listforms import Append, Runs, Slots, slots
 from verifier.symbolic.python.terms import join, same
-from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Opaque, Ref
-
-#: the key of the place that is all of a list
-WHOLE: Final = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value is kept: an entry of a box by its key, or a whole list."""
-
-    box: int
-    key: object
-
-
-def read(heap: Heap, place: Place) -> object:
-    """What a place holds; the segments of a list."""
-    box = heap.get(place.box)
-    if isinstance(box, ListBox):
-        return box.segments
-    return entries(box).get(place.key, UNBOUND)
-
-
-def put(heap: Heap, place: Place, value: object) -> None:
-    """Make a place hold a value."""
-    box = heap.write(place.box)
-    if isinstance(box, ListBox):
-        assert isinstance(value, tuple)
-        box.segments = value
-    else:
-        entries(box)[place.key] = value
-
-
-@dataclass(slots=True)
-class Context:
-    """The loop that forms are about; ``fresh`` are the boxes that one trip makes."""
-
-    vm: VM
-    loop: Loop
-    fresh: frozenset[int] = frozenset()
-
-    @property
-    def index(self) -> Sym:
-        return self.loop.symbol
-
-    @property
-    def trips(self) -> Expr:
-        return E.maximum(self.loop.trips, 0)
-
-    def renamed(self, value: object, symbols: dict[Sym, Expr]) -> object:
-        return Renaming(self.vm.heap, symbols, self.fresh, own=self.fresh).value(value)
-
-    def before(self, value: object) -> object:
-        """What the trip before left, from what this one leaves."""
-        return self.renamed(value, {self.index: self.loop.index - 1})
-
-    def last(self, value: object) -> object:
-        """What the last trip leaves."""
-        return self.renamed(value, {self.index: self.loop.trips - 1})
-
-
-class Form(ABC):
-    """What a place holds, by trip."""
-
-    #: whether the value is exactly known; False: it is forgotten
-    exact: bool = True
-    #: a form that is right although the place does not change from where it starts
-    stays: bool = False
-
-    @abstractmethod
-    def at(self, loop: Context, index: Expr) -> object:
-        """What the place holds when trip ``index`` starts."""
-
-    @abstractmethod
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        """Whether ``now``, at the end of a trip that started so, is what the next starts with."""
-
-    def after(self, loop: Context) -> object:
-        """What the place holds after the loop."""
-        return self.at(loop, loop.trips)
-
-    def revised(
-        self, loop: Context, was: object, now: object, others: Iterable[Form]
-    ) -> Form | None:
-        """Another form, after a trip from this one has ended in ``now``; None: none is known."""
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,61 +114,6 @@ class Last(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Append(Form):
-    """A list to which each trip appends the same items, in terms of its index."""
-
-    start: tuple[Segment, ...]
-    items: tuple[object, ...]
-    stays = True
-
-    def at(self, loop: Context, index: Expr) -> object:
-        position = loop.vm.loop_symbol(loop.loop.name)
-        symbols = {loop.index: E.from_atom(position)}
-        rename = Renaming(loop.vm.heap, symbols, own=loop.fresh)
-        values = tuple(rename.value(v) for v in self.items)
-        fresh = _made_anew(loop, self.items)
-        return (*self.start, Many(index, position, values, fresh | _made_anew(loop, values)))
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        added = _behind(self.start, loop.loop.index, now)
-        return (
-            added is not None
-            and len(added) == len(self.items)
-            and all(
-                isinstance(segment, Item) and alike(loop.vm.heap, value, after, segment.value)
-                for value, segment in zip(self.items, added, strict=True)
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Runs(Form):
-    """A list to which each trip appends a run of the same length."""
-
-    start: tuple[Segment, ...]
-    run: Many
-    stays = True
-
-    def at(self, loop: Context, index: Expr) -> object:
-        # element q is number q % length of the run of trip q // length
-        run = self.run
-        position = loop.vm.loop_symbol(loop.loop.name)
-        place = E.from_atom(position)
-        symbols = {loop.index: place // run.count, run.index: place % run.count}
-        rename = Renaming(loop.vm.heap, symbols, own=loop.fresh)
-        values = tuple(rename.value(v) for v in run.values)
-        return (*self.start, Many(index * run.count, position, values, run.fresh))
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        added = _behind(self.start, loop.loop.index * self.run.count, now)
-        return (
-            added is not None
-            and len(added) == 1
-            and alike_segments(loop.vm.heap, self.run, after, added[0])
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Rotation(Form):
     """Values that a few places pass around, as in ``front, back = back, front``."""
 
@@ -269,68 +125,6 @@ class Rotation(Form):
     def holds(self, loop: Context, now: object, after: Heap) -> bool:
         following = (*self.values[1:], self.values[0])
         return alike(loop.vm.heap, _turned(following, loop.loop.index), after, now)
-
-
-@dataclass(frozen=True, slots=True)
-class Slots(Form):
-    """A list of fixed length, each item what the trip before has left there."""
-
-    start: tuple[Segment, ...]
-    step: tuple[Segment, ...]
-    stays = False
-
-    def at(self, loop: Context, index: Expr) -> object:
-        out: list[Segment] = []
-        for was, now in zip(slots(self.start) or (), slots(self.step) or (), strict=True):
-            if was is now:
-                out.append(Item(was))
-                continue
-            before = loop.renamed(now, {loop.index: index - 1})
-            out.append(Item(join(E.eq(index, 0), was, before)))
-        return tuple(out)
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        left, expected = slots(now), slots(self.step)
-        return (
-            left is not None
-            and expected is not None
-            and len(left) == len(expected)
-            and all(alike(loop.vm.heap, e, after, v) for e, v in zip(expected, left, strict=True))
-        )
-
-    def revised(
-        self, loop: Context, was: object, now: object, others: Iterable[Form]
-    ) -> Form | None:
-        return Stale(self.start, self.step, loop.loop.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Stale(Form):
-    """A list of fixed length some of whose items are not followed."""
-
-    start: tuple[Segment, ...]
-    step: tuple[Segment, ...]
-    name: str
-    exact = False
-    stays = True
-
-    def at(self, loop: Context, index: Expr) -> object:
-        unknown = Opaque(f"an item that the loop over `{self.name}` stored")
-        pairs = zip(slots(self.start) or (), slots(self.step) or (), strict=True)
-        return tuple(Item(was) if was is now else Item(unknown) for was, now in pairs)
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        old, new, left = slots(self.start), slots(self.step), slots(now)
-        return (
-            old is not None
-            and new is not None
-            and left is not None
-            and len(left) == len(new)
-            and all(
-                was is not expected or alike(loop.vm.heap, expected, after, value)
-                for was, expected, value in zip(old, new, left, strict=True)
-            )
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,21 +277,6 @@ def rotations(carried: Mapping[Place, tuple[object, object]]) -> dict[Place, For
     return out
 
 
-# ------------------------------------------------------------------------ arithmetic
-
-
-def slots(segments: object) -> tuple[object, ...] | None:
-    """The items of a list whose length is known, or None."""
-    if not isinstance(segments, tuple):
-        return None
-    out = []
-    for segment in segments:
-        if not isinstance(segment, Item):
-            return None
-        out.append(segment.value)
-    return tuple(out)
-
-
 def difference(was: object, now: object) -> Expr | None:
     """How much an integer or an address has grown, None if it cannot be said."""
     if isinstance(was, Expr) and isinstance(now, Expr):
@@ -515,15 +294,6 @@ def advanced(start: object, amount: Expr) -> object:
     return start + amount
 
 
-def _behind(start: tuple[Segment, ...], count: Expr, now: object) -> tuple[Segment, ...] | None:
-    """What a trip added to a list that held ``start`` and a run of ``count`` trips."""
-    assert isinstance(now, tuple)
-    run = now[len(start)] if len(now) > len(start) else None
-    if now[: len(start)] != start or not isinstance(run, Many) or run.count is not count:
-        return None
-    return now[len(start) + 1 :]
-
-
 def _turned(values: tuple[object, ...], index: Expr) -> object:
     """``values[index % len(values)]``."""
     turn = index % len(values)
@@ -531,15 +301,3 @@ def _turned(values: tuple[object, ...], index: Expr) -> object:
     for k in reversed(range(len(values) - 1)):
         held = join(E.eq(turn, k), values[k], held)
     return held
-
-
-def _made_anew(loop: Context, values: tuple[object, ...]) -> frozenset[int]:
-    """The boxes that each trip makes and leaves behind in some values."""
-    found = reachable(loop.vm.heap, values)
-    heap = loop.vm.heap
-    return frozenset(n for n in found if n in loop.fresh or _ghost(heap, n))
-
-
-def _ghost(heap: Heap, number: int) -> bool:
-    box = heap.find(number)
-    return box is not None and box.ghost

@@ -13,20 +13,9 @@ from dataclasses import dataclass, field
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.alike import alike
+from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, put, read
 from verifier.symbolic.python.flow import Ended, Mark, Wait
-from verifier.symbolic.python.forms import (
-    WHOLE,
-    Context,
-    Forgotten,
-    Form,
-    Last,
-    Place,
-    forgotten,
-    proposed,
-    put,
-    read,
-    rotations,
-)
+from verifier.symbolic.python.forms import Forgotten, Last, forgotten, proposed, rotations
 from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Scope
 from verifier.symbolic.python.parts import entries, mentions
 from verifier.symbolic.python.renaming import Renaming

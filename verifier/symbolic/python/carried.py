@@ -1,0 +1,105 @@
+"""What a loop carries from trip to trip: the places, and what a closed form of one says.
+
+A :class:`Form` says what a place holds when trip ``i`` starts (``at``), whether a trip that started
+so ends as the next one starts (``holds``), and what is there after the loop (``after``). The forms
+are in ``forms.py`` and, of whole lists, in ``listforms.py``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox
+from verifier.symbolic.python.parts import entries
+from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Loop
+
+#: the key of the place that is all of a list
+WHOLE: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is kept: an entry of a box by its key, or a whole list."""
+
+    box: int
+    key: object
+
+
+def read(heap: Heap, place: Place) -> object:
+    """What a place holds; the segments of a list."""
+    box = heap.get(place.box)
+    if isinstance(box, ListBox):
+        return box.segments
+    return entries(box).get(place.key, UNBOUND)
+
+
+def put(heap: Heap, place: Place, value: object) -> None:
+    """Make a place hold a value."""
+    box = heap.write(place.box)
+    if isinstance(box, ListBox):
+        assert isinstance(value, tuple)
+        box.segments = value
+    else:
+        entries(box)[place.key] = value
+
+
+@dataclass(slots=True)
+class Context:
+    """The loop that forms are about; ``fresh`` are the boxes that one trip makes."""
+
+    vm: VM
+    loop: Loop
+    fresh: frozenset[int] = frozenset()
+
+    @property
+    def index(self) -> Sym:
+        return self.loop.symbol
+
+    @property
+    def trips(self) -> Expr:
+        return E.maximum(self.loop.trips, 0)
+
+    def renamed(self, value: object, symbols: dict[Sym, Expr]) -> object:
+        return Renaming(self.vm.heap, symbols, self.fresh, own=self.fresh).value(value)
+
+    def before(self, value: object) -> object:
+        """What the trip before left, from what this one leaves."""
+        return self.renamed(value, {self.index: self.loop.index - 1})
+
+    def last(self, value: object) -> object:
+        """What the last trip leaves."""
+        return self.renamed(value, {self.index: self.loop.trips - 1})
+
+
+class Form(ABC):
+    """What a place holds, by trip."""
+
+    #: whether the value is exactly known; False: it is forgotten
+    exact: bool = True
+    #: a form that is right although the place does not change from where it starts
+    stays: bool = False
+
+    @abstractmethod
+    def at(self, loop: Context, index: Expr) -> object:
+        """What the place holds when trip ``index`` starts."""
+
+    @abstractmethod
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        """Whether ``now``, at the end of a trip that started so, is what the next starts with."""
+
+    def after(self, loop: Context) -> object:
+        """What the place holds after the loop."""
+        return self.at(loop, loop.trips)
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        """Another form, after a trip from this one has ended in ``now``; None: none is known."""
+        return None
