@@ -8,7 +8,7 @@ from typing import Any, Final
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import comprehensions, generators, hierarchy, names, strings
+from verifier.symbolic.python import comprehensions, hierarchy, names, strings, yields
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.terms import as_formula, join
@@ -291,8 +291,8 @@ EXPRESSIONS: Final[dict[type[ir.Expr], Callable[[VM, Any], object]]] = {
     ir.NamedExpr: _named,
     ir.JoinedStr: strings.joined,
     ir.Comprehension: comprehensions.evaluate,
-    ir.Yield: generators.yield_one,
-    ir.YieldFrom: generators.yield_from,
+    ir.Yield: yields.yield_one,
+    ir.YieldFrom: yields.yield_from,
     ir.Starred: _starred,
     ir.UnsupportedExpr: _unsupported,
 }
