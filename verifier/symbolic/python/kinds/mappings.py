@@ -10,7 +10,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
-from verifier.symbolic.python.kinds import sets
+from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
 from verifier.symbolic.python.kinds.entries import (
     UNSETTLED,
@@ -133,13 +133,13 @@ class ViewKind(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.which == "values" or op not in ("&", "|", "-", "^"):
             return NotImplemented
-        return sets.combined(vm, op, as_set(vm, left, span), right, span)
+        return elements.combined(vm, op, as_set(vm, left, span), right, span)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
         if right.which == "values" or op not in ("&", "|", "-", "^"):
             return NotImplemented
-        made = sets.made(vm, left, span)
-        return sets.combined(vm, op, made, as_set(vm, right, span), span)
+        made = elements.made(vm, left, span)
+        return elements.combined(vm, op, made, as_set(vm, right, span), span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.which == "values":
@@ -149,7 +149,7 @@ class ViewKind(Kind):
             other = as_set(vm, right, span)
         if not isinstance(vm.box(other), SetBox):
             return NotImplemented
-        return sets.compared(vm, op, as_set(vm, left, span), other, span)
+        return elements.compared(vm, op, as_set(vm, left, span), other, span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         box = dict_box(vm, value.ref)
@@ -194,7 +194,7 @@ def as_set(vm: VM, view: DictView, span: Span) -> Ref:
     for key, value in list(dict_box(vm, view.ref).items.items()):
         there = present(vm, value)
         if there is not E.FALSE:
-            sets.entered(vm, ref, element(key, vm.settled(value)), there, span)
+            elements.entered(vm, ref, element(key, vm.settled(value)), there, span)
     return ref
 
 

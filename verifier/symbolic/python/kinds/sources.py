@@ -20,7 +20,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import LazyShape
-from verifier.symbolic.python.kinds import entries, protocols, sets
+from verifier.symbolic.python.kinds import elements, entries, protocols
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
 from verifier.symbolic.python.kinds.mappings import element_of
@@ -106,7 +106,7 @@ def _over_entries(vm: VM, value: object, reverse: bool, span: Span) -> object:
     which = value.which if isinstance(value, DictView) else "keys"
     order: Sequence[object] | None = list(box.items)
     if isinstance(box, SetBox):
-        order = sets.order_of(vm, box)
+        order = elements.order_of(vm, box)
     elif box.shuffled and len(box.items) > 1:
         order = None
     if order is None:

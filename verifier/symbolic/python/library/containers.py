@@ -8,7 +8,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import LazyShape
-from verifier.symbolic.python.kinds import sets
+from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.entries import put, updated, writable
 from verifier.symbolic.python.kinds.segments import (
     as_list,
@@ -72,7 +72,7 @@ def fill(vm: VM, ref: Ref, iterable: object, more: dict[str, object], span: Span
 
 @TYPES.add("set")
 def _set(vm: VM, span: Span, iterable: object = (), /) -> object:
-    return iterable if isinstance(iterable, Opaque) else sets.made(vm, iterable, span)
+    return iterable if isinstance(iterable, Opaque) else elements.made(vm, iterable, span)
 
 
 @TYPES.add("frozenset")
@@ -80,7 +80,7 @@ def _frozenset(vm: VM, span: Span, iterable: object = (), /) -> object:
     box = vm.box(iterable)
     if isinstance(iterable, Opaque) or (isinstance(box, SetBox) and box.frozen):
         return iterable
-    return sets.made(vm, iterable, span, frozen=True)
+    return elements.made(vm, iterable, span, frozen=True)
 
 
 _HOSTS: Final[dict[str, type]] = {

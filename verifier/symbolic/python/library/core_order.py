@@ -22,8 +22,8 @@ from verifier.symbolic.python.heap import (
     SetBox,
     StateBox,
 )
+from verifier.symbolic.python.kinds.elements import unordered_items
 from verifier.symbolic.python.kinds.segments import segments_of, values_in
-from verifier.symbolic.python.kinds.sets import unordered_items
 from verifier.symbolic.python.library.core_numbers import number_of
 from verifier.symbolic.python.library.sorting import sort_values
 from verifier.symbolic.python.lifting import unfollowed_operand
