@@ -25,8 +25,8 @@ from verifier.symbolic.python.kinds.entries import (
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.mappings import element_of
 from verifier.symbolic.python.kinds.segments import raises, segments_of, values_in
-from verifier.symbolic.python.library.collections_ import WrappedDict, contents
 from verifier.symbolic.python.library.sorting import sort_values
+from verifier.symbolic.python.library.wrapped import WrappedDict, contents
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import some
 from verifier.symbolic.python.vm import VM
