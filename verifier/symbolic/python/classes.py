@@ -14,6 +14,7 @@ from verifier.source.ir import Span
 from verifier.source.scopes import names_of
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import attributes, fields, hierarchy
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
 from verifier.symbolic.python.hierarchy import Inherited, linearised, lookup, namespace
@@ -249,13 +250,27 @@ def _set_names(vm: VM, cls: Class, span: Span) -> None:
             if not isinstance(box, ObjectBox):
                 continue
         if box.cls == HostType(functools.cached_property) and isinstance(value, Ref):
+            if box.attributes.get("attrname", name) != name:
+                _refused_name(vm, span)
             attributes.put(vm, value, "attrname", name, span)
-        if not isinstance(box.cls, Class):
-            continue
-        hook = lookup(vm, box.cls, "__set_name__")
-        if hook is not UNBOUND:
-            method = hierarchy.bind(vm, hook, value, box.cls, span)
-            vm.call(method, (cls, name), span=span)
+        if isinstance(box.cls, Class):
+            _set_name(vm, cls, value, box.cls, name, span)
+
+
+def _set_name(vm: VM, cls: Class, value: object, own: Class, name: str, span: Span) -> None:
+    hook = lookup(vm, own, "__set_name__")
+    if hook is not UNBOUND:
+        attempt(
+            vm,
+            lambda: vm.call(hierarchy.bind(vm, hook, value, own, span), (cls, name), span=span),
+            Exception,
+            lambda error: _refused_name(vm, span),
+        )
+
+
+def _refused_name(vm: VM, span: Span) -> object:
+    """Before Python 3.12 the error is the cause of another one, since then it is that error."""
+    return vm.unfollowed("an error in `__set_name__` is not followed", span)
 
 
 def _init_subclass(vm: VM, cls: Class, keywords: Mapping[str, Arg], span: Span) -> None:

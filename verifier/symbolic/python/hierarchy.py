@@ -172,7 +172,8 @@ def find(vm: VM, classes: Sequence[object], name: str) -> object:
     for position, cls in enumerate(classes):
         if isinstance(cls, HostType):
             if name in cls.type.__dict__ and name not in _BOOKKEEPING:
-                return Inherited(cls.type, name)
+                refused = name.startswith("__") and cls.type.__dict__[name] is None
+                return None if refused else Inherited(cls.type, name)
             continue
         assert isinstance(cls, Class)
         value = namespace(vm, cls).get(name, UNBOUND)
