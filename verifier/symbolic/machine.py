@@ -25,8 +25,9 @@ from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
 if TYPE_CHECKING:
     from verifier.source.project import Module
     from verifier.symbolic.python.inputs import Parameter
+    from verifier.symbolic.python.kind import Kind
     from verifier.symbolic.python.machine import DeviceMachine
-    from verifier.symbolic.python.vm import VM, Kind
+    from verifier.symbolic.python.vm import VM
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.inputs import ParameterKind
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque
 
 _ORDER: Final[dict[str, Callable[[Expr, Expr], Bool]]] = {

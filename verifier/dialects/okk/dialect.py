@@ -16,7 +16,8 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Call, Declare, Machine, PlainDialect
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
 

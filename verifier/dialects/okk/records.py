@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import RecordType
 
 DIM4: Final = RecordType("dim4", ("n", "c", "h", "w"))

@@ -16,8 +16,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.machine import DeviceMachine
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import ApiRef, Opaque, Range
 

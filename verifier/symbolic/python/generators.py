@@ -20,13 +20,14 @@ from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
+from verifier.symbolic.python.kind import Items, Iteration, Pull, Push, Unknown
 from verifier.symbolic.python.kinds.iterators import METHODS as ITERATOR_METHODS
 from verifier.symbolic.python.kinds.iterators import IteratorKind
 from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import Class, Function, GeneratorExpression, HostType
 from verifier.symbolic.python.suspended import Thrown
-from verifier.symbolic.python.vm import VM, Items, Iteration, Pull, Push, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Ref
 
 GENERATOR: Final = Table("generator")

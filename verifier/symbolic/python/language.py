@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from verifier.symbolic.machine import Dialect
 from verifier.symbolic.python import expressions, functions, generators, loops, statements
+from verifier.symbolic.python.kind import Kind, Language
 from verifier.symbolic.python.kinds import (
     callables,
     constants,
@@ -40,7 +41,6 @@ from verifier.symbolic.python.library import (
     special,
     typing_,
 )
-from verifier.symbolic.python.vm import Kind, Language
 
 #: everything that has tables of kinds, functions, methods or modules
 PARTS: Final[tuple[ModuleType, ...]] = (

@@ -17,20 +17,11 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import binding, liveness, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
+from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
-from verifier.symbolic.python.vm import (
-    VM,
-    Items,
-    Live,
-    Mapped,
-    Pull,
-    Push,
-    Runs,
-    Trips,
-    Unknown,
-)
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Guarded, Opaque, Range
 

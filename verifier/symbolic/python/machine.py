@@ -1,4 +1,4 @@
-"""The device's side of the machine: tensors, operations, the launch grid, records.
+"""The device's side of the machine: tensors, operations, the launch grid.
 
 This is what a dialect sees (:class:`verifier.symbolic.machine.Machine`), besides the coercions.
 """
@@ -13,11 +13,11 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.machine import Dialect
-from verifier.symbolic.python.state import State
+from verifier.symbolic.python.faults import Faults
 from verifier.symbolic.trace import Assumption, Axis, Buffer, DType, Loop, Operation, Storage, View
 
 
-class DeviceMachine(State):
+class DeviceMachine(Faults):
     """Allocations, operations and the grid of one run."""
 
     dialect: Dialect

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python.heap import UNBOUND, RecordBox
-from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.cases import CaseMachine
+from verifier.symbolic.python.heap import RecordBox
 from verifier.symbolic.python.terms import join, same
 from verifier.symbolic.values import Guarded, RecordType, RecordValue, Ref
 
@@ -16,7 +16,7 @@ from verifier.symbolic.values import Guarded, RecordType, RecordValue, Ref
 ORIGIN = "<origin>"
 
 
-class RecordMachine(DeviceMachine):
+class RecordMachine(CaseMachine):
     """The machine with the records of an API."""
 
     def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> Ref:
@@ -32,7 +32,7 @@ class RecordMachine(DeviceMachine):
         if isinstance(value, RecordValue):
             return value
         if isinstance(value, Guarded):
-            return self._of_cases(self._live(value))
+            return self._of_cases(self.cases(value))
         box = self.box(value)
         if not isinstance(box, RecordBox):
             return None
@@ -43,7 +43,7 @@ class RecordMachine(DeviceMachine):
 
     def merged(self, value: Guarded) -> object:
         """The value with its records made one; what else the path chooses from stays apart."""
-        live = self._live(value)
+        live = self.cases(value)
         mine = [(g, v) for g, v in live if self.contents(v) is not None]
         record = self._of_cases(mine) if mine else None
         if record is None:
@@ -57,7 +57,7 @@ class RecordMachine(DeviceMachine):
         """Assign all fields of a record, or of the one that the path chooses."""
         if isinstance(value, RecordValue) and value.places is not None:
             return self.fill(value.places, values, origin)
-        for guard, item in self._live(value):
+        for guard, item in self.cases(value):
             if not isinstance(item, Ref) or not isinstance(self.box(item), RecordBox):
                 return False
             written = self.heap.write(item.id)
@@ -68,16 +68,6 @@ class RecordMachine(DeviceMachine):
                 old = written.attributes.get(name)
                 written.attributes[name] = field if sole else join(guard, field, old)
         return True
-
-    def _live(self, value: object) -> list[tuple[Bool, object]]:
-        """The cases of a value that the path allows; nothing unbound."""
-        if not isinstance(value, Guarded):
-            return [(E.TRUE, value)]
-        return [
-            (guard, item)
-            for guard, item in value.cases
-            if item is not UNBOUND and self.decide(guard) is not False
-        ]
 
     def _of_cases(self, cases: Sequence[tuple[Bool, object]]) -> RecordValue | None:
         result: RecordValue | None = None

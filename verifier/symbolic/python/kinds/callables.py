@@ -14,6 +14,7 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Generated
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -22,7 +23,7 @@ from verifier.symbolic.python.model import (
     Method,
     Partial,
 )
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
 
 _FUNCTION: Final = type(lambda: None)

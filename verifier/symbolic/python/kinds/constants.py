@@ -12,10 +12,11 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, RecordBox
+from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import meant
 from verifier.symbolic.python.model import Function
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import DType
 from verifier.symbolic.values import (
     AddressType,

@@ -12,6 +12,7 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Alias
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Class,
@@ -20,8 +21,8 @@ from verifier.symbolic.python.model import (
     Property,
     StaticMethod,
 )
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
-from verifier.symbolic.values import ExternalRef, Opaque
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,39 +127,7 @@ class DescriptorKind(Kind):
         return value
 
 
-# ------------------------------------------------------------------------ aliases, unions
-
-
-class AliasKind(TypeKind):
-    """``list[int]``, ``Stack[T]``."""
-
-    pure = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return Opaque("the type of a generic alias", harmless=True)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if name == "__origin__":
-            return value.origin
-        if name == "__args__":
-            return value.args
-        own = name.startswith("__") and name not in ("__name__", "__qualname__", "__module__")
-        if own:
-            return vm.unfollowed(f"`.{name}` of a generic alias is not followed", span)
-        return vm.attribute(value.origin, name, span)
-
-    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        vm.unfollowed("a generic alias in a loop is not followed", span)
-        return Unknown("the parts of a generic alias")
-
-    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        return Alias(value.origin, index if isinstance(index, tuple) else (index,))
-
-    def call(self, vm: VM, value: Any, call: Call) -> object:
-        return vm.invoke(value.origin, call)
-
-    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _same(left, right, op)
+# ------------------------------------------------------------------------ unions
 
 
 class UnionKind(TypeKind):
@@ -186,19 +155,10 @@ class UnionKind(TypeKind):
         return (set(left.members) == set(right.members)) == (op == "==")
 
 
-def _same(left: object, right: object, op: str) -> object:
-    if op not in ("==", "!="):
-        return NotImplemented
-    if isinstance(right, (Opaque, ExternalRef)):
-        return Opaque("whether two types are the same")
-    return (left == right) == (op == "==")
-
-
 KINDS: Final[dict[type, Kind]] = {
     Property: DescriptorKind(property),
     StaticMethod: DescriptorKind(staticmethod),
     ClassMethod: DescriptorKind(classmethod),
-    Alias: AliasKind(),
     Union: UnionKind(),
 }
 METHODS: Final = {"property": PROPERTY}

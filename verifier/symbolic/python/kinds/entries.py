@@ -22,11 +22,12 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Iteration, Live, Runs, Unknown
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.segments import optional, raises, segments_of, values_in, watch
 from verifier.symbolic.python.model import AttributeDict
 from verifier.symbolic.python.terms import join, presence
-from verifier.symbolic.python.vm import VM, Iteration, Live, Runs, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 Entries: TypeAlias = "DictBox | SetBox"

@@ -15,9 +15,10 @@ from verifier.symbolic.python import modules
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
 from verifier.symbolic.python.parts import box_parts, parts, reachable
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import (
     ExternalRef,

@@ -13,11 +13,12 @@ from verifier.symbolic.python import ranks
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import ListBox, ObjectBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Buffer, DType, View
 from verifier.symbolic.values import (
     ApiRef,
@@ -140,7 +141,7 @@ class ParameterKind(TensorKind):
     @staticmethod
     def _may_be_sequence(p: Parameter, index: object) -> bool:
         """Whether nothing says that an optional input which is indexed once is a tensor."""
-        return p.kind is None and p.has_default and p.hint is None and isinstance(index, Expr)
+        return p.kind is None and p.has_default and not p.hints and isinstance(index, Expr)
 
     def _view(self, vm: VM, value: Any, span: Span, index: object = None) -> View:
         if isinstance(index, IndexGrid):
@@ -362,11 +363,9 @@ def member_name(vm: VM, value: object) -> str | None:
 
 
 def shape_of(vm: VM, p: Parameter) -> object:
-    """``p.shape``: a tuple where the rank is known on all paths, else one that settles it."""
-    if p.rank is not None and not p.guessed:
-        return vm.inputs.shape(p, p.rank)
-    count = vm.inputs.rank_symbol(p)
-    return vm.inputs.shape(p, count.const) if count.is_const else LazyShape(p)
+    """``p.shape``: a tuple where the rank is known on this path, else one that settles it."""
+    rank = ranks.known(vm, p)
+    return LazyShape(p) if rank is None else vm.inputs.shape(p, rank)
 
 
 KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}

@@ -10,8 +10,9 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox
+from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.model import AttributeDict, BoundBuiltin, HostType
-from verifier.symbolic.python.vm import VM, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 #: the method table

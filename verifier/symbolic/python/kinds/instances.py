@@ -13,9 +13,10 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
+from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds import protocols
 from verifier.symbolic.python.model import Class
-from verifier.symbolic.python.vm import VM, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
 #: the special methods of operators, without the underscores

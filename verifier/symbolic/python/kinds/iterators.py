@@ -15,12 +15,13 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Many, ObjectBox, Segment, StateBox
+from verifier.symbolic.python.kind import Iteration, Kind, Pull, Runs, Unknown
 from verifier.symbolic.python.kinds import protocols, states
 from verifier.symbolic.python.kinds.segments import watch
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import presence
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Pull, Runs, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 ITERATOR: Final = Table("iterator")

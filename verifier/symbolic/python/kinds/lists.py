@@ -12,6 +12,7 @@ from verifier.symbolic.python.alike import alike_segments
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.kind import Iteration, Kind, Live, Runs
 from verifier.symbolic.python.kinds.list_methods import (
     LIST,
     METHODS,
@@ -41,7 +42,7 @@ from verifier.symbolic.python.kinds.tuples import contains, equal_items, ordered
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.parts import mentions
 from verifier.symbolic.python.terms import some
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref, SliceValue
 
 

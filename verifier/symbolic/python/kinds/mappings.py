@@ -10,6 +10,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
+from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
 from verifier.symbolic.python.kinds.entries import (
@@ -32,7 +33,7 @@ from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import values_in
 from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol, contains
 from verifier.symbolic.python.model import DictView, HostType
-from verifier.symbolic.python.vm import VM, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 KEYS: Final = Table("dict_keys")

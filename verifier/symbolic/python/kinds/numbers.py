@@ -22,10 +22,11 @@ from verifier.symbolic.python.concrete import (
 )
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.integers import nonzero
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
 
 FLOAT: Final = Opaque("a float", harmless=True)
@@ -74,7 +75,10 @@ def arithmetic(vm: VM, op: str, left: object, right: object, span: Span) -> obje
         return NotImplemented
     a, b = to_host(vm, left), to_host(vm, right)
     if a is not SYMBOLIC and b is not SYMBOLIC:
-        if op in ("/", "//", "%") and b == 0 and not isinstance(a, complex):
+        whole = op in ("//", "%")
+        if whole and (isinstance(a, complex) or isinstance(b, complex)):
+            return NotImplemented
+        if (whole or op == "/") and b == 0:
             nonzero(vm, E.const(0), span)
         return operate(vm, op, a, b, span)
     return _inexact(vm, op, left, right, span)

@@ -19,10 +19,11 @@ from verifier.symbolic.python.heap import (
 )
 from verifier.symbolic.python.hierarchy import Generated, Inherited
 from verifier.symbolic.python.keys import key_of
+from verifier.symbolic.python.kind import Items, Iteration, Kind, Live, Pull, Unknown
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Live, Pull, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
 
 

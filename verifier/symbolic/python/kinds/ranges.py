@@ -12,6 +12,7 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.kind import Iteration, Kind, Trips
 from verifier.symbolic.python.kinds.segments import (
     MAX_LENGTH,
     bounds_of,
@@ -25,7 +26,7 @@ from verifier.symbolic.python.kinds.segments import (
 from verifier.symbolic.python.kinds.tuples import add_protocol
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Trips
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Range, SliceValue
 
 RANGE: Final = Table("range")

@@ -11,10 +11,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.kind import Items, Runs, Trips, Unknown
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import as_formula, join, presence
-from verifier.symbolic.python.vm import VM, Items, Runs, Trips, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
 

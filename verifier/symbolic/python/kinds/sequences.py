@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import lists, ranges, tuples
 from verifier.symbolic.python.kinds.segments import pick, segments_of, values_in
-from verifier.symbolic.python.vm import Kind
 
 KINDS: Final[dict[type, Kind]] = {**tuples.KINDS, **lists.KINDS, **ranges.KINDS}
 METHODS: Final = {**tuples.METHODS, **lists.METHODS, **ranges.METHODS}

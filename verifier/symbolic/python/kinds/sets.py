@@ -10,6 +10,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.heap import UNBOUND, ListBox, SetBox
+from verifier.symbolic.python.kind import Iteration, Kind, Live, Runs, Unknown
 from verifier.symbolic.python.kinds.elements import (
     combined,
     compared,
@@ -23,7 +24,7 @@ from verifier.symbolic.python.kinds.entries import at, has, has_any, present, si
 from verifier.symbolic.python.kinds.segments import watch
 from verifier.symbolic.python.kinds.set_methods import METHODS
 from verifier.symbolic.python.model import DictView, HostType
-from verifier.symbolic.python.vm import VM, Iteration, Kind, Live, Runs, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 

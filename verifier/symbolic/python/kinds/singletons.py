@@ -8,8 +8,9 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python.concrete import host_attribute
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 
 
 class _Singleton(Kind):

@@ -20,6 +20,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import LazyShape
+from verifier.symbolic.python.kind import Items, Iteration, Pull, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds import elements, entries, protocols
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
@@ -35,7 +36,7 @@ from verifier.symbolic.python.kinds.segments import (
 from verifier.symbolic.python.kinds.states import change, field, state_of
 from verifier.symbolic.python.kinds.tuples import items_of, settled_shape
 from verifier.symbolic.python.model import AttributeDict, Class, DictView, HostType
-from verifier.symbolic.python.vm import VM, Items, Iteration, Pull, Runs, Trips, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
 
 

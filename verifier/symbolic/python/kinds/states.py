@@ -8,7 +8,8 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import StateBox
-from verifier.symbolic.python.vm import VM, Iteration, Kind
+from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 

@@ -14,8 +14,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.model import TensorMethod
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import View
 from verifier.symbolic.values import (
     DynamicSlice,

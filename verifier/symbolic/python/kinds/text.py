@@ -25,12 +25,13 @@ from verifier.symbolic.python.concrete import (
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds.numbers import OF_CLASS, as_expr, class_method, is_integer
 from verifier.symbolic.python.kinds.segments import index_of, needs_index
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.strings import TEXT
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import DType
 from verifier.symbolic.values import DTypeText, Guarded, Opaque, SliceValue
 

@@ -12,6 +12,7 @@ from verifier.symbolic.python import concrete, keys, ranks
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, ObjectBox, Segment
 from verifier.symbolic.python.inputs import LazyShape
+from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds.segments import (
     MAX_LENGTH,
     backwards,
@@ -26,7 +27,7 @@ from verifier.symbolic.python.kinds.segments import (
 )
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula, join
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, SliceValue
 
 TUPLE: Final = Table("tuple")
@@ -385,8 +386,10 @@ class ShapeKind(TupleKind):
                 return E.TRUE
             right = self._items(vm, right, span)
         fits = E.eq(ranks.count(vm, left.parameter), len(right))
-        if vm.decide(fits) is False:
+        if fits is E.FALSE:
             return E.FALSE
+        if vm.decide(fits) is False:
+            return fits  # a demand that it holds is one on the rank
         sizes = vm.inputs.shape(left.parameter, len(right))
         with vm.guarded(fits):
             return E.and_(fits, equal_items(vm, sizes, right, span))

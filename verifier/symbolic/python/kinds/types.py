@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import typing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +16,9 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import classes, hierarchy
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
-from verifier.symbolic.python.hierarchy import Alias, Inherited
-from verifier.symbolic.python.kinds import descriptors, instancedicts
+from verifier.symbolic.python.hierarchy import Inherited
+from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts
 from verifier.symbolic.python.kinds.descriptors import TypeKind
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import (
@@ -27,7 +29,7 @@ from verifier.symbolic.python.model import (
     HostType,
     Super,
 )
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
 
 
@@ -89,7 +91,7 @@ class ClassKind(TypeKind):
             return enums.by_name(vm, value, index, span)
         found = hierarchy.lookup(vm, value, "__class_getitem__")
         if isinstance(found, Inherited):
-            return Alias(value, index if isinstance(index, tuple) else (index,))
+            return _parameterised(vm, value, found, index, span)
         if found is not UNBOUND:
             bound = hierarchy.bind(vm, found, UNBOUND, value, span)
             return vm.call(bound, (index,), span=span)
@@ -131,6 +133,17 @@ class ClassKind(TypeKind):
         if hierarchy.is_external(value) or isinstance(value.metaclass, Class):
             return vm.unfollowed(f"whether {self.describe(vm, value)} {what}", span)
         return super()._missing(vm, value, what, span)
+
+
+def _parameterised(vm: VM, cls: Class, found: Inherited, index: object, span: Span) -> object:
+    """``cls[...]`` of a class that has it from a built-in type."""
+    if found.type is not typing.Generic:
+        return aliases.made(vm, cls, index, span, typed=False)
+    given = len(index) if isinstance(index, tuple) else 1
+    if cls.traits.get("parameters") != given:
+        what = f"whether `{cls.name}` takes {given} types is not followed"
+        return vm.unfollowed(what, span)
+    return aliases.made(vm, cls, index, span, typed=True)
 
 
 def _is_of_object(found: object) -> bool:
@@ -219,8 +232,9 @@ class HostTypeKind(TypeKind):
         vm.unfollowed(f"`{value.name}.{name}` is assigned to", span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        if hasattr(value.type, "__class_getitem__"):
-            return Alias(value, index if isinstance(index, tuple) else (index,))
+        if hasattr(value.type, "__class_getitem__") or value.type is type:
+            typed = value.type in (typing.Generic, typing.Protocol)
+            return aliases.made(vm, value, index, span, typed=typed)
         return self._missing(vm, value, "is not subscriptable", span)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
@@ -375,6 +389,7 @@ KINDS: Final[dict[type, Kind]] = {
     Checked: CheckedKind(),
     Super: SuperKind(),
     **descriptors.KINDS,
+    **aliases.KINDS,
     AttributeDict: instancedicts.AttributeDictKind(),
 }
 METHODS: Final = {**descriptors.METHODS, **instancedicts.METHODS}

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Final
 from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.kind import Iteration
 from verifier.symbolic.python.kinds.iterators import IteratorKind, advance, step
 from verifier.symbolic.python.kinds.sources import iterator_of
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.library.iteration import FILTER
 from verifier.symbolic.python.library.sharing import Over, is_endless, mapped
-from verifier.symbolic.python.vm import VM, Iteration
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 FUNCTIONS: Final = Table("itertools")

@@ -12,6 +12,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import generators, hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.kind import Iteration
 from verifier.symbolic.python.kinds.iterators import IteratorKind, advance, step
 from verifier.symbolic.python.kinds.segments import index_of, raises
 from verifier.symbolic.python.kinds.sources import iterator_of, reversed_of
@@ -20,7 +21,7 @@ from verifier.symbolic.python.library.pairing import PAIRING, ZIP
 from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
-from verifier.symbolic.python.vm import VM, Iteration
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Range, Ref
 
 ITERATION: Final = Table()

@@ -11,6 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import quotients
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, run, to_host
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.numbers import as_expr, is_integer
 from verifier.symbolic.python.library import numeric_runtime
 from verifier.symbolic.python.library.core_numbers import number_of, unusable
@@ -18,7 +19,7 @@ from verifier.symbolic.python.library.numeric_math import CONSTANTS, MATH
 from verifier.symbolic.python.library.numeric_operator import OPERATOR
 from verifier.symbolic.python.library.numeric_ordered import BISECT, HEAPQ
 from verifier.symbolic.python.lifting import lifted
-from verifier.symbolic.python.vm import VM, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
 
 NUMPY: Final = Table("numpy")

@@ -15,8 +15,9 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload
 from verifier.symbolic.python.heap import UNBOUND, DictBox
+from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.model import BoundBuiltin
-from verifier.symbolic.python.vm import VM, Items, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
 
 #: the memo of a run that says that the program changes its environment

@@ -10,6 +10,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import generators
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.kind import Iteration, Unknown
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, advance, step
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
@@ -33,7 +34,7 @@ from verifier.symbolic.python.library.sharing import (
     taken,
 )
 from verifier.symbolic.python.terms import presence
-from verifier.symbolic.python.vm import VM, Iteration, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 PAIRING: Final = Table()

@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 from verifier.source.ir import Span
 from verifier.symbolic.python.heap import Segment, StateBox
+from verifier.symbolic.python.kind import Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
 from verifier.symbolic.python.kinds.states import state_of
-from verifier.symbolic.python.vm import VM, Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
 Hand: TypeAlias = Callable[[object, Callable[[object], None]], None]

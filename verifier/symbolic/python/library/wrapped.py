@@ -14,13 +14,14 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, StateBox
+from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
 from verifier.symbolic.python.kinds.entries import dict_ref, merged, updated
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.vm import VM, Iteration, Kind
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 

@@ -1,0 +1,112 @@
+"""Errors of Python's own: an escape if something may catch it, a finding if nothing does."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
+from verifier.symbolic.python.heap import ObjectBox
+from verifier.symbolic.python.model import HostType
+from verifier.symbolic.python.paths import Paths
+from verifier.symbolic.values import Opaque, Ref
+
+#: the rule that reports an error of Python's own, by the error's type (nearest base class)
+RULES: dict[type[BaseException], str] = {
+    TypeError: "wrong-type",
+    AttributeError: "no-attribute",
+    NameError: "unbound-name",
+    IndexError: "list-index",
+    KeyError: "missing-key",
+    ZeroDivisionError: "division-by-zero",
+    ValueError: "wrong-value",
+    BaseException: "uncaught-exception",
+}
+
+
+class Faults(Paths):
+    """The state in which Python raises its own errors."""
+
+    def fault(
+        self,
+        error: type[BaseException],
+        message: str,
+        span: Span,
+        *,
+        when: Bool = E.TRUE,
+        rule: str = "",
+        text: str = "",
+        values: tuple[tuple[str, Expr], ...] = (),
+        help: tuple[str, ...] = (),
+        args: tuple[object, ...] | None = None,
+    ) -> None:
+        """CPython raises ``error`` here if ``when`` holds; what follows runs if it does not.
+
+        Raises:
+            Ended: it always does.
+        """
+        if when is E.FALSE or self.decide(when) is False:
+            return
+        if not rule:
+            rule = next(RULES[cls] for cls in error.__mro__ if cls in RULES)
+        fault = Fault(error, message, span, rule, text or message, values, help)
+        if not self.catching:
+            self._uncaught(fault, when)
+            return
+        # the words of a finding are not CPython's
+        said = (Opaque("the message of an error", harmless=True),)
+        exception = self.exception(error, said if args is None else args)
+        self.raised(exception, fault, when)
+
+    def raised(self, exception: object, fault: Fault, when: Bool = E.TRUE) -> None:
+        """An exception is raised if ``when`` holds, and something may catch it."""
+        certain = when is E.TRUE or self.decide(when) is True
+
+        def leave() -> None:
+            self.leave(Exit.RAISE, exception, fault.span, fault)
+
+        if certain:
+            leave()
+        self.fork(when, leave, lambda: None)
+
+    def uncaught(self, escape: Escape) -> NoReturn:
+        """An exception that nothing caught, where it would have been; the path is its path."""
+        assert escape.fault is not None
+        if self.catching:
+            self.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
+        self._uncaught(escape.fault, E.TRUE)
+        raise Ended
+
+    def _uncaught(self, fault: Fault, when: Bool) -> None:
+        if fault.demand:
+            self.assume(E.not_(when), fault.text, fault.span, "assert")
+        else:
+            self.check(
+                fault.rule,
+                E.not_(when),
+                fault.span,
+                fault.text,
+                fault.message,
+                values=fault.values,
+                help=fault.help,
+                facts=fault.facts,
+                notes=(*fault.notes, *self.call_notes(fault.span)),
+            )
+        if when is E.TRUE or self.decide(when) is True:
+            if fault.demand:
+                raise Ended
+            self.dies()
+
+    def exception(self, error: type[BaseException], args: tuple[object, ...]) -> Ref:
+        """An instance of a built-in exception type."""
+        return self.heap.new(ObjectBox(HostType(error), {"args": args}))
+
+    def call_notes(self, span: Span) -> tuple[tuple[Span, str], ...]:
+        """Where the running functions were called, if the place is inside one of them."""
+        notes = []
+        for frame in reversed(self.frames):
+            if frame.called is not None and frame.function is not None and frame.called != span:
+                notes.append((frame.called, f"in the call of `{frame.function.qualname}` here"))
+        return tuple(notes[:4])

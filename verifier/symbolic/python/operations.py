@@ -1,0 +1,234 @@
+"""Operations on values, asked of their kinds.
+
+The machine asks the kind of a value, under the path that the value stands under, and has CPython's
+rules of what to ask in which order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.records import RecordMachine
+from verifier.symbolic.python.terms import as_formula
+from verifier.symbolic.values import Guarded, Opaque, Ref
+
+if TYPE_CHECKING:
+    from verifier.symbolic.python.vm import VM
+
+
+class Operations(RecordMachine):
+    """The machine with the operations on values, in the order in which CPython asks for them."""
+
+    @property
+    def machine(self) -> VM:
+        """The machine with all of its layers, as kinds see it."""
+        return cast("VM", self)
+
+    # -- attributes and items ---------------------------------------------------------
+
+    def attribute(self, owner: object, name: str, span: Span) -> object:
+        """``owner.name``."""
+        return self.each(owner, lambda v: self._attribute(v, name, span))
+
+    def _attribute(self, owner: object, name: str, span: Span) -> object:
+        found = self.find_attribute(owner, name, span)
+        if found is UNBOUND:
+            return self.kind(owner).no_attribute(self.machine, owner, name, span)
+        return found
+
+    def find_attribute(self, owner: object, name: str, span: Span) -> object:
+        """``owner.name`` of one value, :data:`UNBOUND` on paths on which there is none."""
+        found = self.kind(owner).attribute(self.machine, owner, name, span)
+        if isinstance(found, Guarded):
+            missing = E.or_(*(g for g, v in found.cases if v is UNBOUND))
+            if missing is not E.FALSE:
+                what = self.kind(owner).describe(self.machine, owner)
+                self.fault(AttributeError, f"{what} has no attribute `{name}`", span, when=missing)
+            return self.settled(found)
+        return found
+
+    def set_attribute(self, owner: object, name: str, value: object, span: Span) -> None:
+        """``owner.name = value``, or ``del owner.name`` where the value is UNBOUND."""
+        self.each(owner, lambda v: self.kind(v).set_attribute(self.machine, v, name, value, span))
+
+    def item(self, owner: object, index: object, span: Span) -> object:
+        """``owner[index]``."""
+        return self.each(
+            owner,
+            lambda v: self.each(index, lambda i: self.kind(v).item(self.machine, v, i, span)),
+        )
+
+    def set_item(self, owner: object, index: object, value: object, span: Span) -> None:
+        """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""
+        self.each(
+            owner,
+            lambda v: self.apart(
+                index, lambda i: self.kind(v).set_item(self.machine, v, i, value, span)
+            ),
+        )
+
+    # -- operators --------------------------------------------------------------------
+
+    def unary(self, op: str, value: object, span: Span) -> object:
+        """``op value``."""
+        return self.each(value, lambda v: self.kind(v).unary(self.machine, op, v, span))
+
+    def binary(self, op: str, left: object, right: object, span: Span) -> object:
+        """``left op right``."""
+        if isinstance(left, Guarded) or isinstance(right, Guarded):
+            return self.each(
+                left, lambda a: self.each(right, lambda b: self._binary(op, a, b, span))
+            )
+        return self._binary(op, left, right, span)
+
+    def _binary(self, op: str, left: object, right: object, span: Span) -> object:
+        first, second = self.kind(left), self.kind(right)
+        early = self._goes_first(left, right) and second.overloads(self.machine, op, right, left)
+        if early:
+            result = second.reflected(self.machine, op, right, left, span)
+            if result is not NotImplemented:
+                return result
+        result = first.binary(self.machine, op, left, self._seen(left, right), span)
+        if result is not NotImplemented:
+            return result
+        if not early:
+            result = second.reflected(self.machine, op, right, left, span)
+            if result is not NotImplemented:
+                return result
+        return self.unsupported(op, left, right, span)
+
+    def _goes_first(self, left: object, right: object) -> bool:
+        """Whether the right operand is asked first: its class derives from the left one's."""
+        box = self.box(right)
+        if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+            return False
+        mine, other = box.cls, self.type_of(left)
+        return mine is not other and any(other == base for base in mine.ancestors)
+
+    def _seen(self, left: object, right: object) -> object:
+        """The right operand as the left one sees it: a built-in type sees the value inside."""
+        box = self.box(right)
+        if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
+            return right
+        return right if isinstance(self.box(left), ObjectBox) else box.payload
+
+    def unsupported(self, op: str, left: object, right: object, span: Span) -> object:
+        """Neither operand knows the operator."""
+        kinds = (self.kind(left), self.kind(right))
+        for value in (left, right):
+            if isinstance(value, Opaque):
+                return value
+        names = " and ".join(
+            k.describe(self.machine, v) for k, v in zip(kinds, (left, right), strict=True)
+        )
+        if all(k.complete for k in kinds):
+            self.fault(TypeError, f"`{op}` does not take {names}", span)
+        return self.unfollowed(f"`{op}` on {names} is not followed", span)
+
+    def inplace(self, op: str, left: object, right: object, span: Span) -> object:
+        """``left op= right``: the value to bind."""
+
+        def one(a: object, b: object) -> object:
+            result = self.kind(a).inplace(self.machine, op, a, b, span)
+            return self._binary(op, a, b, span) if result is NotImplemented else result
+
+        return self.each(left, lambda a: self.apart(right, lambda b: one(a, b)))
+
+    # -- comparison -------------------------------------------------------------------
+
+    def compare(self, op: str, left: object, right: object, span: Span) -> object:
+        """One comparison: usually a truth value."""
+        if isinstance(left, Guarded) or isinstance(right, Guarded):
+            return self.each(
+                left, lambda a: self.each(right, lambda b: self._compare(op, a, b, span))
+            )
+        return self._compare(op, left, right, span)
+
+    def _compare(self, op: str, left: object, right: object, span: Span) -> object:
+        if op in ("is", "is not"):
+            same = self.identical(left, right, span)
+            return same if op == "is" else E.not_(same)
+        if op in ("in", "not in"):
+            found = self.kind(right).contains(self.machine, right, left, span)
+            if op == "in" or isinstance(found, Opaque):
+                return found
+            return E.not_(self.truth(found, span))
+        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op)
+        asked = [(left, op, right), (right, mirrored, left)]
+        if self._goes_first(left, right):
+            asked.reverse()
+        for a, ask, b in asked:
+            result = self.kind(a).compare(self.machine, ask, a, b, span)
+            if result is not NotImplemented:
+                return result
+        if op in ("==", "!="):
+            same = self.identical(left, right, span)
+            return same if op == "==" else E.not_(same)
+        return self.unsupported(op, left, right, span)
+
+    def equal(self, left: object, right: object, span: Span) -> Bool:
+        """``left == right`` as containers ask it: what is identical is equal."""
+        if left is right and not isinstance(left, (float, Opaque, Guarded)):
+            return E.TRUE
+        if isinstance(left, float) and isinstance(right, float) and left != left and right != right:
+            return self.unknown_bool("whether two that are no number are one object", span)
+        return self.truth(self.compare("==", left, right, span), span)
+
+    def identical(self, left: object, right: object, span: Span) -> Bool:
+        """``left is right``."""
+        for value in (left, right):
+            if isinstance(value, Opaque):
+                other = right if value is left else left
+                if value.harmless and other is None:
+                    return E.FALSE
+                return self.unknown_bool(f"a condition depends on {value.reason}", span)
+        for value, other in ((left, right), (right, left)):
+            known = self.kind(value).identical(self.machine, value, other, span)
+            if known is not None:
+                return known
+        if isinstance(left, Ref) and isinstance(right, Ref):
+            boxes = (self.heap.get(left.id), self.heap.get(right.id))
+            if left.id != right.id and any(box.ghost for box in boxes):
+                return self.unknown_bool("whether two objects of a loop are one", span)
+            return E.truth(left.id == right.id)
+        a, b = as_formula(left), as_formula(right)
+        if a is not None and b is not None:
+            return E.or_(E.and_(a, b), E.and_(E.not_(a), E.not_(b)))
+        if isinstance(left, Expr) and isinstance(right, Expr):
+            # small integers are shared; of others the identity is CPython's own affair
+            return E.eq(left, right)
+        if left is right:
+            return E.TRUE
+        if type(left) is not type(right):
+            return E.FALSE
+        if isinstance(left, (str, tuple, bytes, float)):
+            if left != right:
+                return E.FALSE
+            return self.unknown_bool("the identity of equal values is not followed", span)
+        return E.truth(left == right)
+
+    # -- protocols --------------------------------------------------------------------
+
+    def truth(self, value: object, span: Span) -> Bool:
+        """``bool(value)``."""
+        if isinstance(value, Bool):
+            return value
+        if isinstance(value, bool):
+            return E.TRUE if value else E.FALSE
+        result = self.each(value, lambda v: self.kind(v).truth(self.machine, v, span))
+        formula = as_formula(result)
+        assert formula is not None
+        return formula
+
+    def length(self, value: object, span: Span) -> object:
+        """``len(value)``."""
+        return self.each(value, lambda v: self.kind(v).length(self.machine, v, span))
+
+    def type_of(self, value: object) -> object:
+        """``type(value)``."""
+        return self.kind(value).type_of(self.machine, value)
