@@ -58,8 +58,6 @@ DEFAULT_TIMEOUT = 60.0
 _OWN_SHARE = 0.4
 #: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
 _HARD, _GRACE = 1.25, 1.0
-#: ranks that are tried where the one that was guessed cannot be, and how many tries there are
-_RANKS, _TRIES = (3, 4, 2, 1), 8
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
 _RECURSION_LIMIT = 6000
 
@@ -361,7 +359,7 @@ def _analyze(
     limit = request.timeout or DEFAULT_TIMEOUT
     solver = Solver(deadline=limit)
     deadline = time.monotonic() + limit
-    runs = _runs(project, unit, job, solver, deadline)
+    runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
     interpreted = time.perf_counter()
     rules = rulebase.of_dialect(entry.dialect)
     selected = {
@@ -432,34 +430,6 @@ def _analyze(
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
 
 
-def _runs(
-    project: Project, unit: _Unit, job: Request, solver: Solver, deadline: float
-) -> list[Run]:
-    """The run of a kernel; another one if the ranks that were guessed cannot be.
-
-    What a kernel demands of its inputs shows too late for a guess that was made before.
-    """
-    dialect = DIALECTS[unit.entry.dialect]
-
-    def run(ranks: Mapping[str, int]) -> list[Run]:
-        request = replace(job, ranks=ranks)
-        decide = solver.decide
-        return run_all(project, dialect(), unit.target, unit.api, request, decide, deadline)
-
-    first = run({})
-    if not _excluded(first[0], solver):
-        return first
-    inputs = first[0].inputs.parameters
-    guessed = [name for name, p in inputs.items() if p.guessed]
-    guessed.sort(key=lambda name: not inputs[name].asked)
-    tries = [{name: rank} for name in guessed for rank in _RANKS]
-    for ranks in tries[:_TRIES]:
-        other = run(ranks)
-        if not _excluded(other[0], solver):
-            return other
-    return first
-
-
 def _dotted(binding: Binding) -> str:
     return binding.imported or f"{binding.module}.{binding.original}"
 
@@ -503,8 +473,6 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]
     everything = tuple(a.condition for a in said)
-    if any(p.asked for p in run.inputs.parameters.values()):
-        return None  # a rank that was guessed may be what is excluded
     if not everything or not solver.check(Query(everything, E.FALSE)).proved:
         return None
     for position, assumption in enumerate(said):
@@ -528,24 +496,27 @@ def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
     The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
     say otherwise.
     """
-    if not any(_is_doubtful(run, p) for p in run.inputs.parameters.values()):
+    guesses = [g for p in run.inputs.parameters.values() if _is_doubtful(run, p) for g in p.guesses]
+    conditions = [a.condition for a in run.trace.assumptions]
+    if not guesses or not solver.check(Query(tuple(conditions), E.FALSE)).proved:
         return []
-    guessed = [a for a in run.trace.assumptions if a.kind == "type" and a.text]
-    everything = tuple(a.condition for a in run.trace.assumptions)
-    if not guessed or not solver.check(Query(everything, E.FALSE)).proved:
-        return []
-    span = guessed[-1].span or run.trace.span
-    text = f"it is assumed that {guessed[-1].text}, which the kernel's other demands exclude"
+    guessed = {id(guess.condition) for guess in guesses}
+    rest = tuple(condition for condition in conditions if id(condition) not in guessed)
+    if solver.check(Query(rest, E.FALSE)).proved:
+        return []  # whatever the rank
+    made = [a for a in run.trace.assumptions if id(a.condition) in guessed]
+    span = made[-1].span or run.trace.span
+    text = f"it is assumed that {made[-1].text}, which the kernel's other demands exclude"
     return [report.Reason(span.path, span.line, text)]
 
 
 def _is_doubtful(run: Run, p: Parameter) -> bool:
-    """Whether the rank of a parameter was guessed, and the kernel says something about it."""
-    if not p.guessed or p.asked:
-        return p.guessed
+    """Whether the rank of a parameter was assumed, and the kernel says something about it."""
+    if not p.guesses:
+        return False
     symbols = set(run.inputs.rank_symbol(p).free())
     said = [a for a in run.trace.assumptions if not symbols.isdisjoint(a.condition.free())]
-    return len(said) > 1
+    return len(said) > len(p.guesses)
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:

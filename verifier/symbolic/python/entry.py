@@ -52,8 +52,6 @@ class Request:
     grid: tuple[int, ...] | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
-    #: ranks to take where nothing settles them, instead of what the text suggests
-    ranks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def definitions(self) -> tuple[ir.FunctionDef, ...]:
@@ -333,7 +331,7 @@ class _Entry:
             default=made.default,
             has_default=made.has_default,
             annotation=annotation,
-            hint=self.request.ranks.get(made.name, hint.rank),
+            hints=hint.ranks,
             pinned=self.request.pinned.get(made.name),
         )
         vm.inputs.parameters[made.name] = p

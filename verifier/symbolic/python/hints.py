@@ -9,74 +9,79 @@ that is given a tuple where it is None, or whose items are unpacked, is no tenso
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from verifier.source import ir
 from verifier.source.project import Module, Project
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
+from verifier.symbolic.python.shapetexts import MOST, annotated, remarked, written
 
 #: calls that a parameter is followed through
 _DEPTH: Final = 3
-#: dimensions that a tensor may have, and that it has if nothing is said
-_MOST: Final = 8
+#: the rank that a tensor has if nothing is said
 _USUAL: Final = 2
-#: ``w: [H]``
-_ROW: Final = re.compile(r"\b(\w+)\s*:\s*\[\s*(\w+)\s*\]")
-#: ``x: [B, S, H]``, ``x (tensor): of shape (n, k)``
-_SHAPE: Final = re.compile(
-    r"\b(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
-    r"([\w\s*+/,.-]*,[\w\s*+/,.-]*)[\])]"
-)
+#: calls that make a tensor of a shape
+_MADE: Final = ("ndarray", "zeros", "ones", "full", "empty", "rand")
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
     """What the text shows about one parameter: its rank, or that it is no tensor.
 
-    ``sequence``: ``flat`` for a tuple of numbers, ``nested`` for one of other things.
+    ``ranks``: those that it may have, the surest first. ``sequence``: ``flat`` for a tuple of
+    numbers, ``nested`` for one of other things.
     """
 
-    rank: int | None = None
+    ranks: tuple[int, ...] = ()
     sequence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a name stands for: a parameter, or something with ``less`` dimensions made of it."""
+    """What a name stands for: a parameter, or something with ``less`` dimensions made of it.
+
+    ``what``: the ``tensor``, its ``shape``, or the ``count`` of its dimensions.
+    """
 
     name: str
     less: int = 0
     itself: bool = True
+    what: str = "tensor"
+
+
+_Table = dict[str, list[int]]
 
 
 @dataclass(slots=True)
 class _Hints:
     """What a text says about the ranks of a function's parameters, the surest first."""
 
-    exact: dict[str, int] = field(default_factory=dict)
-    annotated: dict[str, int] = field(default_factory=dict)
-    indexed: dict[str, int] = field(default_factory=dict)
+    exact: _Table = field(default_factory=dict)
+    annotated: _Table = field(default_factory=dict)
+    indexed: _Table = field(default_factory=dict)
     #: as the copies and parts of a parameter show, measured and indexed
-    derived: dict[str, int] = field(default_factory=dict)
-    followed: dict[str, int] = field(default_factory=dict)
-    written: dict[str, int] = field(default_factory=dict)
+    derived: _Table = field(default_factory=dict)
+    followed: _Table = field(default_factory=dict)
+    written: _Table = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
     sequences: dict[str, str] = field(default_factory=dict)
+    #: parameters that have as many dimensions as each other
+    alike: list[tuple[_Part, _Part]] = field(default_factory=list)
 
-    def of(self, name: str) -> int | None:
-        """The rank that the surest of what was found says."""
-        for found in self._tables:
-            if name in found:
-                return max(found[name], self.least.get(name, 0))
+    def of(self, name: str) -> tuple[int, ...]:
+        """The ranks that were found, those of the surest table first."""
         least = self.least.get(name, 0)
-        return least if least > _USUAL else None
+        found = [max(rank, least) for table in self._tables for rank in table.get(name, ())]
+        if least > _USUAL:
+            found.append(least)
+        return tuple(dict.fromkeys(min(rank, MOST) for rank in found if rank >= 1))
 
     @property
-    def _tables(self) -> tuple[dict[str, int], ...]:
+    def _tables(self) -> tuple[_Table, ...]:
         return (
             self.exact,
             self.annotated,
@@ -89,12 +94,12 @@ class _Hints:
     def is_exact(self, part: _Part, rank: int) -> None:
         """The tensor has that rank."""
         table = self.exact if part.itself else self.derived
-        table.setdefault(part.name, rank + part.less)
+        table.setdefault(part.name, []).append(rank + part.less)
 
     def is_indexed(self, part: _Part, rank: int) -> None:
         """The tensor is given so many indices."""
         table = self.indexed if part.itself else self.followed
-        table[part.name] = max(table.get(part.name, 0), rank + part.less)
+        table[part.name] = [max(*table.get(part.name, [0]), rank + part.less)]
 
     def is_at_least(self, part: _Part, rank: int) -> None:
         """The tensor has that rank or more."""
@@ -103,51 +108,79 @@ class _Hints:
     def take(self, part: _Part, inner: _Hints, name: str) -> None:
         """What a function says of a parameter that it is passed."""
         if not part.itself:
-            rank = inner.of(name)
-            if rank is not None:
+            for rank in inner.of(name)[:1]:
                 self.is_exact(part, rank)
             return
         for mine, other in zip(self._tables, inner._tables, strict=True):
             if name in other:
-                mine.setdefault(part.name, other[name])
+                mine.setdefault(part.name, list(other[name]))
         if name in inner.least:
             self.is_at_least(part, inner.least[name])
+
+    def even_out(self) -> None:
+        """What is known of a parameter holds for those that have as many dimensions."""
+        for _ in self.alike:
+            before = {name: self.of(name) for pair in self.alike for name in _names(pair)}
+            for pair in self.alike:
+                for mine, other in (pair, pair[::-1]):
+                    if not before[mine.name]:
+                        for rank in before[other.name]:
+                            derived = replace(mine, itself=False)
+                            self.is_exact(derived, rank - other.less)
+
+
+def _names(parts: Iterable[_Part]) -> list[str]:
+    return [part.name for part in parts]
 
 
 def read(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, Hint]:
     """What a kernel's text shows, by parameter."""
-    found = _Reader(project, module, definition, _DEPTH).read()
-    out = {}
-    for param in definition.params:
-        rank = found.of(param.name)
-        out[param.name] = Hint(
-            None if rank is None else min(rank, _MOST), found.sequences.get(param.name)
-        )
-    return out
+    found = _Reader(_Readings(project), module, definition, _DEPTH, {}).read()
+    return {p.name: Hint(found.of(p.name), found.sequences.get(p.name)) for p in definition.params}
+
+
+@dataclass(slots=True)
+class _Readings:
+    """Functions that have been read, by what they are passed."""
+
+    project: Project
+    known: dict[object, _Hints] = field(default_factory=dict)
 
 
 class _Reader:
     """One reading of a function, in the order of its text."""
 
     def __init__(
-        self, project: Project, module: Module, definition: ir.FunctionDef, depth: int
+        self,
+        readings: _Readings,
+        module: Module,
+        definition: ir.FunctionDef,
+        depth: int,
+        numbers: Mapping[str, int],
     ) -> None:
-        self._project = project
+        self._readings = readings
         self._module = module
         self._definition = definition
         self._depth = depth
         self._parts = {param.name: _Part(param.name) for param in definition.params}
+        #: names that stand for a number
+        self._numbers = dict(numbers)
         self._out = _Hints()
 
     def read(self) -> _Hints:
         """All that the text says."""
+        lines = [param.span.line for param in self._definition.params]
         for param in self._definition.params:
-            rank = _annotated(param.annotation)
+            rank = annotated(param.annotation)
             if rank is not None:
-                self._out.annotated[param.name] = rank
-        for name, rank in _written(self._definition.docstring or ""):
+                self._out.annotated[param.name] = [rank]
+            line = param.span.line
+            remark = remarked(self._module.lines[line - 1]) if lines.count(line) == 1 else None
+            if remark is not None:
+                self._out.written[param.name] = [remark]
+        for name, rank in written(self._definition.docstring or ""):
             if name in self._parts:
-                self._out.written.setdefault(name, rank)
+                self._out.written.setdefault(name, [rank])
         for node in _in_order(self._definition.body):
             if isinstance(node, _Bound):
                 self._bind(node.stmt)
@@ -157,30 +190,51 @@ class _Reader:
                 self._subscript(node)
             elif isinstance(node, ir.Call) and self._depth > 0:
                 self._call(node)
+        self._out.even_out()
         return self._out
 
     # -- names ---------------------------------------------------------------------------
 
     def _bind(self, stmt: ir.Stmt) -> None:
         """What a statement binds stands for something else from here on."""
-        part = None
+        bound: list[tuple[str, _Part | int]] = []
         if isinstance(stmt, ir.Assign) and len(stmt.targets) == 1:
-            self._unpacking(stmt.targets[0], stmt.value)
-            self._replaced(stmt.targets[0], stmt.value)
-            part = self._made_of(stmt.value)
+            for target, value in _pairs(stmt.targets[0], stmt.value):
+                self._unpacking(target, value)
+                self._replaced(target, value)
+                meant = self._meaning(value)
+                if meant is not None and isinstance(target, ir.Name):
+                    bound.append((target.id, meant))
         for name in bound_by(stmt):
             self._parts.pop(name, None)
-        if part is not None and isinstance(stmt, ir.Assign):
-            target = stmt.targets[0]
-            if isinstance(target, ir.Name):
-                self._parts[target.id] = part
+            self._numbers.pop(name, None)
+        for name, meant in bound:
+            if isinstance(meant, int):
+                self._numbers[name] = meant
+            else:
+                self._parts[name] = meant
+
+    def _meaning(self, node: ir.Expr) -> _Part | int | None:
+        """What a name stands for that is bound to a value."""
+        number = self._number(node)
+        if number is not None:
+            return number
+        part = self._made_of(node)
+        if part is None:
+            shape, count = self._shape_of(node), self._measured(node)
+            if shape is not None:
+                return replace(shape, what="shape")
+            return replace(count, what="count") if count is not None else None
+        return part
 
     def _made_of(self, node: ir.Expr) -> _Part | None:
         """The parameter that a value is, or is a copy or a part of."""
         if isinstance(node, ir.Name):
-            return self._parts.get(node.id)
+            return self._named(node)
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.args:
             part = self._made_of(node.args[0])
+            if part is None and node.func.attr in _MADE:
+                part = self._shape_of(node.args[0])
             return None if part is None else _Part(part.name, part.less, itself=False)
         if isinstance(node, ir.Subscript):
             part = self._made_of(node.value)
@@ -190,14 +244,22 @@ class _Reader:
             return _Part(part.name, part.less + sum(map(_drops, items)), itself=False)
         return None
 
-    def _named(self, node: ir.Expr) -> _Part | None:
-        return self._parts.get(node.id) if isinstance(node, ir.Name) else None
+    def _named(self, node: ir.Expr, what: str = "tensor") -> _Part | None:
+        part = self._parts.get(node.id) if isinstance(node, ir.Name) else None
+        return part if part is not None and part.what == what else None
+
+    def _number(self, node: ir.Expr) -> int | None:
+        if isinstance(node, ir.Name):
+            return self._numbers.get(node.id)
+        return _literal(node)
 
     def _shape_of(self, node: ir.Expr) -> _Part | None:
         """What ``.shape`` is taken of."""
         if isinstance(node, ir.Attribute) and node.attr == "shape":
             return self._named(node.value)
-        return None
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and len(node.args) == 1:
+            return self._shape_of(node.args[0]) if node.func.id in ("tuple", "list") else None
+        return self._named(node, "shape")
 
     def _measured(self, node: ir.Expr) -> _Part | None:
         """What ``len(x.shape)`` or ``x.ndim`` measures."""
@@ -205,7 +267,7 @@ class _Reader:
             return self._shape_of(node.args[0]) if len(node.args) == 1 else None
         if isinstance(node, ir.Attribute) and node.attr == "ndim":
             return self._named(node.value)
-        return None
+        return self._named(node, "count")
 
     # -- uses ----------------------------------------------------------------------------
 
@@ -230,23 +292,35 @@ class _Reader:
         part = self._named(target)
         if part is None or not part.itself or not isinstance(value, (ir.TupleExpr, ir.ListExpr)):
             return
-        plain = all(_number(e) is not None or isinstance(e, ir.Name) for e in value.elements)
+        plain = all(_literal(e) is not None or isinstance(e, ir.Name) for e in value.elements)
         self._out.sequences.setdefault(part.name, "flat" if plain else "nested")
 
     def _comparison(self, node: ir.Compare) -> None:
-        """``len(x.shape) == n``, ``x.ndim == n``, ``x.shape == (a, b)``."""
-        if node.ops not in (("==",), ("!=",)) and set(node.ops) != {"=="}:
-            return
+        """``len(x.shape) == n``, ``x.ndim in (n, m)``, ``x.shape == (a, b)``, ``!=`` too."""
         operands = (node.left, *node.comparators)
+        if node.ops in (("in",), ("not in",)):
+            part, among = self._measured(operands[0]), operands[1]
+            if part is not None and isinstance(among, (ir.TupleExpr, ir.ListExpr, ir.SetExpr)):
+                self._is_one_of(part, among.elements)
+            return
+        if node.ops != ("!=",) and set(node.ops) != {"=="}:
+            return
         shapes = [e for e in operands if isinstance(e, (ir.TupleExpr, ir.ListExpr))]
-        numbers = [n for n in map(_number, operands) if n is not None and 1 <= n <= _MOST]
         for operand in operands:
             part = self._shape_of(operand)
             if part is not None and shapes:
                 self._out.is_exact(part, len(shapes[0].elements))
             part = self._measured(operand)
-            if part is not None and numbers:
-                self._out.is_exact(part, numbers[0])
+            if part is not None:
+                self._is_one_of(part, operands)
+        for way in (self._shape_of, self._measured):
+            parts = [part for part in map(way, operands) if part is not None]
+            self._out.alike.extend(pairwise(parts))
+
+    def _is_one_of(self, part: _Part, values: Iterable[ir.Expr]) -> None:
+        for number in map(self._number, values):
+            if number is not None and 1 <= number <= MOST:
+                self._out.is_exact(part, number)
 
     def _subscript(self, node: ir.Subscript) -> None:
         """``x[i, j]`` without an ellipsis or a new axis; ``x.shape[k]``."""
@@ -259,44 +333,72 @@ class _Reader:
         if part is None:
             return
         if isinstance(node.index, ir.SliceExpr):
-            ends = [_number(e) for e in (node.index.lower, node.index.upper) if e is not None]
+            ends = [_literal(e) for e in (node.index.lower, node.index.upper) if e is not None]
             least = [abs(end) for end in ends if end is not None]
             self._out.is_at_least(part, max(least, default=1))
-        position = _number(node.index)
+        position = self._number(node.index)
         if position is not None:
             self._out.is_at_least(part, position + 1 if position >= 0 else -position)
 
     def _call(self, node: ir.Call) -> None:
         """What a function of the project shows about what it is passed."""
-        given: dict[int | str, _Part] = {}
+        given: dict[int | str, ir.Expr] = {}
         for position, arg in enumerate(node.args):
             if isinstance(arg, ir.Starred):
                 break
-            part = self._made_of(arg)
-            if part is not None:
-                given[position] = part
-        for keyword in node.keywords:
-            part = self._made_of(keyword.value)
-            if keyword.name is not None and part is not None:
-                given[keyword.name] = part
-        found = self._function(node.func) if given else None
+            given[position] = arg
+        given.update((k.name, k.value) for k in node.keywords if k.name is not None)
+        parts = {where: self._made_of(arg) for where, arg in given.items()}
+        if not any(parts.values()):
+            return
+        found = self._function(node.func)
         if found is None:
             return
-        inner = _Reader(self._project, *found, self._depth - 1).read()
-        takes = [p.name for p in found[1].params if p.kind in ("positional-only", "positional")]
-        for where, part in given.items():
-            if isinstance(where, str):
-                self._out.take(part, inner, where)
-            elif where < len(takes):
-                self._out.take(part, inner, takes[where])
+        definition = found[1]
+        takes = [p.name for p in definition.params if p.kind in ("positional-only", "positional")]
+        numbers = {p.name: _literal(p.default) for p in definition.params if p.default is not None}
+        passed: dict[str, _Part] = {}
+        for where, arg in given.items():
+            if isinstance(where, int) and where >= len(takes):
+                continue
+            name = where if isinstance(where, str) else takes[where]
+            numbers[name] = self._number(arg)
+            part = parts[where]
+            if part is not None:
+                passed[name] = part
+        inner = self._reading(*found, {k: n for k, n in numbers.items() if n is not None})
+        for name, part in passed.items():
+            self._out.take(part, inner, name)
+        self._out.alike.extend(
+            (passed[a.name], passed[b.name])
+            for a, b in inner.alike
+            if a.name in passed and b.name in passed and a.less == b.less
+        )
+
+    def _reading(
+        self, module: Module, definition: ir.FunctionDef, numbers: Mapping[str, int]
+    ) -> _Hints:
+        key = (str(module.path), definition.span, self._depth, tuple(sorted(numbers.items())))
+        known = self._readings.known.get(key)
+        if known is None:
+            reader = _Reader(self._readings, module, definition, self._depth - 1, numbers)
+            known = self._readings.known[key] = reader.read()
+        return known
 
     def _function(self, node: ir.Expr) -> tuple[Module, ir.FunctionDef] | None:
-        """The function of the project that a plain name stands for."""
-        if not isinstance(node, ir.Name):
-            return None
+        """The function of the project that a name stands for, or a name of a module's."""
+        project = self._readings.project
         try:
-            found = self._project.resolve_name(self._module, node.id)
-            owner, name = found if found is not None else (self._module, node.id)
+            if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name):
+                found = project.resolve_name(self._module, node.value.id)
+                if found is None or found[1] is not None:
+                    return None
+                owner, name = project.resolve_name(found[0], node.attr) or (found[0], node.attr)
+            elif isinstance(node, ir.Name):
+                found = project.resolve_name(self._module, node.id)
+                owner, name = found if found is not None else (self._module, node.id)
+            else:
+                return None
             definition = owner.definition(name) if name is not None else None
         except SourceError:
             return None
@@ -332,9 +434,21 @@ def _in_order(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Node | _Bound]:
         stack.extend(reversed(below))
 
 
-def _number(node: ir.Expr) -> int | None:
+def _pairs(target: ir.Expr, value: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What is assigned to what: ``a, b = x, y`` is ``a = x`` and ``b = y``."""
+    kinds = (ir.TupleExpr, ir.ListExpr)
+    if isinstance(target, kinds) and isinstance(value, kinds):
+        starred = any(isinstance(e, ir.Starred) for e in (*target.elements, *value.elements))
+        if not starred and len(target.elements) == len(value.elements):
+            for part, item in zip(target.elements, value.elements, strict=True):
+                yield from _pairs(part, item)
+            return
+    yield target, value
+
+
+def _literal(node: ir.Expr) -> int | None:
     if isinstance(node, ir.UnaryOp) and node.op == "-":
-        inner = _number(node.operand)
+        inner = _literal(node.operand)
         return None if inner is None else -inner
     value = node.value if isinstance(node, ir.Const) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -350,24 +464,6 @@ def _drops(node: ir.Expr) -> int:
     if isinstance(node, ir.Const) and node.value is None:
         return -1
     return int(not isinstance(node, (ir.SliceExpr, ir.Call)) and not _is_filler(node))
-
-
-def _annotated(node: ir.Expr | None) -> int | None:
-    """``nt.tensor[128, 512]``."""
-    if isinstance(node, ir.Subscript) and isinstance(node.value, ir.Attribute):
-        if node.value.attr in ("tensor", "mutable_tensor"):
-            return len(node.index.elements) if isinstance(node.index, ir.TupleExpr) else 1
-    return None
-
-
-def _written(text: str) -> Iterator[tuple[str, int]]:
-    """Shapes in a docstring: ``x: [B, S, H]``."""
-    for match in _ROW.finditer(text):
-        yield match.group(1), 1
-    for match in _SHAPE.finditer(text):
-        sizes = [size for size in match.group(2).split(",") if size.strip()]
-        if sizes and len(sizes) <= _MOST:
-            yield match.group(1), len(sizes)
 
 
 __all__ = ["Hint", "read"]

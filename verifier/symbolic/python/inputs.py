@@ -37,6 +37,19 @@ class Pinned:
     value: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A rank that was assumed: ``condition`` is the assumption, from ``order`` on.
+
+    ``shown``: the text of the kernel suggests it.
+    """
+
+    rank: int
+    condition: Bool
+    order: int
+    shown: bool
+
+
 @dataclass(eq=False, slots=True)
 class Parameter:
     """A parameter of the kernel. ``kind`` is None until a use decides it."""
@@ -47,13 +60,12 @@ class Parameter:
     has_default: bool = False
     annotation: str = ""
     kind: str | None = None
-    #: the rank where every path knows the same, else None
+    #: the rank that it has on all paths, known at the end
     rank: int | None = None
-    #: the rank that the text suggests, taken where nothing settles it
-    hint: int | None = None
-    #: it was taken; and the kernel has asked for the rank after that
-    guessed: bool = False
-    asked: bool = False
+    #: the ranks that the text suggests, the surest first, for where nothing settles it
+    hints: tuple[int, ...] = ()
+    #: the ranks that were assumed on some path
+    guesses: list[Guess] = field(default_factory=list)
     #: the whole tensor by rank
     views: dict[int, View] = field(default_factory=dict)
     address: SystemAddress | None = None

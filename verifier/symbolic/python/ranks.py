@@ -1,13 +1,18 @@
-"""The rank of a tensor parameter: an unknown that the kernel's own conditions settle."""
+"""The rank of a tensor parameter: an unknown that the kernel's own conditions settle.
+
+Where they do not by the time that it is needed, one is assumed, which the report lists: what the
+text of the kernel shows (:mod:`.hints`), else the usual one. What the kernel demands later may say
+otherwise: nothing after the assumption is decided then.
+"""
 
 from __future__ import annotations
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.inputs import MAX_RANK, Guess, Parameter
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.trace import LedgerEntry, View
 
 #: the rank that is taken where neither a condition nor the text says one
 USUAL = 2
@@ -16,45 +21,86 @@ USUAL = 2
 def count(vm: VM, p: Parameter) -> Expr:
     """``len(p.shape)``."""
     p.kind = p.kind or "tensor"
-    p.asked = p.asked or p.guessed
-    return E.const(p.rank) if p.rank is not None else vm.inputs.rank_symbol(p)
+    return vm.inputs.rank_symbol(p)
 
 
 def learn(vm: VM, p: Parameter, rank: int, span: Span) -> bool:
     """A use that fits one rank only: a demand on the input; False if it has another one."""
-    fits = E.eq(count(vm, p), rank)
-    known = vm.decide(fits)
-    if known is None:
-        _assume(vm, p, rank, span, "")
-    return known is not False
+    return _demanded(vm, p, E.eq(count(vm, p), rank), span)
 
 
 def at_least(vm: VM, p: Parameter, least: int, span: Span) -> bool:
     """A use that needs so many dimensions; False if there are fewer."""
-    enough = E.ge(count(vm, p), least)
-    known = vm.decide(enough)
+    return _demanded(vm, p, E.ge(count(vm, p), least), span)
+
+
+def _demanded(vm: VM, p: Parameter, demand: Bool, span: Span) -> bool:
+    known = vm.decide(demand)
     if known is None:
-        vm.assume(enough, "", span, "type")
+        vm.assume(demand, "", span, "type")
+    elif not known:
+        refuted(vm, p, demand, span)
     return known is not False
 
 
+def refuted(vm: VM, p: Parameter, demand: Bool, span: Span) -> None:
+    """The path excludes a demand on the rank: nothing is decided if a rank was assumed for it."""
+    if not p.guesses:
+        return
+    assumed = [guess.condition for guess in p.guesses]
+    facts = tuple(fact for fact in vm.facts() if not any(fact is a for a in assumed))
+    if vm._decide(facts, demand) is False:
+        return  # whatever was assumed
+    guess = p.guesses[0]
+    reason = f"it is assumed that {p.name} has rank {guess.rank}, which does not fit here"
+    vm.trace.ledger.append(LedgerEntry("skipped", reason, span, (), guess.order))
+
+
 def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
-    """The rank on this path; where nothing settles it, the likeliest one is assumed."""
-    if p.rank is not None:
-        return p.rank
+    """The rank on this path; where nothing settles it, the likeliest one is assumed.
+
+    ``least``: it is used as if it had so many dimensions.
+    """
     symbol = vm.inputs.rank_symbol(p)
     if symbol.is_const:
-        p.rank = symbol.const
         return symbol.const
-    possible = [k for k in range(1, MAX_RANK + 1) if vm.decide(E.eq(symbol, k)) is not False]
-    if len(possible) == 1:
-        return possible[0]
-    wanted = [k for k in (p.hint, max(least, USUAL)) if k in possible]
-    rank = wanted[0] if wanted else min((k for k in possible if k >= least), default=USUAL)
-    assert rank is not None
-    p.guessed = True
-    _assume(vm, p, rank, span)
+    rank = _known(vm, p, symbol)
+    if rank is None:
+        rank = _likely(vm, p, symbol, least)
+        _assume(vm, p, rank, span)
+    elif rank < least:
+        refuted(vm, p, E.ge(symbol, least), span)
     return rank
+
+
+def _known(vm: VM, p: Parameter, symbol: Expr) -> int | None:
+    """The rank that the facts of the path settle."""
+    likely = dict.fromkeys((*(guess.rank for guess in p.guesses), *p.hints))
+    for rank in likely:
+        if vm.decide(E.eq(symbol, rank)) is True:
+            return rank
+    possible = []
+    for rank in range(1, MAX_RANK + 1):
+        known = vm.decide(E.eq(symbol, rank))
+        if known is True:
+            return rank
+        if known is None:
+            possible.append(rank)
+    return possible[0] if len(possible) == 1 else None
+
+
+def _likely(vm: VM, p: Parameter, symbol: Expr, least: int) -> int:
+    """The rank to assume among those that the path admits."""
+    ranks = (*p.hints, max(least, USUAL), *range(least, MAX_RANK + 1), *range(1, least))
+    return next((k for k in ranks if vm.decide(E.eq(symbol, k)) is not False), USUAL)
+
+
+def known(vm: VM, p: Parameter) -> int | None:
+    """The rank that the kernel's own conditions settle on this path."""
+    symbol = vm.inputs.rank_symbol(p)
+    if symbol.is_const:
+        return symbol.const
+    return None if p.guesses else _known(vm, p, symbol)
 
 
 def tensor(vm: VM, p: Parameter, span: Span, least: int = 1) -> View:
@@ -68,10 +114,11 @@ def shape(vm: VM, p: Parameter, span: Span) -> tuple[Expr, ...]:
     return vm.inputs.shape(p, settle(vm, p, span))
 
 
-def _assume(vm: VM, p: Parameter, rank: int, span: Span, text: str | None = None) -> None:
-    """Assume a rank; it is listed as one (``text``) if no use of the kernel's has settled it."""
-    symbol = vm.inputs.rank_symbol(p)
-    said = f"{p.name} has rank {rank}" if text is None else text
-    vm.assume(E.eq(symbol, rank), said, span, "type")
-    if not vm.path and not vm.loops:
-        p.rank = rank
+def _assume(vm: VM, p: Parameter, rank: int, span: Span) -> None:
+    """Assume a rank; it is listed as an assumption."""
+    condition = E.eq(vm.inputs.rank_symbol(p), rank)
+    assumptions = vm.trace.assumptions
+    before = len(assumptions)
+    vm.assume(condition, f"{p.name} has rank {rank}", span, "type")
+    for made in assumptions[before:]:
+        p.guesses.append(Guess(rank, made.condition, made.order, rank in p.hints))
