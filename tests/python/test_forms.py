@@ -1,0 +1,216 @@
+"""Closed forms of what a loop carries, against trips that are taken one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.python.support import SPAN, machine
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import draining
+from verifier.symbolic.python.carried import WHOLE, Context, Form, Place
+from verifier.symbolic.python.forms import (
+    Forgotten,
+    Last,
+    Linear,
+    Rest,
+    Rotation,
+    Share,
+    advanced,
+    difference,
+    forgotten,
+    proposed,
+    rotations,
+)
+from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
+from verifier.symbolic.python.listforms import Append, Runs, Slots
+from verifier.symbolic.python.terms import join
+from verifier.symbolic.trace import Loop
+from verifier.symbolic.values import Guarded, Opaque
+
+
+def context() -> Context:
+    """A loop of ``n`` trips on a fresh machine; its index is ``i``."""
+    vm = machine()
+    symbol = vm.loop_symbol("i")
+    loop = Loop(E.from_atom(symbol), E.symbol("n", 0), "range", "i", SPAN)
+    return Context(vm, loop)
+
+
+def value(found: object, **env: int) -> object:
+    if isinstance(found, Guarded):
+        (found,) = [item for guard, item in found.cases if E.evaluate(guard, env)]
+    return E.evaluate(found, env) if isinstance(found, (E.Expr, E.Bool)) else found
+
+
+def stepped(
+    loop: Context, form: Form, now: Callable[[E.Expr], object], start: object, **env: int
+) -> None:
+    """Assert that a form that holds is what trips leave that ``now`` says the end of."""
+    index = loop.loop.index
+    assert form.holds(loop, now(index), loop.vm.heap)
+    held = start
+    for trip in range(6):
+        assert value(form.at(loop, E.const(trip)), **env) == held
+        assert value(form.at(loop, index), i=trip, **env) == held
+        held = value(now(index), i=trip, **env)
+        loops = {**env, "n": trip + 1}
+        assert value(form.after(loop), **loops) == held
+
+
+NUMBERS = st.integers(-5, 5)
+
+
+@given(NUMBERS, NUMBERS)
+def test_linear(start: int, step: int) -> None:
+    loop = context()
+    a, s = E.symbol("a"), E.symbol("s")
+    form = Linear(a, s)
+    stepped(loop, form, lambda i: a + s * i + s, start, a=start, s=step)
+
+
+def test_linear_does_not_hold_for_another_step() -> None:
+    loop = context()
+    a, index = E.symbol("a"), loop.loop.index
+    form = Linear(a, E.const(2))
+    for now in (a + index * 2, a + index * 2 + 3, a + 2, E.const(0), Opaque("something")):
+        assert not form.holds(loop, now, loop.vm.heap)
+
+
+@given(st.integers(0, 20), st.integers(0, 6))
+def test_rest_and_share(start: int, size: int) -> None:
+    loop = context()
+    r, s, a = E.symbol("r", 0), E.symbol("s", 0), E.symbol("a")
+    rest = draining.Rest(r, s)
+    stepped(loop, Rest(r, rest), rest.after, start, r=start, s=size)
+    share = Share(a, draining.Share(rest, E.const(3)))
+    grown: Callable[[E.Expr], object] = lambda i: a + rest.taken(i) * 3 + rest.piece(i) * 3  # noqa: E731
+    stepped(loop, share, grown, 7, r=start, s=size, a=7)
+    other: object = a + rest.taken(loop.loop.index) * 3 + rest.piece(loop.loop.index)
+    assert not share.holds(loop, other, loop.vm.heap)
+
+
+@given(NUMBERS, NUMBERS)
+def test_last(start: int, step: int) -> None:
+    loop = context()
+    index = loop.loop.index
+    left = index * step + 1
+    form = Last(E.const(start), left)
+    stepped(loop, form, lambda i: i * step + 1, start)
+    assert value(form.after(loop), n=0) == start
+    assert not form.holds(loop, left + 1, loop.vm.heap)
+
+
+def test_last_of_what_was_not_there() -> None:
+    loop = context()
+    form = Last(UNBOUND, loop.loop.index * 2)
+    assert value(form.at(loop, E.const(0))) is UNBOUND
+    assert value(form.at(loop, E.const(3))) == 4
+    assert value(form.after(loop), n=0) is UNBOUND
+    assert value(form.after(loop), n=3) == 4
+
+
+@given(st.integers(2, 4))
+def test_rotation(count: int) -> None:
+    loop = context()
+    values = tuple(f"value {k}" for k in range(count))
+    form = Rotation(values)
+    for trip in range(9):
+        assert value(form.at(loop, E.const(trip))) == values[trip % count]
+        assert value(form.after(loop), n=trip) == values[trip % count]
+    turned = (*values[1:], values[0])
+    assert form.holds(loop, Rotation(turned).at(loop, loop.loop.index), loop.vm.heap)
+    assert not form.holds(loop, form.at(loop, loop.loop.index), loop.vm.heap)
+
+
+def test_what_is_forgotten_is_another_unknown_after_the_loop() -> None:
+    loop = context()
+    heap = Heap()
+    ref = heap.new(Scope({"a": E.const(1), "b": "text"}))
+    number = forgotten(loop, Place(ref.id, "a"), heap)
+    assert isinstance(number, Forgotten) and not number.exact
+    inside, after = number.at(loop, loop.loop.index), number.after(loop)
+    assert isinstance(inside, E.Expr) and isinstance(after, E.Expr)
+    assert not inside.is_const and inside is not after
+    text = forgotten(loop, Place(ref.id, "b"), heap)
+    assert isinstance(text.at(loop, loop.loop.index), Opaque)
+    assert [entry.kind for entry in loop.vm.trace.ledger] == ["havoc"] * len(loop.vm.trace.ledger)
+    assert len(loop.vm.trace.ledger) == 2
+
+
+# ------------------------------------------------------------------------ proposals
+
+
+def entry(was: object, now: Callable[[E.Expr], object]) -> Form:
+    loop = context()
+    heap = Heap()
+    ref = heap.new(Scope({"a": was}))
+    return proposed(loop, Place(ref.id, "a"), was, now(loop.loop.index), heap)
+
+
+def test_what_is_proposed_for_an_entry() -> None:
+    E.fresh_context()
+    a, s = E.symbol("a", 0), E.symbol("s", 0)
+    assert isinstance(entry(a, lambda i: a + s), Linear)
+    assert isinstance(entry(a, lambda i: i), Last)
+    assert isinstance(entry("x", lambda i: "y"), Last)
+    assert isinstance(entry(a, lambda i: a + i), Last)
+
+
+def test_a_rest_is_proposed_where_it_is_not_negative() -> None:
+    loop = context()
+    heap = loop.vm.heap
+    for low, kind in ((0, Rest), (None, Last)):
+        r, s = E.symbol(f"r{low}", low), E.symbol("s", 0)
+        ref = heap.new(Scope({"a": r}))
+        form = proposed(loop, Place(ref.id, "a"), r, r - E.minimum(r, s), heap)
+        assert (type(form) is kind) or (low is None and not isinstance(form, Rest))
+
+
+def test_what_is_proposed_for_a_list() -> None:
+    loop = context()
+    heap = loop.vm.heap
+    one, two = Item("a"), Item("b")
+    ref = heap.new(ListBox((one,)))
+    place = Place(ref.id, WHOLE)
+    run = ListBox((one,)).segments
+    assert isinstance(proposed(loop, place, run, (one, two), heap), Append)
+    assert isinstance(proposed(loop, place, run, (two,), heap), Slots)
+    assert isinstance(proposed(loop, place, run, (), heap), Forgotten)
+    assert not isinstance(proposed(loop, place, run, (two, one), heap), (Append, Runs))
+
+
+def test_values_that_are_passed_around() -> None:
+    E.fresh_context()
+    x, y, z = (E.symbol(name) for name in "xyz")
+    places = [Place(1, name) for name in "abc"]
+    a, b, c = places
+    assert set(rotations({a: (x, y), b: (y, x)})) == {a, b}
+    assert set(rotations({a: (x, y), b: (y, z), c: (z, x)})) == {a, b, c}
+    assert rotations({a: (x, y), b: (y, z)}) == {}
+    assert rotations({a: (x, x)}) == {}
+    turned = rotations({a: (x, y), b: (y, x)})[a]
+    assert isinstance(turned, Rotation) and turned.values == (x, y)
+
+
+@pytest.mark.parametrize(("was", "now"), [(1, "a"), ("a", 1), ("a", "b"), (None, None)])
+def test_differences_of_what_is_no_number(was: object, now: object) -> None:
+    assert difference(was, now) is None
+
+
+def test_differences_and_sums() -> None:
+    a, b = E.symbol("a"), E.symbol("b")
+    grown = difference(a, b)
+    assert grown is not None and advanced(a, grown) is b
+
+
+def test_a_joined_value_is_what_its_path_left() -> None:
+    loop = context()
+    t = E.eq(E.symbol("t", 0, 1), 1)
+    form = Last(E.const(0), join(t, loop.loop.index, "x"))
+    assert value(form.after(loop), n=3, t=1) == 2
+    assert value(form.after(loop), n=3, t=0) == "x"
+    assert value(form.after(loop), n=0, t=0) == 0
