@@ -1,0 +1,133 @@
+"""Generic trips: loops of any length, against CPython's own trips for each length."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.python.support import UNKNOWN, assignments, at, execute, machine, program_for
+from verifier.symbolic import expr as E
+
+#: what a trip may do: numbers, places that pass values around, lists
+STEPS = (
+    "a += 2",
+    "a -= b",
+    "a += i",
+    "b = a",
+    "b = i + 1",
+    "a, b = b, a",
+    "a, b, c = b, c, a",
+    "c = 3 - c",
+    "c = b + 1",
+    "last = i",
+    "piece = min(rest, 3)",
+    "piece = min(2, rest)",
+    "rest -= piece",
+    "taken += piece",
+    "xs.append(i)",
+    "xs.append(a)",
+    "ys[0] = i",
+    "ys[1], ys[0] = ys[0], a",
+    "ys[0] += 1",
+    "zs = xs",
+    "zs = []",
+    "zs.append(i)",
+    "d['k'] = i",
+    "d['k'] += 2",
+    "if i > 1: a += 1",
+    "if m > 1: b += 3",
+    "if i == 2: c = a",
+    "for j in range(i): a += 1",
+    "for j in range(2): xs.append(j)",
+    "if a > 6: break",
+    "if i == 1: continue",
+)
+HEAD = """
+a, b, c, last, rest, taken, piece = 1, 5, 0, -1, m * 3 + 1, 0, 0
+xs, ys, d = [], [7, 8], {'k': 1}
+zs = []
+"""
+SHOWN = "result = (a, b, c, last, rest, taken, piece, len(xs), ys[0], ys[1], d['k'], len(zs))"
+RANGES = {"n": range(5), "m": range(4)}
+
+
+def text(steps: list[str]) -> str:
+    body = "\n".join(f"    {step}" for step in steps)
+    return f"{HEAD}\nfor i in range(n):\n{body}\n{SHOWN}\n"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5))
+def test_what_is_said_of_any_loop_is_right(steps: list[str]) -> None:
+    source = text(steps)
+    vm = machine()
+    outcome = execute(
+        vm, source, **{name: E.symbol(name, r[0], r[-1]) for name, r in RANGES.items()}
+    )
+    if outcome.skipped:
+        return
+    assert not outcome.ended and not outcome.escapes
+    for env in assignments(RANGES):
+        place: dict[str, object] = dict(env)
+        exec(source, place)
+        expected = place["result"]
+        assert isinstance(outcome.value, tuple) and isinstance(expected, tuple)
+        for mine, theirs in zip(outcome.value, expected, strict=True):
+            found = at(vm, mine, env)
+            assert found is UNKNOWN or found == theirs, (source, env, mine, theirs)
+
+
+#: loops that have a closed form, of which nothing may be lost
+CLOSED = {
+    "a sum": ["a += 2", "b -= a * 0 + 1"],
+    "a rest and its pieces": ["piece = min(rest, 3)", "rest -= piece", "taken += piece"],
+    "two places": ["a, b = b, a"],
+    "three places": ["a, b, c = b, c, a"],
+    "what the trip before left": ["b = c", "c = i + 4"],
+    "a list": ["xs.append(i)", "xs.append(a)"],
+    "a list of runs": ["for j in range(2): xs.append(j)"],
+    "items of a list": ["ys[0] = i", "ys[1] = a"],
+    "an entry of a dictionary": ["d['k'] += 2"],
+    "a branch on what is outside": ["if m > 1: b += 3"],
+    "a list of its own in each trip": ["zs = []", "zs.append(i)"],
+    "early ends": ["a += 1", "if m == 2: continue", "b += 2"],
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms(name: str) -> None:
+    program_for(text(CLOSED[name]), RANGES)
+
+
+def test_what_has_no_closed_form_is_unknown_and_listed() -> None:
+    vm = machine()
+    outcome = execute(vm, text(["a = a * a + i"]), n=E.symbol("n", 0, 40), m=E.symbol("m", 0, 3))
+    assert isinstance(outcome.value, tuple)
+    assert at(vm, outcome.value[0], {"n": 3, "m": 0}) is UNKNOWN
+    assert at(vm, outcome.value[1], {"n": 3, "m": 0}) == 5  # the others are not touched
+    assert any(entry.kind == "havoc" for entry in vm.trace.ledger)
+
+
+def test_a_loop_of_constant_length_is_unrolled_for_what_has_no_closed_form() -> None:
+    program_for(text(["a = a * 2 + b"]).replace("range(n)", "range(6)"), RANGES)
+
+
+def test_a_loop_without_trips_leaves_everything() -> None:
+    program_for(text(["a = 0", "xs.append(1)", "last = 9"]).replace("range(n)", "range(0)"), RANGES)
+
+
+def test_the_target_after_the_loop() -> None:
+    source = "i = 'before'\nfor i in range(n): pass\nresult = i\n"
+    program_for(source, {"n": range(5)})
+
+
+def test_an_error_in_some_trip() -> None:
+    source = "result = 0\nfor i in range(n):\n    result += 12 // (3 - i)\n"
+    vm = machine()
+    outcome = execute(vm, source, n=E.symbol("n", 0, 6))
+    raised = {
+        n: any(E.evaluate(E.and_(e.guard), {"n": n, "i": 3}) for e in outcome.escapes)
+        for n in range(7)
+    }
+    assert raised == {n: n > 3 for n in range(7)}
