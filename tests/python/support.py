@@ -269,7 +269,7 @@ def program(source: str) -> None:
     vm = machine()
     outcome = execute(vm, source)
     try:
-        exec(source, place)
+        exec(compile(source, "<program>", "exec", dont_inherit=True), place)
     except Exception as error:
         assert outcome.error is type(error), (error, outcome.error, outcome.value, outcome.skipped)
         return

@@ -42,13 +42,23 @@ def invoke(vm: VM, builtin: Builtin, call: Call, *first: object) -> object:
     """Call a model with the arguments of a call; ``first`` come before them (``self``)."""
     given = [arg.value for arg in call.args]
     named = {name: arg.value for name, arg in call.keywords.items()}
+    # a keyword may have the name of a positional parameter if any name is taken
+    free = {name: named.pop(name) for name in _unnamed(builtin) if name in named}
     try:
         bound = builtin.signature.bind(vm, call.span, *first, *given, **named)
     except TypeError as error:
         message = f"`{builtin.name}()`: {error}"
         vm.fault(TypeError, message, call.span, rule="call-signature")
         return vm.unfollowed(message, call.span)
-    return builtin.handler(*bound.args, **bound.kwargs)
+    return builtin.handler(*bound.args, **bound.kwargs, **free)
+
+
+def _unnamed(builtin: Builtin) -> list[str]:
+    """The positional parameters of a model that takes keywords of any name."""
+    parameters = builtin.signature.parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return []
+    return [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
 
 
 def method(

@@ -38,6 +38,7 @@ from verifier.symbolic.python.library import (
     namedtuples,
     numeric,
     objects,
+    proxies,
     special,
     typing_,
 )
@@ -64,6 +65,7 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     iteration,
     itertools_,
     containers,
+    proxies,
     dataclasses_,
     namedtuples,
     enums,

@@ -171,14 +171,16 @@ def formatted(vm: VM, value: object, spec: object, span: Span) -> object:
 def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if isinstance(value, (Opaque, ExternalRef)):
         return TEXT
+    plain = payload(vm, spec)
+    if not isinstance(plain, (str, Opaque)) and vm.kind(spec).complete:
+        vm.fault(TypeError, "the format of a value is a string", span)
     own = asked(vm, value, "__format__", (spec,), span)
     if own is not UNBOUND:
         return _checked(vm, own, "`__format__()`", span)
+    spec = plain
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
-        if vm.kind(spec).complete:
-            vm.fault(TypeError, "the format of a value is a string", span)
         return TEXT
     told = choices(vm, value)
     if told is not None:

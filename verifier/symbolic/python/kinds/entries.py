@@ -64,7 +64,7 @@ def dict_ref(vm: VM, value: object) -> Ref | None:
         return value
     if isinstance(box, StateBox):
         inner = box.fields.get("entries")
-        return inner if isinstance(inner, Ref) else None
+        return inner if isinstance(vm.box(inner), DictBox) else None  # type: ignore[return-value]
     payload = getattr(box, "payload", None)
     return payload if isinstance(vm.box(payload), DictBox) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from verifier.source.ir import Span
@@ -9,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
 from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
@@ -31,7 +32,7 @@ from verifier.symbolic.python.kinds.entries import (
 )
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import values_in
-from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol, contains
+from verifier.symbolic.python.kinds.tuples import contains
 from verifier.symbolic.python.model import DictView, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
@@ -134,6 +135,8 @@ class ViewKind(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.which == "values" or op not in ("&", "|", "-", "^"):
             return NotImplemented
+        if op in ("&", "^") and _has_unhashable(vm, left):
+            return vm.unfollowed(f"`{op}` of entries that cannot be in a set", span)
         return elements.combined(vm, op, as_set(vm, left, span), right, span)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
@@ -146,10 +149,14 @@ class ViewKind(Kind):
         if left.which == "values":
             return NotImplemented
         other = right
-        if isinstance(right, DictView) and right.which != "values":
-            other = as_set(vm, right, span)
-        if not isinstance(vm.box(other), SetBox):
+        is_view = isinstance(right, DictView) and right.which != "values"
+        if not is_view and not isinstance(vm.box(other), SetBox):
             return NotImplemented
+        items = tuple(_listed(vm, value) for value in (left, right))
+        if items[0] is not None and items[1] is not None:
+            return _compared(vm, op, (left, right), items, span)
+        if isinstance(right, DictView):
+            other = as_set(vm, right, span)
         return elements.compared(vm, op, as_set(vm, left, span), other, span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
@@ -174,6 +181,52 @@ class ViewKind(Kind):
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value if value.which == "values" else keys.key_of(vm, value, span)
+
+
+def _listed(vm: VM, value: object) -> list[object] | None:
+    """What a view or a set shows, if all of it is there on every path."""
+    which = value.which if isinstance(value, DictView) else "keys"
+    box = vm.box(value.ref if isinstance(value, DictView) else value)
+    assert isinstance(box, (DictBox, SetBox))
+    if any(present(vm, item) is not E.TRUE for item in box.items.values()):
+        return None
+    element = element_of(which)
+    return [element(key, vm.settled(item)) for key, item in box.items.items()]
+
+
+def _compared(
+    vm: VM, op: str, sides: tuple[object, object], items: Sequence[Any], span: Span
+) -> object:
+    """Compare as CPython does: by number, then item by item whether the other one has it."""
+    if op == "!=":
+        same = _compared(vm, "==", sides, items, span)
+        return E.not_(vm.truth(same, span))
+    lengths = tuple(map(len, items))
+    if op in (">", ">="):
+        return _compared(vm, "<" if op == ">" else "<=", sides[::-1], items[::-1], span)  # type: ignore[arg-type]
+    if not {"==": lengths[0] == lengths[1], "<": lengths[0] < lengths[1]}.get(
+        op, lengths[0] <= lengths[1]
+    ):
+        return E.FALSE
+    result = E.TRUE
+    for item in items[0]:
+        if vm.decide(result) is False:
+            return E.FALSE
+        found = vm.fork(
+            result,
+            lambda item=item: vm.truth(vm.compare("in", item, sides[1], span), span),  # type: ignore[misc]
+            lambda: E.FALSE,
+        )
+        result = E.and_(result, found)
+    return result
+
+
+def _has_unhashable(vm: VM, view: DictView) -> bool:
+    """Whether there may be values that cannot be in a set."""
+    if view.which != "items":
+        return False
+    values = dict_box(vm, view.ref).items.values()
+    return any(isinstance(vm.box(value), (ListBox, DictBox, SetBox, ObjectBox)) for value in values)
 
 
 def _has_pair(vm: VM, box: DictBox, pair: object, span: Span) -> object:
@@ -221,10 +274,10 @@ def _protocol(table: Table) -> None:
 
     @table.add("isdisjoint")
     def _isdisjoint(vm: VM, span: Span, self: DictView, other: object, /) -> object:
+        if _has_unhashable(vm, self):
+            return vm.unfollowed("`isdisjoint()` of entries that cannot be in a set", span)
         method = vm.attribute(as_set(vm, self, span), "isdisjoint", span)
         return vm.call(method, (other,), span=span)
-
-    add_arithmetic(table, {"and": "&", "or": "|", "sub": "-", "xor": "^"}, inplace=False)
 
 
 for _table in (KEYS, VALUES, ITEMS):
@@ -232,4 +285,4 @@ for _table in (KEYS, VALUES, ITEMS):
 
 KINDS: Final[dict[type, Kind]] = {DictBox: DictKind(), DictView: ViewKind()}
 
-__all__ = ["KINDS", "METHODS", "DictKind", "ListBox", "add_protocol", "as_set", "element_of"]
+__all__ = ["KINDS", "METHODS", "DictKind", "ListBox", "as_set", "element_of"]

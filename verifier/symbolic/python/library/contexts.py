@@ -40,7 +40,8 @@ def _contextmanager(vm: VM, span: Span, func: object, /) -> object:
     if isinstance(func, (Opaque, ExternalRef)):
         return func
 
-    held: dict[str, object] = {"<func>": func, "__wrapped__": func}
+    held = hierarchy.all_noted(vm, func)  # as `functools.wraps` does
+    held |= {"<func>": func, "__wrapped__": func}
     for name in ("__name__", "__qualname__", "__doc__", "__module__"):
         found = vm.find_attribute(func, name, span)
         if found is not UNBOUND:

@@ -48,7 +48,7 @@ _ATOMS: Final = (
 )  # fmt: skip
 #: special methods through which a class has copies made its own way
 _HOOKS: Final = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
-                 "__getnewargs_ex__", "__new__")  # fmt: skip
+                 "__getnewargs_ex__", "__new__", "__getattribute__", "__getattr__")  # fmt: skip
 
 
 def shallow(vm: VM, value: object, span: Span) -> object:

@@ -9,6 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import hierarchy, quotients
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
@@ -164,7 +165,8 @@ def _round(vm: VM, span: Span, number: object, ndigits: object = None) -> object
     own = _by_method(vm, number, ("__round__",), args, span)
     if own is not UNBOUND:
         return own
-    value, digits = number_of(vm, number, span), number_of(vm, ndigits, span)
+    value = number_of(vm, number, span)
+    digits = None if ndigits is None else _index_of(vm, ndigits, span)
     known = unfollowed_operand((value, digits))
     if known is not None:
         return known
@@ -330,21 +332,52 @@ def make_bytes(
     errors: object = UNBOUND,
 ) -> object:
     """``bytes(source, encoding, errors)``."""
-    own = _converted(vm, source, ("__bytes__",), bytes, span)
-    if own is not UNBOUND:
-        if encoding is not UNBOUND or errors is not UNBOUND:
-            return vm.unfollowed("`bytes()` of an object with an encoding", span)
-        return own
+    if encoding is UNBOUND and errors is UNBOUND:
+        return b"" if source is UNBOUND else _bytes_of(vm, source, span)
     given = {"source": source, "encoding": encoding, "errors": errors}
     held: dict[str, Any] = {
         name: to_host(vm, payload(vm, value))
         for name, value in given.items()
         if value is not UNBOUND
     }
-    if held.get("source") is SYMBOLIC and not is_number(source):
-        items = vm.items_of(source, span)
-        held["source"] = SYMBOLIC if items is None else to_host(vm, items)
     if SYMBOLIC in held.values() or held.get("encoding", "utf-8") not in ("utf-8", "ascii"):
         return vm.unfollowed("these `bytes()` are not followed", span)
     first = [held.pop("source")] if "source" in held else []
     return run(vm, span, bytes, *first, **held)
+
+
+def _bytes_of(vm: VM, source: object, span: Span) -> object:
+    """``bytes(source)``: what it says itself, so many zeros, or its items."""
+    own = _converted(vm, source, ("__bytes__",), bytes, span)
+    if own is not UNBOUND:
+        return own
+    inner = payload(vm, source)
+    if isinstance(inner, (str, bytes)):
+        return run(vm, span, bytes, inner)
+    if is_number(inner):
+        return _in_bytes(vm, to_host(vm, inner), span)
+    box = vm.box(source)
+    if not isinstance(box, ObjectBox) or not hierarchy.overrides(vm, box.cls, "__index__"):
+        return _bytes_of_items(vm, source, span)
+
+    def counted() -> object:
+        return _in_bytes(vm, to_host(vm, _index_of(vm, source, span)), span)
+
+    # an `__index__` that raises a TypeError is none
+    return attempt(vm, counted, TypeError, lambda _: _bytes_of_items(vm, source, span))
+
+
+def _bytes_of_items(vm: VM, source: object, span: Span) -> object:
+    items = vm.items_of(source, span)
+    if items is None:
+        return vm.unfollowed("these `bytes()` are not followed", span)
+    numbers = tuple(
+        _index_of(vm, item, span) if isinstance(vm.box(item), ObjectBox) else item for item in items
+    )
+    return _in_bytes(vm, to_host(vm, numbers), span)
+
+
+def _in_bytes(vm: VM, held: Any, span: Span) -> object:
+    if held is SYMBOLIC:
+        return vm.unfollowed("these `bytes()` are not followed", span)
+    return run(vm, span, bytes, held)

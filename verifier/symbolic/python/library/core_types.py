@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections.abc
+import contextlib
 import numbers
 import typing
 from collections.abc import Callable
@@ -54,17 +55,20 @@ _ABSTRACT: Final = {
 }
 #: abstract base classes that ask for methods and for no ancestor
 _STRUCTURAL: Final[frozenset[type]] = frozenset(
-    getattr(collections.abc, name)
-    for name in (
-        "AsyncGenerator", "AsyncIterable", "AsyncIterator", "Awaitable", "Callable", "Collection",
-        "Container", "Coroutine", "Generator", "Hashable", "Iterable", "Iterator", "Reversible",
-        "Sized",
-    )
-)  # fmt: skip
+    {
+        contextlib.AbstractContextManager,
+        *(
+            getattr(collections.abc, name)
+            for name in collections.abc.__all__
+            if "__subclasshook__" in getattr(collections.abc, name).__dict__
+        ),
+    }
+)
 
 
 #: methods that they ask for although they have them
 _ASKED: Final[dict[type, frozenset[str]]] = {
+    contextlib.AbstractContextManager: frozenset({"__enter__"}),
     collections.abc.Iterator: frozenset({"__iter__"}),
     collections.abc.Generator: frozenset({"__iter__", "__next__", "close"}),
     collections.abc.Coroutine: frozenset({"close"}),
@@ -270,6 +274,8 @@ def _from_host(vm: VM, cls: object, host: type, span: Span) -> Bool:
         if HostType(host) in hierarchy.mro_of(cls):
             return E.TRUE
         return E.truth(all(value is not UNBOUND and value is not None for value in found))
+    if any("__subclasshook__" in base.__dict__ for base in host.__mro__[:-1]):
+        return vm.unknown_bool(f"whether a class is a `{host.__name__}`", span)
     return E.FALSE
 
 

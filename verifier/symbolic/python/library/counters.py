@@ -66,9 +66,26 @@ class Counter(WrappedDict):
         return NotImplemented
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        box = vm.box(right)
         if op not in ("+", "-", "|", "&"):
             return NotImplemented
-        return vm.unfollowed(f"`{op}=` of a `Counter`", span)
+        if not (isinstance(box, StateBox) and box.kind is self):
+            return vm.unfollowed(f"`{op}=` of a `Counter` and something else", span)
+        made = _combined(vm, op, left, right, span)
+        vm.call(vm.attribute(contents(vm, left), "clear", span), (), span=span)
+        vm.call(vm.attribute(contents(vm, left), "update", span), (contents(vm, made),), span=span)
+        return left
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        """``+counter`` and ``-counter``: the counts that are positive then."""
+        if op == "~":
+            return super().unary(vm, op, value, span)
+        result = _empty(vm)
+        for name in _names(vm, value):
+            count = vm.item(value, name, span)
+            signed = vm.binary("-", E.const(0), count, span) if op == "-" else count
+            _keep_positive(vm, result, name, signed, span)
+        return result
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         box = vm.box(right)
@@ -103,13 +120,13 @@ def _combined(vm: VM, op: str, left: Ref, right: object, span: Span) -> object:
             first = vm.truth(vm.compare("<", a, b, span), span)
             low, high = (a, b) if op == "&" else (b, a)
             count = vm.fork(first, lambda low=low: low, lambda high=high: high)  # type: ignore[misc]
-        positive = vm.truth(vm.compare(">", count, E.const(0), span), span)
-        vm.fork(
-            positive,
-            lambda name=name, count=count: vm.set_item(result, name, count, span),  # type: ignore[misc]
-            lambda: None,
-        )
+        _keep_positive(vm, result, name, count, span)
     return result
+
+
+def _keep_positive(vm: VM, result: Ref, name: object, count: object, span: Span) -> None:
+    positive = vm.truth(vm.compare(">", count, E.const(0), span), span)
+    vm.fork(positive, lambda: vm.set_item(result, name, count, span), lambda: None)
 
 
 def _compared(vm: VM, op: str, left: object, right: object, span: Span) -> object:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.fields import DEFAULT, FACTORY, annotated
 from verifier.symbolic.python.flow import Frame
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.hierarchy import namespace
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, Scope, SetBox
+from verifier.symbolic.python.hierarchy import Inherited, namespace
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
@@ -26,6 +29,32 @@ _QUOTED: Final = {
     "ClassVar": CLASS_VAR, "typing.ClassVar": CLASS_VAR, "InitVar": INIT_VAR,
     "dataclasses.InitVar": INIT_VAR, "KW_ONLY": KW_ONLY, "dataclasses.KW_ONLY": KW_ONLY,
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """``dataclasses.MISSING``: what stands for no default."""
+
+
+MISSING: Final = Missing()
+
+
+class MissingKind(Kind):
+    name = "MISSING"
+    complete = True
+    pure = True
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(type(dataclasses.MISSING))
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "`MISSING`"
+
+    def key(self, vm: VM, value: Any, span: Span) -> object:
+        return value
+
+
+KINDS: Final[dict[type, Kind]] = {Missing: MissingKind()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +108,8 @@ def field(
     metadata: object = None,
     kw_only: object = UNBOUND,
 ) -> object:
+    default = UNBOUND if default is MISSING else default
+    default_factory = UNBOUND if default_factory is MISSING else default_factory
     if default is not UNBOUND and default_factory is not UNBOUND:
         vm.fault(ValueError, "cannot specify both default and default_factory", span)
     return vm.heap.new(
@@ -91,11 +122,18 @@ def field(
                 "repr": repr,
                 "hash": hash,
                 "compare": compare,
-                "metadata": metadata,
+                "metadata": _metadata(vm, metadata, span),
                 "kw_only": kw_only,
             },
         )
     )
+
+
+def _metadata(vm: VM, value: object, span: Span) -> object:
+    """The metadata of a field, to read."""
+    if value is None:
+        value = vm.heap.new(DictBox())
+    return vm.call(HostType(types.MappingProxyType), (value,), span=span)
 
 
 def held_by(vm: VM, ref: Ref) -> dict[str, object]:
@@ -125,7 +163,7 @@ def collected(
                 message = "a frozen data class and one that is not cannot be one another's base"
                 vm.fault(TypeError, message, span)
             found.update((field.name, field) for field in inherited[0])
-    kw_only = options.kw_only
+    kw_only, marked = options.kw_only, False
     notes = annotated(definition.body)
     for name, one in notes.items():
         assert one.annotation is not None
@@ -133,7 +171,9 @@ def collected(
             vm.unfollowed(f"whether `{cls.name}` has the field `{name}` is not followed", span)
         meaning = _meaning(vm, cls, one.annotation)
         if meaning == KW_ONLY:
-            kw_only = True
+            if marked:
+                vm.fault(TypeError, f"`{name}` is KW_ONLY, but KW_ONLY has already been", span)
+            marked = kw_only = True
         elif meaning == CLASS_VAR:
             _class_variable(vm, cls, name, span)
         else:
@@ -181,29 +221,50 @@ def _meaning(vm: VM, cls: Class, annotation: ir.Expr) -> object:
 
 
 def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:
-    """Whether an annotation starts with a name that an import binds; others mean types."""
+    """Whether an annotation starts with a name that is bound by now or by an import."""
     while isinstance(node, ir.Attribute):
         node = node.value
     if not isinstance(node, ir.Name) or node.id in namespace(vm, cls):
         return False
     binding = cls.module.binding(node.id)
-    return binding is not None and binding.kind in ("from", "import", "assign")
+    if binding is not None:
+        return binding.kind in ("from", "import", "assign")
+    number: int | None = cls.namespace.id
+    while number is not None:
+        box = vm.heap.get(number)
+        assert isinstance(box, Scope)
+        if node.id in box.names:
+            return True
+        number = box.parent
+    outermost = vm.heap.get(vm.globals_of(cls.module).scope.id)
+    return isinstance(outermost, Scope) and node.id in outermost.names
+
+
+def _shown_default(vm: VM, cls: Class, name: str, span: Span) -> object:
+    """What a class says a field's default is: an attribute of its own or of a class above it."""
+    found = hierarchy.lookup(vm, cls, name)
+    if isinstance(found, Inherited):
+        return vm.unfollowed(f"the default of `{name}` comes from a built-in type", span)
+    if not isinstance(vm.box(found), ObjectBox) or _is_field(vm, found):
+        return found
+    return attempt(
+        vm,
+        lambda: hierarchy.bind(vm, found, UNBOUND, cls, span),
+        AttributeError,
+        lambda _: UNBOUND,
+    )
 
 
 def _own_field(vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, span: Span) -> Field:
-    value = namespace(vm, cls).get(name, UNBOUND)
+    value = _shown_default(vm, cls, name, span)
     if isinstance(value, Guarded):
         vm.unfollowed(f"the default of `{name}` depends on the inputs", span)
-    if not _is_field(vm, value):
-        shown = field(vm, span, default=value)
-    else:
-        shown = value
+    given_field = _is_field(vm, value)
+    shown = value if given_field else field(vm, span, default=value)
     assert isinstance(shown, Ref)
     held = held_by(vm, shown)
     default, factory = held[DEFAULT], held[FACTORY]
-    if default is UNBOUND:
-        hierarchy.define_attribute(vm, cls, name, UNBOUND)
-    else:
+    if given_field:  # the class has its default in its place
         hierarchy.define_attribute(vm, cls, name, default)
     if _is_unhashable(vm, default):
         what = vm.kind(default).describe(vm, default)
@@ -229,10 +290,8 @@ def _own_field(vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, sp
     box.attributes |= {
         "name": name,
         "type": Opaque(f"the type of `{name}`", harmless=True),
-        "default": HostType(dataclasses.MISSING.__class__) if default is UNBOUND else default,
-        "default_factory": HostType(dataclasses.MISSING.__class__)
-        if factory is UNBOUND
-        else factory,
+        "default": MISSING if default is UNBOUND else default,
+        "default_factory": MISSING if factory is UNBOUND else factory,
         "kw_only": made.kw_only,
     }
     return made

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.fields import FACTORY, given
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, Scope, StateBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.library.dataclass_fields import (
     INIT_VAR,
+    KINDS,
     KW_ONLY,
+    MISSING,
     Field,
     Options,
     collected,
@@ -61,7 +64,7 @@ def _process(vm: VM, span: Span, cls: object, options: Options) -> object:
     fields = collected(vm, cls, cls.definition, options, span)
     cls.traits["dataclass"] = (fields, options)
     _generate(vm, cls, fields, options, span)
-    return cls
+    return _with_slots(vm, cls, fields, span) if options.slots else cls
 
 
 # ------------------------------------------------------------------------ generated methods
@@ -90,14 +93,12 @@ def _generate(vm: VM, cls: Class, fields: tuple[Field, ...], options: Options, s
     if options.match_args and "__match_args__" not in own:
         names = tuple(f.name for f in fields if f.init and not f.kw_only)
         hierarchy.define_attribute(vm, cls, "__match_args__", names)
-    if options.slots:
-        _slots(vm, cls, ordinary, span)
 
 
 def _put(
-    vm: VM, cls: Class, name: str, handler: Callable[..., object], *, replace: bool = False
+    vm: VM, cls: Class, name: str, handler: Callable[..., object], *, anyway: bool = False
 ) -> None:
-    if replace or name not in namespace(vm, cls):
+    if anyway or name not in namespace(vm, cls):
         made = Generated(Builtin.of(f"{cls.name}.{name}", handler))
         hierarchy.define_attribute(vm, cls, name, made)
 
@@ -135,20 +136,39 @@ def _hashes(
     def compute(vm: VM, span: Span, self: object, /) -> object:
         return vm.call(vm.language.builtins["hash"], (_values(vm, self, hashed, span),), span=span)
 
-    _put(vm, cls, "__hash__", compute, replace=True)
+    _put(vm, cls, "__hash__", compute, anyway=True)
 
 
-def _slots(vm: VM, cls: Class, fields: tuple[Field, ...], span: Span) -> None:
-    if "__slots__" in namespace(vm, cls):
+def _with_slots(vm: VM, cls: Class, fields: tuple[Field, ...], span: Span) -> object:
+    """A class of the same contents with slots: it is another one than the class decorated."""
+    held = dict(namespace(vm, cls))
+    if "__slots__" in held:
         vm.fault(TypeError, f"`{cls.name}` already specifies __slots__", span)
-    names = tuple(f.name for f in fields)
-    above = (b.traits.get("slots") for b in cls.mro[1:] if isinstance(b, Class))
-    taken = {name for slots in above if isinstance(slots, frozenset) for name in slots}
+    hooks = ("__init_subclass__", "__set_name__")
+    objects = [vm.box(value) for value in held.values()]
+    classes = [box.cls for box in objects if isinstance(box, ObjectBox)]
+    if any(hierarchy.overrides(vm, one, name) for one in (cls, *classes) for name in hooks):
+        vm.unfollowed("a class with slots is made again, which runs its hooks again", span)
+    names = tuple(f.name for f in fields if not f.only_init)
+    taken = set(_slots_above(vm, cls, span))
     own = tuple(name for name in names if name not in taken)
-    for name in names:
-        hierarchy.define_attribute(vm, cls, name, UNBOUND)
-    hierarchy.define_attribute(vm, cls, "__slots__", own)
-    cls.traits["slots"] = frozenset(own)
+    for name in (*names, "__dict__"):
+        held.pop(name, None)
+    box = vm.heap.get(cls.namespace.id)
+    assert isinstance(box, Scope)
+    space = vm.heap.new(replace(box, names={**held, "__slots__": own}))
+    return replace(cls, namespace=space, traits={**cls.traits, "slots": frozenset(own)})
+
+
+def _slots_above(vm: VM, cls: Class, span: Span) -> Iterator[str]:
+    for base in cls.mro[1:]:
+        if not isinstance(base, Class) or "__slots__" not in namespace(vm, base):
+            continue
+        value = vm.settled(namespace(vm, base)["__slots__"])
+        if isinstance(vm.box(value), (StateBox, ObjectBox)):
+            vm.fault(TypeError, f"Slots of '{base.name}' cannot be determined", span)
+        slots = base.traits.get("slots")
+        yield from slots if isinstance(slots, frozenset) else ()
 
 
 # ------------------------------------------------------------------------ __init__
@@ -254,6 +274,9 @@ def _freeze(vm: VM, cls: Class, fields: tuple[Field, ...], span: Span) -> None:
             return None
         hook = "__setattr__" if value is not UNBOUND else "__delattr__"
         mro = hierarchy.mro_of(vm.type_of(self))
+        if cls not in mro:  # with slots the class has been made again
+            vm.fault(TypeError, "super(type, obj): obj must be an instance of type", span)
+            return None
         found = hierarchy.find(vm, mro[mro.index(cls) + 1 :], hook)
         args = (name,) if value is UNBOUND else (name, value)
         bound = hierarchy.bind(vm, found, self, vm.type_of(self), span)
@@ -415,12 +438,14 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {
     "make_dataclass": _make_dataclass,
 }
 
+__all__ = ["KINDS", "MODULES"]
+
 MODULES: Final[dict[str, dict[str, object]]] = {
     "dataclasses": {
         **{name: Builtin.of(name, handler) for name, handler in _FUNCTIONS.items()},
         "InitVar": INIT_VAR,
         "KW_ONLY": KW_ONLY,
-        "MISSING": HostType(dataclasses.MISSING.__class__),
+        "MISSING": MISSING,
         "Field": HostType(dataclasses.Field),
         "FrozenInstanceError": HostType(dataclasses.FrozenInstanceError),
     }
