@@ -102,3 +102,138 @@ def kernel(field):
 def test_a_parameter_that_is_only_handed_back_is_an_output(tmp_path: Path) -> None:
     result = check(tmp_path, "def kernel(field, other):\n    return field\n")
     assert "no-output" not in {d.rule for d in result.diagnostics}
+
+
+# ------------------------------------------------------------------------ ahead of the guess
+
+HIDDEN = """\
+class Box:
+    def __init__(self, held):
+        self.held = held
+
+    def planes(self):
+        rows, planes, columns = self.held.shape
+        return planes
+
+
+"""
+
+COPIED = """\
+def kernel({parameters}):
+    {first}
+    out = nl.ndarray(field.shape, dtype=field.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(field))
+{body}
+    return out
+"""
+
+
+def copied(
+    tmp_path: Path, body: str, parameters: str = "field", first: str = "pass", before: str = ""
+) -> tuple[str, list[str], list[str]]:
+    """The status, what is said of ranks, and what is found wrong with the ranks of a kernel."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    text = COPIED.format(parameters=parameters, first=first, body=lines)
+    path = tmp_path / "kernel.py"
+    head = HEAD.replace("@nki.jit\n", before + "@nki.jit\n")
+    path.write_text(head + text, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    assert not result.errors
+    (kernel,) = result.kernels
+    ranks = [a for a in kernel.assumptions if "has rank" in a]
+    shapes = ("unpack-mismatch", "slice-bounds", "list-index", "no-admitted-input")
+    found = [d.rule for d in result.diagnostics if d.rule in shapes and d.verdict != "unknown"]
+    return kernel.status, ranks, found
+
+
+@pytest.mark.parametrize(
+    ("body", "rank"),
+    [
+        ("sizes = field.shape\na, b, c = sizes", 3),
+        ("count = len(field.shape)\nassert count == 4", 4),
+        ("count = field.ndim\nassert count == 1", 1),
+        ("assert len(field.shape) in (3, 4)", 3),
+        ("(a, b, c), d = field.shape, 3", 3),
+        ("part = out[0, 0, 0, 0]", 4),
+        ("demand(field, 3)", 3),
+        ("demand(rank=1, other=field)", 1),
+        ("demand_usual(field)", 4),
+        ("assert len(tuple(field.shape)) == 3", 3),
+        ("assert other.shape == field.shape\na, b, c = other.shape", 3),
+        ("assert len(other.shape) == len(field.shape)\na, b, c = other.shape", 3),
+        ("alike(other, field)\na, b, c = other.shape", 3),
+    ],
+)
+def test_the_text_behind_is_read_ahead(tmp_path: Path, body: str, rank: int) -> None:
+    helpers = """\
+def demand(other, rank):
+    if len(other.shape) != rank:
+        raise ValueError
+
+
+def demand_usual(other, rank=4):
+    assert other.ndim == rank
+
+
+def alike(one, two):
+    assert one.shape == two.shape
+
+
+"""
+    _, ranks, found = copied(tmp_path, body, "field, other", before=helpers)
+    assert not found
+    assert f"field has rank {rank}" in ranks
+
+
+@pytest.mark.parametrize(
+    ("parameter", "rank"),
+    [
+        ("field: 'bf16[K, M, N]'", 3),
+        ("field: Float[Tensor, 'b s h d']", 4),
+        ("\n    field,  # [B, S, H]\n    other=None,  # [in] of shape [B, S]\n", 3),
+    ],
+)
+def test_shapes_in_annotations_and_comments(tmp_path: Path, parameter: str, rank: int) -> None:
+    _, ranks, _ = copied(tmp_path, "pass", parameter, before="from jaxtyping import Float\n\n\n")
+    assert ranks == [f"field has rank {rank}"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Box(field).planes()",
+        "part = Box(field).held[0, 0, 0]",
+        "planes = Box(field).held.shape[2]",
+        "assert len(Box(field).held.shape) == 3",
+        "if flag:\n    assert len(Box(field).held.shape) == 3",
+        "if flag:\n    Box(field).planes()",
+        "if len(Box(field).held.shape) != 3:\n    raise ValueError",
+        "tile = Box(nl.load(field))\na, b, c = tile.held.shape",
+        "tile = Box(nl.load(field))\npart = tile.held[0, 0, 0]",
+    ],
+)
+def test_what_an_assumed_rank_does_not_fit_is_undecided(tmp_path: Path, body: str) -> None:
+    first = "assert field.shape[0] <= 128 and field.shape[1] <= 512"
+    status, ranks, found = copied(tmp_path, body, "field, flag: bool", first, HIDDEN)
+    assert (status, ranks, found) == ("unknown", ["field has rank 2"], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("assert len(field.shape) == 3\na, b = field.shape", "unpack-mismatch"),
+        ("a, b, c = field.shape\npart = field.shape[3]", "list-index"),
+        ("a, b, c = field.shape\nassert len(field.shape) == 2", "no-admitted-input"),
+    ],
+)
+def test_what_contradicts_itself_is_found_whatever_was_assumed(
+    tmp_path: Path, body: str, rule: str
+) -> None:
+    _, _, found = copied(tmp_path, body)
+    assert rule in found
+
+
+def test_other_demands_are_no_doubt(tmp_path: Path) -> None:
+    body = "if flag:\n    raise NotImplementedError\nassert field.ndim == 2"
+    first = "assert field.shape[0] <= 128 and field.shape[1] <= 512"
+    assert copied(tmp_path, body, "field, flag: bool", first)[0] == "verified"

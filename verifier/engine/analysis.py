@@ -468,7 +468,8 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     rule = rulebase.find("no-admitted-input")
     if rule is None or rule.id not in selected:
         return None
-    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
+    guessed = _guessed(run)
+    said = [a for a in run.trace.assumptions if (a.order, id(a.condition)) not in guessed]
     skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]
@@ -496,18 +497,25 @@ def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
     The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
     say otherwise.
     """
-    guesses = [g for p in run.inputs.parameters.values() if _is_doubtful(run, p) for g in p.guesses]
-    conditions = [a.condition for a in run.trace.assumptions]
-    if not guesses or not solver.check(Query(tuple(conditions), E.FALSE)).proved:
+    if not any(_is_doubtful(run, p) for p in run.inputs.parameters.values()):
         return []
-    guessed = {id(guess.condition) for guess in guesses}
-    rest = tuple(condition for condition in conditions if id(condition) not in guessed)
-    if solver.check(Query(rest, E.FALSE)).proved:
+    guessed = _guessed(run)
+    made = [a for a in run.trace.assumptions if (a.order, id(a.condition)) in guessed]
+    rest = [a for a in run.trace.assumptions if (a.order, id(a.condition)) not in guessed]
+    everything = tuple(a.condition for a in (*rest, *made))
+    if not made or not solver.check(Query(everything, E.FALSE)).proved:
+        return []
+    if solver.check(Query(everything[: len(rest)], E.FALSE)).proved:
         return []  # whatever the rank
-    made = [a for a in run.trace.assumptions if id(a.condition) in guessed]
     span = made[-1].span or run.trace.span
     text = f"it is assumed that {made[-1].text}, which the kernel's other demands exclude"
     return [report.Reason(span.path, span.line, text)]
+
+
+def _guessed(run: Run) -> set[tuple[int, int]]:
+    """The assumptions of ranks that nothing settles, by order and condition."""
+    guesses = [guess for p in run.inputs.parameters.values() for guess in p.guesses]
+    return {(guess.order, id(guess.condition)) for guess in guesses}
 
 
 def _is_doubtful(run: Run, p: Parameter) -> bool:

@@ -17,6 +17,15 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
 
+#: rules that a tensor of another rank may keep
+_OF_RANKS = (
+    "unpack-mismatch",
+    "slice-bounds",
+    "list-index",
+    "view-precondition",
+    "operand-rank",
+    "tile-rank",
+)
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = ("loop", "axis", "point")
 
@@ -204,6 +213,9 @@ class Discharger:
         if self._skipped is not None and obligation.order > self._skipped:
             reason = "a statement that is not followed stands before it"
             return Verdict(obligation, "unknown", tier, reason=reason)
+        unshown = self._unshown(obligation)
+        if unshown:
+            return Verdict(obligation, "unknown", tier, reason=unshown)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
         # no precondition is missing where it fails whenever it is reached, or because of the text
@@ -236,6 +248,19 @@ class Discharger:
             query=query,
             needed=needed,
         )
+
+    def _unshown(self, obligation: Obligation) -> str:
+        """Why a failure that no size can mend may come of a rank that nothing suggests.
+
+        A tensor of another rank may be what the kernel takes: its text does not say.
+        """
+        if obligation.check.predicate is not E.FALSE or obligation.rule.id not in _OF_RANKS:
+            return ""
+        for name, p in self.run.inputs.parameters.items():
+            for guess in p.guesses:
+                if not guess.shown and guess.order < obligation.order:
+                    return f"nothing says that {name} has rank {guess.rank}, which is assumed"
+        return ""
 
     @staticmethod
     def _hidden(symbol: Sym) -> bool:

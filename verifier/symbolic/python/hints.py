@@ -75,7 +75,9 @@ class _Hints:
     def of(self, name: str) -> tuple[int, ...]:
         """The ranks that were found, those of the surest table first."""
         least = self.least.get(name, 0)
-        found = [max(rank, least) for table in self._tables for rank in table.get(name, ())]
+        found = [*self.exact.get(name, ()), *self.annotated.get(name, ())]
+        for table in self._tables[2:]:
+            found.extend(max(rank, least) for rank in table.get(name, ()))
         if least > _USUAL:
             found.append(least)
         return tuple(dict.fromkeys(min(rank, MOST) for rank in found if rank >= 1))

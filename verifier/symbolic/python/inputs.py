@@ -98,6 +98,8 @@ class Inputs:
     storages: list[Storage] = field(default_factory=list)
     #: symbols of integer parameters, for the type facts that the report lists
     integers: list[str] = field(default_factory=list)
+    #: parameters of which a rank was assumed
+    guessed: list[Parameter] = field(default_factory=list)
 
     def rank_symbol(self, p: Parameter) -> Expr:
         """``len(p.shape)`` as an unknown."""

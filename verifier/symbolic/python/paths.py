@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.python import guesses
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Landing, Mark, Wait
 from verifier.symbolic.python.heap import merge
 from verifier.symbolic.python.state import State
@@ -70,7 +71,7 @@ class Paths(State):
         """
         known = self.decide(test)
         if known is not None:
-            return then() if known else other()
+            return self._one_way(test, then if known else other)
         base, start = len(self._path), self.heap
         sides = []
         for condition, action in ((test, then), (E.not_(test), other)):
@@ -100,6 +101,17 @@ class Paths(State):
         self.narrow(test if lives else E.not_(test))
         self.narrow(rest if lives else left)
         return first if lives else second  # type: ignore[return-value]
+
+    def _one_way(self, test: Bool, action: Callable[[], _T]) -> _T:
+        """Go the one way that the facts leave."""
+        because = guesses.behind(self, test)
+        if because is None:
+            return action()
+        self.leaning.append(because)
+        try:
+            return action()
+        finally:
+            self.leaning.pop()
 
     # -- ways out ---------------------------------------------------------------------
 

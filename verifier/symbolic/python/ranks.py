@@ -10,9 +10,10 @@ from __future__ import annotations
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import guesses
 from verifier.symbolic.python.inputs import MAX_RANK, Guess, Parameter
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import LedgerEntry, View
+from verifier.symbolic.trace import View
 
 #: the rank that is taken where neither a condition nor the text says one
 USUAL = 2
@@ -36,24 +37,11 @@ def at_least(vm: VM, p: Parameter, least: int, span: Span) -> bool:
 
 def _demanded(vm: VM, p: Parameter, demand: Bool, span: Span) -> bool:
     known = vm.decide(demand)
-    if known is None:
+    if known is None or (known and guesses.behind(vm, demand) is not None):
         vm.assume(demand, "", span, "type")
     elif not known:
-        refuted(vm, p, demand, span)
+        guesses.refuted(vm, demand, span)
     return known is not False
-
-
-def refuted(vm: VM, p: Parameter, demand: Bool, span: Span) -> None:
-    """The path excludes a demand on the rank: nothing is decided if a rank was assumed for it."""
-    if not p.guesses:
-        return
-    assumed = [guess.condition for guess in p.guesses]
-    facts = tuple(fact for fact in vm.facts() if not any(fact is a for a in assumed))
-    if vm._decide(facts, demand) is False:
-        return  # whatever was assumed
-    guess = p.guesses[0]
-    reason = f"it is assumed that {p.name} has rank {guess.rank}, which does not fit here"
-    vm.trace.ledger.append(LedgerEntry("skipped", reason, span, (), guess.order))
 
 
 def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
@@ -69,7 +57,7 @@ def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
         rank = _likely(vm, p, symbol, least)
         _assume(vm, p, rank, span)
     elif rank < least:
-        refuted(vm, p, E.ge(symbol, least), span)
+        guesses.refuted(vm, E.ge(symbol, least), span)
     return rank
 
 
@@ -121,4 +109,6 @@ def _assume(vm: VM, p: Parameter, rank: int, span: Span) -> None:
     before = len(assumptions)
     vm.assume(condition, f"{p.name} has rank {rank}", span, "type")
     for made in assumptions[before:]:
+        if p not in vm.inputs.guessed:
+            vm.inputs.guessed.append(p)
         p.guesses.append(Guess(rank, made.condition, made.order, rank in p.hints))

@@ -63,6 +63,8 @@ class State:
         self._axes = 0
         #: sides of undecided branches that are being run
         self.forking = 0
+        #: parameters whose assumed rank is why the branches that are being run are the ones
+        self.leaning: list[Parameter] = []
 
     @property
     def api(self) -> str:
@@ -127,6 +129,10 @@ class State:
         if condition is E.FALSE:
             return False
         return self._decide(self.facts(), condition)
+
+    def decided(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
+        """Whether other facts than the path's settle a condition."""
+        return self._decide(facts, condition)
 
     def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
         """Add an assumption to the rest of the path."""

@@ -16,6 +16,7 @@ from verifier.symbolic.python import (
     binding,
     classes,
     decorators,
+    guesses,
     handlers,
     loops,
     modules,
@@ -93,6 +94,9 @@ def _assert(vm: VM, stmt: ir.Assert) -> None:
     if vm.catching:
         _assert_caught(vm, stmt, condition, text)
         return
+    if vm.decide(condition) is False:
+        guesses.refuted(vm, condition, stmt.span)
+        guesses.failed(vm, stmt.span)
     vm.assume(condition, text, _blamed(vm, stmt.test.span), "assert")
     if condition is E.FALSE:
         raise Ended
@@ -178,6 +182,7 @@ def _bit_tests(vm: VM, test: ir.Expr, condition: E.Bool) -> None:
 
 def _raise(vm: VM, stmt: ir.Raise) -> None:
     text = f"not reached: {vm.text(stmt.span)}"
+    guesses.failed(vm, stmt.span)
     if not vm.catching:
         vm.assume(E.FALSE, text, _blamed(vm, stmt.span), "assert")
         raise Ended
