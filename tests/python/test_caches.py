@@ -80,7 +80,7 @@ def run():
 """,
     "a call that raises": """
 @cache
-def f(n): 
+def f(n):
     if n: raise ValueError
     return n
 def run():

@@ -6,6 +6,7 @@ import abc
 import dataclasses
 import enum
 import functools
+import typing
 from collections.abc import Mapping
 from typing import Final
 
@@ -17,7 +18,7 @@ from verifier.symbolic.python import attributes, fields, hierarchy
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
-from verifier.symbolic.python.hierarchy import Inherited, linearised, lookup, namespace
+from verifier.symbolic.python.hierarchy import Alias, Inherited, linearised, lookup, namespace
 from verifier.symbolic.python.library import enums, namedtuples
 from verifier.symbolic.python.making import instantiate
 from verifier.symbolic.python.model import (
@@ -97,7 +98,9 @@ def _bases(vm: VM, stmt: ir.ClassDef) -> tuple[tuple[object, ...], dict[str, obj
 def _base(
     vm: VM, stmt: ir.ClassDef, value: object, bases: list[object], traits: dict[str, object]
 ) -> None:
-    value = hierarchy.origin_of(value)
+    if isinstance(value, Alias):
+        _count_parameters(value, traits)
+        value = value.origin
     if isinstance(value, Class):
         bases.append(value)
     elif isinstance(value, HostType):
@@ -122,6 +125,12 @@ def _base(
         what = vm.kind(value).describe(vm, value)
         vm.fault(TypeError, f"{what} is no base class", stmt.span)
         traits["external"] = vm.unfollowed(f"{what} is a base class", stmt.span)
+
+
+def _count_parameters(alias: Alias, traits: dict[str, object]) -> None:
+    """Note how many types a class takes that says so itself: ``Generic[K, V]``."""
+    if alias.origin in (HostType(typing.Generic), HostType(typing.Protocol)):
+        traits["parameters"] = len(alias.args)
 
 
 def _keywords(vm: VM, stmt: ir.ClassDef) -> dict[str, Arg]:

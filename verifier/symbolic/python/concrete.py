@@ -375,6 +375,8 @@ def host_attribute(vm: VM, value: object, host: type, name: str, span: Span) -> 
         return vm.type_of(value)
     if name == "__doc__":
         return Opaque("a text", harmless=True)
+    if name.startswith("__") and getattr(host, name, name) is None:
+        return None  # the type says that it has none: `[].__hash__`
     if not hasattr(host, name):
         return UNBOUND
     if name in vm.language.methods.get(hierarchy.SPECIAL, {}):

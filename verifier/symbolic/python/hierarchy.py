@@ -34,6 +34,8 @@ _T = TypeVar("_T")
 
 #: the method table of the special methods of values whose kind answers them: ``[].__len__``
 SPECIAL: Final = "special"
+#: those of them that give back the value that they have changed
+IN_PLACE: Final = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "and", "or", "xor"))
 
 #: built-in types that give an instance no value of its own
 _EMPTY: Final[frozenset[type]] = frozenset(
@@ -74,10 +76,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """``cls[...]``: a class with type arguments, which change nothing about it."""
+    """``cls[...]``: a class with type arguments, which change nothing about it.
+
+    ``typed``: as ``typing`` makes it; one of these without arguments is ``List`` itself.
+    """
 
     origin: object
     args: tuple[object, ...]
+    typed: bool = False
 
 
 def origin_of(value: object) -> object:
@@ -292,7 +298,7 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
     if payload is not UNBOUND and issubclass(layout(cls) or object, value.type):
         if value.type is not object:
             if name in vm.language.methods.get(SPECIAL, {}):
-                return BoundBuiltin(SPECIAL, name, payload)
+                return BoundBuiltin(SPECIAL, name, instance if name in IN_PLACE else payload)
             return vm.attribute(payload, name, span)
     table = table_of(vm, value.type, name)
     if issubclass(value.type, BaseException) and name in vm.language.methods["BaseException"]:

@@ -97,7 +97,7 @@ class Operations(RecordMachine):
         if result is not NotImplemented:
             return result
         if not early:
-            result = second.reflected(self.machine, op, right, left, span)
+            result = second.reflected(self.machine, op, right, self._seen(right, left), span)
             if result is not NotImplemented:
                 return result
         return self.unsupported(op, left, right, span)
@@ -110,12 +110,12 @@ class Operations(RecordMachine):
         mine, other = box.cls, self.type_of(left)
         return mine is not other and any(other == base for base in mine.ancestors)
 
-    def _seen(self, left: object, right: object) -> object:
-        """The right operand as the left one sees it: a built-in type sees the value inside."""
-        box = self.box(right)
+    def _seen(self, asked: object, other: object) -> object:
+        """The other operand as the one asked sees it: a built-in type sees the value inside."""
+        box = self.box(other)
         if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
-            return right
-        return right if isinstance(self.box(left), ObjectBox) else box.payload
+            return other
+        return other if isinstance(self.box(asked), ObjectBox) else box.payload
 
     def unsupported(self, op: str, left: object, right: object, span: Span) -> object:
         """Neither operand knows the operator."""
@@ -163,7 +163,7 @@ class Operations(RecordMachine):
         if self._goes_first(left, right):
             asked.reverse()
         for a, ask, b in asked:
-            result = self.kind(a).compare(self.machine, ask, a, b, span)
+            result = self.kind(a).compare(self.machine, ask, a, self._seen(a, b), span)
             if result is not NotImplemented:
                 return result
         if op in ("==", "!="):

@@ -27,7 +27,6 @@ from verifier.symbolic.python.kinds.entries import (
     writable,
 )
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.model import DictView
 from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM
@@ -178,10 +177,6 @@ def from_keys(vm: VM, iterable: object, value: object, span: Span) -> object:
 @DICT.add("__reversed__")
 def _reversed(vm: VM, span: Span, self: Ref, /) -> object:
     return vm.call(vm.language.builtins["reversed"], (self,), span=span)
-
-
-add_protocol(DICT, mutable=True, ordered_too=False)
-add_arithmetic(DICT, {"or": "|"}, inplace=True)
 
 
 def pairs_equal(vm: VM, a: object, b: object, span: Span) -> E.Bool:

@@ -28,8 +28,6 @@ from verifier.symbolic.python.kinds.segments import (
     sliced,
 )
 from verifier.symbolic.python.kinds.tuples import (
-    add_arithmetic,
-    add_protocol,
     counted,
     items_of,
     position_of,
@@ -395,7 +393,3 @@ def _sort(
 @LIST.add("__reversed__")
 def _reversed(vm: VM, span: Span, self: Ref, /) -> object:
     return vm.call(vm.language.builtins["reversed"], (self,), span=span)
-
-
-add_protocol(LIST, mutable=True)
-add_arithmetic(LIST, {"add": "+", "mul": "*"}, inplace=True)

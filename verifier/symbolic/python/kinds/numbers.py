@@ -219,6 +219,10 @@ class _Number(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         return arithmetic(vm, op, left, right, span)
 
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        """Of a number in an instance whose class does not answer."""
+        return arithmetic(vm, op, left, right, span)
+
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         return comparison(vm, op, left, right, span)
 

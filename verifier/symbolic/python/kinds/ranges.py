@@ -23,7 +23,6 @@ from verifier.symbolic.python.kinds.segments import (
     needs_index,
     raises,
 )
-from verifier.symbolic.python.kinds.tuples import add_protocol
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
@@ -169,9 +168,6 @@ def _count(vm: VM, span: Span, self: Range, value: object, /) -> object:
 @RANGE.add("__reversed__")
 def _reversed(vm: VM, span: Span, self: Range, /) -> object:
     return vm.call(vm.language.builtins["reversed"], (self,), span=span)
-
-
-add_protocol(RANGE, mutable=False, ordered_too=False)
 
 
 # ------------------------------------------------------------------------ slices

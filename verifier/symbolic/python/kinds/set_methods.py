@@ -22,7 +22,6 @@ from verifier.symbolic.python.kinds.elements import (
 )
 from verifier.symbolic.python.kinds.entries import has, has_any, present, take
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.kinds.tuples import add_arithmetic, add_protocol
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
@@ -173,9 +172,3 @@ def _difference_update(vm: VM, span: Span, self: Ref, /, *others: object) -> obj
 def _symmetric_update(vm: VM, span: Span, self: Ref, other: object, /) -> object:
     update(vm, "^", self, other, span)
     return None
-
-
-for _table in (SET, FROZENSET):
-    add_protocol(_table, mutable=False)
-    del _table["__getitem__"]
-    add_arithmetic(_table, _OPERATORS, inplace=_table is SET)

@@ -263,76 +263,6 @@ def _count(vm: VM, span: Span, self: object, value: object, /) -> object:
     return counted(vm, vm.as_items(self, span) or (), value, span)
 
 
-# ------------------------------------------------------------------------ special methods
-
-
-def add_protocol(table: Table, *, mutable: bool, ordered_too: bool = True) -> None:
-    """The special methods of a sequence, which are its operators called by name."""
-
-    def operator(name: str, op: str) -> None:
-        def handler(vm: VM, span: Span, self: object, value: object, /) -> object:
-            return vm.compare(op, self, value, span)
-
-        table.add(name)(handler)
-
-    comparisons = {"__eq__": "==", "__ne__": "!="}
-    if ordered_too:
-        comparisons |= {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
-    for name, op in comparisons.items():
-        operator(name, op)
-
-    @table.add("__len__")
-    def _length(vm: VM, span: Span, self: object, /) -> object:
-        return vm.length(self, span)
-
-    @table.add("__contains__")
-    def _contains(vm: VM, span: Span, self: object, key: object, /) -> object:
-        return vm.compare("in", key, self, span)
-
-    @table.add("__iter__")
-    def _iter(vm: VM, span: Span, self: object, /) -> object:
-        return vm.call(vm.language.builtins["iter"], (self,), span=span)
-
-    @table.add("__getitem__")
-    def _getitem(vm: VM, span: Span, self: object, index: object, /) -> object:
-        return vm.item(self, index, span)
-
-    if not mutable:
-        return
-
-    @table.add("__setitem__")
-    def _setitem(vm: VM, span: Span, self: object, index: object, value: object, /) -> object:
-        vm.set_item(self, index, value, span)
-        return None
-
-    @table.add("__delitem__")
-    def _delitem(vm: VM, span: Span, self: object, index: object, /) -> object:
-        vm.set_item(self, index, UNBOUND, span)
-        return None
-
-
-def add_arithmetic(table: Table, operators: dict[str, str], *, inplace: bool) -> None:
-    """The special methods of a container's operators."""
-
-    def enter(name: str, op: str) -> None:
-        @table.add(f"__{name}__")
-        def _operator(vm: VM, span: Span, self: object, value: object, /) -> object:
-            return vm.binary(op, self, value, span)
-
-        if inplace:
-
-            @table.add(f"__i{name}__")
-            def _inplace(vm: VM, span: Span, self: object, value: object, /) -> object:
-                return vm.inplace(op, self, value, span)
-
-    for name, op in operators.items():
-        enter(name, op)
-
-
-add_protocol(TUPLE, mutable=False)
-add_arithmetic(TUPLE, {"add": "+", "mul": "*"}, inplace=False)
-
-
 # ------------------------------------------------------------------------ shapes
 
 
@@ -419,8 +349,6 @@ __all__ = [
     "KINDS",
     "METHODS",
     "Opaque",
-    "add_arithmetic",
-    "add_protocol",
     "backwards",
     "contains",
     "counted",

@@ -275,6 +275,8 @@ def _method_of(vm: VM, host: type, name: str) -> object:
         if name in base.__dict__:
             raw = base.__dict__[name]
             break
+    if raw is None and name.startswith("__") and hasattr(host, name):
+        return None
     table = hierarchy.table_of(vm, host, name)
     if isinstance(raw, classmethod) or _is_class_method(raw):
         return BoundBuiltin(table, name, HostType(host)) if table is not None else UNBOUND

@@ -75,7 +75,8 @@ def _truth(vm: VM, span: Span, a: object, /) -> object:
 @OPERATOR.add("index", "__index__")
 def _index(vm: VM, span: Span, a: object, /) -> object:
     def one(value: object) -> object:
-        own = asked(vm, value, "__index__", (), span)
+        held = payload(vm, value)
+        own = UNBOUND if is_integer(held) else asked(vm, value, "__index__", (), span)
         number = number_of(vm, value if own is UNBOUND else own, span)
         return as_expr(number) if is_integer(number) else unusable(vm, "`index()`", number, span)
 

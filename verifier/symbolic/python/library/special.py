@@ -9,7 +9,11 @@ from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.kinds.numbers import is_integer, is_number
+from verifier.symbolic.python.kinds.protocols import converted
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque
 
 SPECIAL: Final = Table(hierarchy.SPECIAL)
 
@@ -31,14 +35,64 @@ def _content(vm: VM, value: object) -> object:
 
 
 def _operator(op: str, way: str) -> Callable[..., object]:
-    def handler(vm: VM, span: Span, self: object, other: object, /) -> object:
+    def handler(vm: VM, span: Span, whole: object, other: object, /) -> object:
+        self = _content(vm, whole)
+
         def one(right: object) -> object:
             right = _content(vm, right)
+            if op in ("+", "*") and vm.type_of(self) in _SEQUENCES:
+                return _of_sequence(vm, op, way, self, right, span)
+            if not _takes(self, right):
+                return NotImplemented
             if way == "reflected":
                 return vm.kind(right).binary(vm, op, right, self, span)
             return getattr(vm.kind(self), way)(vm, op, self, right, span)
 
-        return vm.each(other, one)
+        result = vm.each(other, one)
+        return whole if way == "inplace" and result == self else result
+
+    return handler
+
+
+#: of which ``+`` and ``*`` raise an error for what they do not take
+_SEQUENCES: Final = tuple(map(HostType, (str, bytes, tuple, list)))
+
+
+def _of_sequence(vm: VM, op: str, way: str, self: object, right: object, span: Span) -> object:
+    """``+`` and ``*`` of a sequence, which are no arithmetic: nobody else is asked."""
+    if op == "*" and isinstance(vm.box(right), ObjectBox):
+        right = converted(vm, right, "__index__", span)
+    asked = "binary" if way == "reflected" else way
+    result = getattr(vm.kind(self), asked)(vm, op, self, right, span)
+    if result is NotImplemented and asked == "inplace":
+        result = vm.kind(self).binary(vm, op, self, right, span)
+    if result is not NotImplemented:
+        return result
+    if isinstance(right, Opaque):
+        return right
+    return vm.unsupported(op, self, right, span)
+
+
+def _takes(self: object, right: object) -> bool:
+    """Whether a number's own method takes a number of that type."""
+    if isinstance(right, Opaque) or not is_number(self):
+        return True
+    if is_integer(self):
+        return is_integer(right)
+    if isinstance(self, complex):
+        return is_number(right)
+    return is_number(right) and not isinstance(right, complex)
+
+
+def _power(way: str) -> Callable[..., object]:
+    plain = _operator("**", way)
+
+    def handler(
+        vm: VM, span: Span, self: object, other: object, modulus: object = None, /
+    ) -> object:
+        if modulus is not None:
+            return vm.unfollowed("a power by its special method with a modulus", span)
+        return plain(vm, span, self, other)
 
     return handler
 
@@ -49,6 +103,8 @@ for _name, _op in _BINARY.items():
     SPECIAL.add(f"__i{_name}__")(_operator(_op, "inplace"))
 for _name, _op in _COMPARED.items():
     SPECIAL.add(_name)(_operator(_op, "compare"))
+for _name, _way in (("__pow__", "binary"), ("__rpow__", "reflected")):
+    SPECIAL.add(_name)(_power(_way))
 
 
 def _unary(op: str) -> Callable[..., object]:

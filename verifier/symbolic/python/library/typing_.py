@@ -119,7 +119,7 @@ _TYPING: Final[dict[str, object]] = {
     },
     "runtime_checkable": Builtin.of("runtime_checkable", _runtime_checkable),
     **{
-        name: Alias(HostType(origin), ())
+        name: Alias(HostType(origin), (), True)
         for name, origin in ((name, getattr(_alias, "__origin__", None)) for name, _alias in _ALL)
         if isinstance(origin, type)
     },
