@@ -282,6 +282,13 @@ def _mapping(vm: VM, pattern: ir.MatchMapping, subject: object) -> object:
             what = vm.kind(subject).describe(vm, subject)
             vm.unfollowed(f"whether {what} is a mapping is not followed", span)
         return None
+    enough = vm.compare(">=", vm.length(source, span), E.const(len(pattern.keys)), span)
+    return _if(vm, vm.truth(enough, span), lambda: _entries(vm, pattern, source))
+
+
+def _entries(vm: VM, pattern: ir.MatchMapping, source: object) -> object:
+    """The entries of a mapping that a pattern asks for, one after the other."""
+    span = pattern.span
     keys = [vm.eval(key) for key in pattern.keys]
 
     def look(position: int, work: _Work) -> object:
@@ -291,6 +298,8 @@ def _mapping(vm: VM, pattern: ir.MatchMapping, subject: object) -> object:
                 captures[pattern.rest] = _without(vm, source, keys, span)
             return _Parts(work, captures)
         key = keys[position]
+        again = E.or_(*(vm.equal(other, key, span) for other in keys[:position]))
+        vm.fault(ValueError, "mapping pattern checks duplicate key", span, when=again)
         there = vm.truth(vm.compare("in", key, source, span), span)
         return _if(
             vm,
@@ -365,11 +374,8 @@ def _attributes(vm: VM, pattern: ir.MatchClass, subject: object, cls: object) ->
         else:
             args = _match_args(vm, cls, len(pattern.patterns), span)
             wanted.extend(zip(args, pattern.patterns, strict=False))
-    for name, inner in zip(pattern.names, pattern.named, strict=True):
-        if any(name == other for other, _ in wanted):
-            vm.fault(TypeError, f"the pattern has the attribute `{name}` twice", span)
-        wanted.append((name, inner))
-    return _look_up(vm, subject, wanted, work, span)
+    wanted.extend(zip(pattern.names, pattern.named, strict=True))
+    return _look_up(vm, subject, wanted, work, frozenset(), span)
 
 
 def _look_up(
@@ -377,11 +383,14 @@ def _look_up(
     subject: object,
     wanted: Sequence[tuple[str, ir.Pattern]],
     work: _Work,
+    seen: frozenset[str],
     span: Span,
 ) -> object:
     if not wanted:
         return _Parts(work)
     (name, pattern), others = wanted[0], wanted[1:]
+    if name in seen:
+        vm.fault(TypeError, f"the pattern has the attribute `{name}` twice", span)
     from_builtin = vm.language.builtins["getattr"]
     found = vm.call(from_builtin, (subject, name, _ABSENT), span=span)
     there = _where(found, lambda value: value is not _ABSENT)
@@ -390,7 +399,7 @@ def _look_up(
         value = found
         if isinstance(found, Guarded):
             value = vm.settled(Guarded(tuple((g, v) for g, v in found.cases if v is not _ABSENT)))
-        return _look_up(vm, subject, others, [*work, (pattern, value)], span)
+        return _look_up(vm, subject, others, [*work, (pattern, value)], seen | {name}, span)
 
     return _if(vm, there, go_on)
 
@@ -415,7 +424,7 @@ def _match_args(vm: VM, cls: object, count: int, span: Span) -> tuple[str, ...]:
     value = hierarchy.lookup(vm, cls, "__match_args__")
     value = () if value is UNBOUND else vm.settled(value)
     if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
-        if not isinstance(value, tuple):
+        if not isinstance(value, (tuple, Guarded, Opaque, hierarchy.Inherited)):
             vm.fault(TypeError, "__match_args__ must be a tuple", span)
         vm.unfollowed("the positional patterns of a class are not followed", span)
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from typing import Final
 
 from verifier.source.ir import Span
@@ -65,6 +66,8 @@ def as_length(vm: VM, result: object, span: Span) -> object:
             return number
         negative = E.lt(number, 0)
         vm.fault(ValueError, "`__len__()` should return >= 0", span, when=negative)
+        if number.is_const and number.const > sys.maxsize:
+            vm.fault(OverflowError, "what `__len__()` returns is too large", span)
         return number
 
     return vm.each(result, one)

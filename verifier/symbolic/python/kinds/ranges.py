@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any, Final
 
@@ -108,7 +109,10 @@ class RangeKind(Kind):
         return E.gt(count_of(vm, value), 0)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
-        return count_of(vm, value)
+        count = count_of(vm, value)
+        if count.is_const and count.const > sys.maxsize:
+            vm.fault(OverflowError, "the length of a range is too large", span)
+        return count
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         return Trips(value)
