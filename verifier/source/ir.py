@@ -528,6 +528,7 @@ class ClassDef(Stmt):
     body: tuple[Stmt, ...]
     decorators: tuple[Expr, ...]
     name_span: Span
+    docstring: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

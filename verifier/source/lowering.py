@@ -346,6 +346,7 @@ class _Lowering:
             self._block(node.body),
             decorators,
             self._span(node.name),
+            docstring(node.body.body),
         )
         return self._generic(lowered, node.type_parameters)
 

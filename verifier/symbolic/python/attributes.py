@@ -48,13 +48,13 @@ def generic(vm: VM, ref: Ref, name: str, span: Span) -> object:
 
 def _found(vm: VM, ref: Ref, name: str, found: object, span: Span) -> object:
     cls = _box(vm, ref).cls
-    if hierarchy.is_data(vm, found):
+    if hierarchy.is_data(vm, found) and not _only_sets(vm, found):
         if isinstance(found, Inherited):
             return _slot(vm, ref, found, span)
         if isinstance(found, Property) and hierarchy.overrides(vm, cls, "__getattr__"):
             return vm.unfollowed("a property beside `__getattr__` is not followed", span)
         return hierarchy.bind(vm, found, ref, cls, span)
-    own = _box(vm, ref).attributes.get(name, UNBOUND)
+    own = _own(vm, ref, name)
 
     def otherwise() -> object:
         if found is not UNBOUND:
@@ -73,6 +73,16 @@ def _found(vm: VM, ref: Ref, name: str, found: object, span: Span) -> object:
     return vm.fork(missing, otherwise, lambda: vm.settled(own))
 
 
+def _own(vm: VM, ref: Ref, name: str) -> object:
+    return _box(vm, ref).attributes.get(name, UNBOUND)
+
+
+def _only_sets(vm: VM, found: object) -> bool:
+    """Whether a descriptor has a say in assignments only."""
+    box = vm.box(found)
+    return isinstance(box, ObjectBox) and hierarchy.lookup(vm, box.cls, "__get__") is UNBOUND
+
+
 def _asked(vm: VM, ref: Ref, name: str, span: Span) -> object:
     """``__getattr__``, where nothing else has the attribute."""
     cls = _box(vm, ref).cls
@@ -81,7 +91,7 @@ def _asked(vm: VM, ref: Ref, name: str, span: Span) -> object:
         if hierarchy.is_external(cls):
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         if name == "__doc__":
-            return Opaque("a text", harmless=True)
+            return Opaque("a text")
         if isinstance(cls, HostType) and name.startswith("_") and not name.endswith("__"):
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         return UNBOUND
@@ -263,6 +273,23 @@ def has_dict(vm: VM, cls: object) -> bool:
             if not isinstance(slots, frozenset) or "__dict__" in slots:
                 return True
     return False
+
+
+def adds(vm: VM, cls: Class, name: str) -> bool:
+    """Whether a class has an entry ``__dict__`` or ``__weakref__`` of its own."""
+    slots = cls.traits.get("slots")
+    if isinstance(slots, frozenset) and name not in slots:
+        return False
+    for base in cls.mro[1:]:
+        if isinstance(base, Class):
+            if adds(vm, base, name):
+                return False
+        elif isinstance(base, HostType):
+            if name == "__dict__" and base.type.__dictoffset__:
+                return False
+            if name == "__weakref__" and (base.type.__weakrefoffset__ or base.type.__itemsize__):
+                return False
+    return True
 
 
 def allows(vm: VM, cls: object, name: str) -> bool:

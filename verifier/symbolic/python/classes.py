@@ -68,6 +68,8 @@ def define(vm: VM, stmt: ir.ClassDef) -> object:
             skipped=True,
         )
     )
+    if stmt.docstring is not None:
+        names["__doc__"] = stmt.docstring
     cls = Class(stmt.name, frame.module, space, bases, stmt, above, traits, metaclass)
     if hierarchy.derives_from_host(cls, enum.Enum):
         enums.begin(vm, cls, stmt.span)
@@ -226,10 +228,19 @@ def _adjust(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
         elif name == "__new__" and isinstance(value, Function):
             hierarchy.define_attribute(vm, cls, name, StaticMethod(value))
     names = namespace(vm, cls)
+    if "__doc__" not in names:
+        hierarchy.define_attribute(vm, cls, "__doc__", _text_of(cls))
     if "__eq__" in names and "__hash__" not in names:
         hierarchy.define_attribute(vm, cls, "__hash__", None)
     if "__slots__" in names:
         _slots(vm, cls, names["__slots__"], stmt.span)
+
+
+def _text_of(cls: Class) -> object:
+    """The text of a class without one: that of a named tuple is made up."""
+    if "namedtuple" in cls.traits:
+        return Opaque("a text", harmless=True)
+    return Opaque("the text of an enumeration") if "enum" in cls.traits else None
 
 
 def _slots(vm: VM, cls: Class, value: object, span: Span) -> None:
@@ -296,6 +307,12 @@ def _init_subclass(vm: VM, cls: Class, keywords: Mapping[str, Arg], span: Span) 
 # ------------------------------------------------------------------------ class attributes
 
 
+#: attributes of classes that are the type's own affair
+_OF_TYPE: Final = frozenset(
+    {"__class__", "__bases__", "__mro__", "__dict__", "__abstractmethods__", "__name__"}
+)
+
+
 def set_class_attribute(vm: VM, cls: Class, name: str, value: object, span: Span) -> None:
     """``cls.name = value``; deleted if the value is :data:`UNBOUND`."""
     held = namespace(vm, cls).get(name, UNBOUND)
@@ -308,7 +325,7 @@ def set_class_attribute(vm: VM, cls: Class, name: str, value: object, span: Span
     if value is UNBOUND and held is UNBOUND:
         vm.fault(AttributeError, f"`{cls.name}` has no attribute `{name}`", span)
         return
-    if name in ("__class__", "__bases__", "__mro__", "__dict__", "__abstractmethods__"):
+    if name in _OF_TYPE or (name == "__qualname__" and not isinstance(value, str)):
         vm.unfollowed(f"`{cls.name}.{name}` is assigned to", span)
         return
     box = vm.write(cls.namespace, span)

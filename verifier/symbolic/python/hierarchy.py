@@ -18,6 +18,7 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope, StateBox
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
+    Checked,
     Class,
     ClassMethod,
     Function,
@@ -227,7 +228,7 @@ def bind(vm: VM, value: object, instance: object, cls: object, span: Span) -> ob
     """An attribute of a class as it is found on an instance, or on the class (no instance)."""
     if isinstance(value, Guarded):
         return split(vm, value, lambda one: bind(vm, one, instance, cls, span))
-    if isinstance(value, (Function, Generated)):
+    if isinstance(value, (Function, Generated, Checked)):
         found: object = value.function if isinstance(value, Generated) else value
         return found if instance is UNBOUND else Method(found, instance)
     if isinstance(value, StaticMethod):
@@ -414,6 +415,11 @@ def overrides(vm: VM, cls: object, name: str) -> bool:
     """Whether a class of the project gives a special method a meaning of its own."""
     found = lookup(vm, cls, name)
     return found is not UNBOUND and not isinstance(found, Inherited)
+
+
+def answers_class(vm: VM, cls: object) -> bool:
+    """Whether instances of a class may say in code of their own what class they have."""
+    return overrides(vm, cls, "__class__") or overrides(vm, cls, "__getattribute__")
 
 
 def answered(vm: VM, result: object, otherwise: Callable[[], object]) -> object:

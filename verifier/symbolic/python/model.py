@@ -104,6 +104,17 @@ class Builtin:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """``list.append`` as a function: its first argument must be a list.
+
+    In a class it binds like a function.
+    """
+
+    host: type
+    builtin: Builtin
+
+
+@dataclass(frozen=True, slots=True)
 class BoundBuiltin:
     """A method of a built-in type, found on one of its values: ``items.append``."""
 
@@ -127,6 +138,9 @@ class Property:
     fget: object
     fset: object = None
     fdel: object = None
+    doc: object = None
+    #: whether the text is that of the getter
+    getters_doc: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,19 +69,36 @@ class TypeKind(Kind):
 PROPERTY: Final = Table("property")
 
 
+def made_property(
+    vm: VM, fget: object, fset: object, fdel: object, doc: object, span: Span
+) -> Property:
+    """``property(fget, fset, fdel, doc)``: without a text it has the getter's."""
+    if doc is not None or fget is None:
+        return Property(fget, fset, fdel, doc)
+    found = vm.find_attribute(fget, "__doc__", span)
+    return Property(fget, fset, fdel, None if found is UNBOUND else found, True)
+
+
+def _changed(vm: VM, old: Property, span: Span, **parts: object) -> Property:
+    functions = {"fget": old.fget, "fset": old.fset, "fdel": old.fdel, **parts}
+    fget, fset, fdel = functions.values()
+    doc = None if old.getters_doc and fget is not None else old.doc
+    return made_property(vm, fget, fset, fdel, doc, span)
+
+
 @PROPERTY.add("getter")
 def _getter(vm: VM, span: Span, self: Property, fget: object, /) -> object:
-    return Property(fget, self.fset, self.fdel)
+    return _changed(vm, self, span, fget=fget)
 
 
 @PROPERTY.add("setter")
 def _setter(vm: VM, span: Span, self: Property, fset: object, /) -> object:
-    return Property(self.fget, fset, self.fdel)
+    return _changed(vm, self, span, fset=fset)
 
 
 @PROPERTY.add("deleter")
 def _deleter(vm: VM, span: Span, self: Property, fdel: object, /) -> object:
-    return Property(self.fget, self.fset, fdel)
+    return _changed(vm, self, span, fdel=fdel)
 
 
 class DescriptorKind(Kind):
@@ -102,8 +119,8 @@ class DescriptorKind(Kind):
                 return getattr(value, name)
             if name in PROPERTY:
                 return BoundBuiltin("property", name, value)
-            if name == "__doc__":  # the getter's, the one before's, or one of its own
-                return Opaque("a text", harmless=True)
+            if name == "__doc__":
+                return value.doc
         elif name in ("__func__", "__wrapped__"):
             return hierarchy.plain(value.function)
         elif name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import typing
-from dataclasses import dataclass
 from typing import Any, Final
 
 from verifier.source import ir
@@ -13,10 +11,10 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import classes, hierarchy
+from verifier.symbolic.python import attributes, classes, hierarchy
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
-from verifier.symbolic.python.hierarchy import Inherited
+from verifier.symbolic.python.hierarchy import Inherited, answers_class
 from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts
 from verifier.symbolic.python.kinds.descriptors import TypeKind
@@ -25,6 +23,7 @@ from verifier.symbolic.python.model import (
     AttributeDict,
     BoundBuiltin,
     Builtin,
+    Checked,
     Class,
     HostType,
     Super,
@@ -67,10 +66,9 @@ class ClassKind(TypeKind):
             return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
         if found is not UNBOUND:
             return hierarchy.bind(vm, found, UNBOUND, value, span)
-        if hasattr(type, name) or hasattr(enum.EnumMeta, name):
-            host = self.type_of(vm, value)
-            if isinstance(host, HostType) and hasattr(host.type, name):
-                return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
+        host = self.type_of(vm, value)
+        if isinstance(host, HostType) and hasattr(host.type, name):
+            return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
         return UNBOUND
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
@@ -162,7 +160,7 @@ def _of_type(vm: VM, cls: Class, name: str, span: Span) -> object:
     if name in ("__module__", "__qualname__"):
         return own.get(name)
     if name == "__doc__":
-        text = own.get(name, Opaque("a text", harmless=True))
+        text = own.get(name, None)
         return hierarchy.split(vm, text, lambda one: hierarchy.bind(vm, one, UNBOUND, cls, span))
     if name == "__class__":
         return vm.type_of(cls)
@@ -181,13 +179,12 @@ def _entries(vm: VM, cls: Class) -> object:
     """``cls.__dict__``, to read; what the type itself enters is there, in an order not known."""
     own = hierarchy.namespace(vm, cls)
     held: dict[object, object] = {k: v for k, v in own.items() if k.isidentifier()}
-    held.setdefault("__doc__", Opaque("a text", harmless=True))
     body = cls.definition.body if cls.definition is not None else ()
     if any(isinstance(stmt, ir.AnnAssign) for stmt in body):
         held.setdefault("__annotations__", Opaque("the annotations of a class"))
-    if not any("slots" in base.traits for base in cls.mro if isinstance(base, Class)):
-        held.setdefault("__dict__", Opaque("a descriptor"))
-        held.setdefault("__weakref__", Opaque("a descriptor"))
+    for name in ("__dict__", "__weakref__"):
+        if attributes.adds(vm, cls, name):
+            held.setdefault(name, Opaque("a descriptor"))
     return vm.heap.new(DictBox(held, shuffled=True, ghost=True))
 
 
@@ -293,14 +290,6 @@ def _is_class_method(raw: object) -> bool:
     return type(raw).__name__ == "classmethod_descriptor"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """``list.append`` as a function: its first argument must be a list."""
-
-    host: type
-    builtin: Builtin
-
-
 class CheckedKind(Kind):
     """A method of a built-in type as a function."""
 
@@ -364,6 +353,8 @@ class SuperKind(Kind):
         mro = hierarchy.mro_of(start)
         if name == "__class__":
             return HostType(super)
+        if value.cls not in mro and not is_class and answers_class(vm, start):
+            return vm.unfollowed("`super()` of an object with a `__class__` of its own", span)
         if value.cls not in mro:
             vm.fault(TypeError, "super(type, obj): obj must be an instance of type", span)
             return vm.unfollowed("`super()` of something else", span)

@@ -162,7 +162,7 @@ def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
         said = vm.kind(value).describe(vm, value)
         return vm.unknown_bool(f"whether {said} is an instance is not followed", span)
     found = _derives(vm, known, cls, span, "instance", value)
-    if found is E.FALSE and hierarchy.overrides(vm, known, "__class__"):
+    if found is E.FALSE and hierarchy.answers_class(vm, known):
         vm.unfollowed("`isinstance()` of an object with a `__class__` of its own", span)
         return vm.unknown_bool("whether it is an instance", span)
     return found

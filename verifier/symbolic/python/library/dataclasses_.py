@@ -90,6 +90,8 @@ def _generate(vm: VM, cls: Class, fields: tuple[Field, ...], options: Options, s
         _freeze(vm, cls, ordinary, span)
     hashed = tuple(f.name for f in ordinary if (f.compare if f.hash is None else f.hash))
     _hashes(vm, cls, options, explicit_hash, compared, hashed, span)
+    if own.get("__doc__") is None:
+        hierarchy.define_attribute(vm, cls, "__doc__", Opaque("a text", harmless=True))
     if options.match_args and "__match_args__" not in own:
         names = tuple(f.name for f in fields if f.init and not f.kw_only)
         hierarchy.define_attribute(vm, cls, "__match_args__", names)

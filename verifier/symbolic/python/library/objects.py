@@ -11,14 +11,13 @@ from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import attributes, hierarchy, making
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, Scope
-from verifier.symbolic.python.kinds import protocols
+from verifier.symbolic.python.kinds import descriptors, protocols
 from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
     ClassMethod,
     HostType,
-    Property,
     StaticMethod,
     Super,
 )
@@ -252,7 +251,7 @@ def _property(
     fdel: object = None,
     doc: object = None,
 ) -> object:
-    return Property(fget, fset, fdel)
+    return descriptors.made_property(vm, fget, fset, fdel, doc, span)
 
 
 def _staticmethod(vm: VM, span: Span, function: object, /) -> object:
