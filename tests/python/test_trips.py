@@ -100,6 +100,54 @@ def test_closed_forms(name: str) -> None:
     program_for(text(CLOSED[name]), RANGES)
 
 
+#: equal contents do not make one object of two
+ALIASES = {
+    "another list from the second trip on": """
+xs, zs = [], []
+for i in range(n):
+    zs.append(i)
+    zs = xs
+result = (len(xs), len(zs))
+""",
+    "one of two lists": """
+a, b = [], []
+c = a
+for i in range(n):
+    if i == 1: c = b
+c.append(1)
+result = (len(a), len(b))
+""",
+    "two lists in a tuple": """
+p, q = [], []
+t = (p, q)
+for i in range(n):
+    t = (t[1], t[0])
+t[0].append(3)
+result = (len(p), len(q))
+""",
+    "a new list in an attribute": """
+class A: pass
+a = A()
+b = a.x = []
+for i in range(n):
+    a.x = []
+b.append(7)
+result = (len(a.x), len(b))
+""",
+    "a list in a list": """
+xs = []
+for i in range(n):
+    xs = [xs]
+result = len(xs)
+""",
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_objects_are_told_apart(name: str) -> None:
+    program_for(ALIASES[name], {"n": range(5)})
+
+
 def test_what_has_no_closed_form_is_unknown_and_listed() -> None:
     vm = machine()
     outcome = execute(vm, text(["a = a * a + i"]), n=E.symbol("n", 0, 40), m=E.symbol("m", 0, 3))

@@ -14,6 +14,7 @@ from typing import Final
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.python.alike import alike
 from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox
 from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.renaming import Renaming
@@ -52,11 +53,15 @@ def put(heap: Heap, place: Place, value: object) -> None:
 
 @dataclass(slots=True)
 class Context:
-    """The loop that forms are about; ``fresh`` are the boxes that one trip makes."""
+    """The loop that forms are about.
+
+    ``fresh`` are the boxes that one trip makes, ``before`` those that were there before the loop.
+    """
 
     vm: VM
     loop: Loop
     fresh: frozenset[int] = frozenset()
+    before: Heap | None = None
 
     @property
     def index(self) -> Sym:
@@ -69,9 +74,9 @@ class Context:
     def renamed(self, value: object, symbols: dict[Sym, Expr]) -> object:
         return Renaming(self.vm.heap, symbols, self.fresh, own=self.fresh).value(value)
 
-    def before(self, value: object) -> object:
-        """What the trip before left, from what this one leaves."""
-        return self.renamed(value, {self.index: self.loop.index - 1})
+    def alike(self, value: object, after: Heap, now: object) -> bool:
+        """Whether what a trip was to leave is what it has left, for who goes on from there."""
+        return alike(self.vm.heap, value, after, now, before=self.before)
 
     def last(self, value: object) -> object:
         """What the last trip leaves."""

@@ -15,7 +15,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python import draining
-from verifier.symbolic.python.alike import alike
 from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, read
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many, Segment
 from verifier.symbolic.python.listforms import Append, Runs, Slots, slots
@@ -105,7 +104,7 @@ class Last(Form):
         return join(E.eq(index, 0), self.start, before)
 
     def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        return alike(loop.vm.heap, self.step, after, now)
+        return loop.alike(self.step, after, now)
 
     def after(self, loop: Context) -> object:
         final = loop.last(self.step)
@@ -124,7 +123,7 @@ class Rotation(Form):
 
     def holds(self, loop: Context, now: object, after: Heap) -> bool:
         following = (*self.values[1:], self.values[0])
-        return alike(loop.vm.heap, _turned(following, loop.loop.index), after, now)
+        return loop.alike(_turned(following, loop.loop.index), after, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python.alike import alike, alike_segments
+from verifier.symbolic.python.alike import alike_segments
 from verifier.symbolic.python.carried import Context, Form
 from verifier.symbolic.python.heap import Heap, Item, Many, Segment
 from verifier.symbolic.python.parts import reachable
@@ -38,7 +38,7 @@ class Append(Form):
             added is not None
             and len(added) == len(self.items)
             and all(
-                isinstance(segment, Item) and alike(loop.vm.heap, value, after, segment.value)
+                isinstance(segment, Item) and loop.alike(value, after, segment.value)
                 for value, segment in zip(self.items, added, strict=True)
             )
         )
@@ -67,7 +67,7 @@ class Runs(Form):
         return (
             added is not None
             and len(added) == 1
-            and alike_segments(loop.vm.heap, self.run, after, added[0])
+            and alike_segments(loop.vm.heap, self.run, after, added[0], before=loop.before)
         )
 
 
@@ -95,7 +95,7 @@ class Slots(Form):
             left is not None
             and expected is not None
             and len(left) == len(expected)
-            and all(alike(loop.vm.heap, e, after, v) for e, v in zip(expected, left, strict=True))
+            and all(loop.alike(e, after, v) for e, v in zip(expected, left, strict=True))
         )
 
     def revised(
@@ -127,7 +127,7 @@ class Stale(Form):
             and left is not None
             and len(left) == len(new)
             and all(
-                was is not expected or alike(loop.vm.heap, expected, after, value)
+                was is not expected or loop.alike(expected, after, value)
                 for was, expected, value in zip(old, new, left, strict=True)
             )
         )

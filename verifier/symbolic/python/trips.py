@@ -78,7 +78,7 @@ class GenericLoop:
         """
         vm = self.vm
         mark = vm.mark()
-        before = mark.heap
+        before = self.context.before = mark.heap
         forms: dict[Place, Form] = {}
         after = before
         for number in range(ROUNDS + 1):
@@ -266,12 +266,12 @@ class GenericLoop:
                     carried[Place(number, WHOLE)] = (old.segments, box.segments)
                 continue
             if isinstance(box, ObjectBox) and isinstance(old, ObjectBox):
-                if not alike(before, old.payload, after, box.payload):
+                if not alike(before, old.payload, after, box.payload, before=before):
                     self.vm.unfollowed("a built-in value inside an object changes", self.loop.span)
             was, now = entries(old), entries(box)
             for key in dict.fromkeys([*was, *now]):
                 a, b = was.get(key, UNBOUND), now.get(key, UNBOUND)
-                if alike(before, a, after, b):
+                if alike(before, a, after, b, before=before):
                     continue
                 if number == self.scope and self.own(str(key)):
                     local[str(key)] = (a, b)
