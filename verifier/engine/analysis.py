@@ -296,9 +296,11 @@ def _unit(
         grid=effect.grid if effect is not None else None,
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
+    limit = request.timeout or DEFAULT_TIMEOUT
+    solver = Solver(deadline=limit)
     try:
-        with watchdog.limit(_HARD * (request.timeout or DEFAULT_TIMEOUT) + _GRACE):
-            return _analyze(project, job, unit, request)
+        with watchdog.limit(_HARD * limit + _GRACE):
+            return _analyze(project, job, unit, request, solver)
     except watchdog.OutOfTimeError:
         late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
         return Outcome(replace(unit.failed("unknown"), reasons=(late,)))
@@ -306,6 +308,8 @@ def _unit(
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.failed("error"))
+    finally:
+        solver.release()
 
 
 class _TextFacts:
@@ -353,12 +357,11 @@ def _analyze(
     job: Request,
     unit: _Unit,
     request: report.FileRequest,
+    solver: Solver,
 ) -> Outcome:
     entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
-    limit = request.timeout or DEFAULT_TIMEOUT
-    solver = Solver(deadline=limit)
-    deadline = time.monotonic() + limit
+    deadline = time.monotonic() + (request.timeout or DEFAULT_TIMEOUT)
     runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
     interpreted = time.perf_counter()
     rules = rulebase.of_dialect(entry.dialect)

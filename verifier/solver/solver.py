@@ -60,6 +60,10 @@ class Solver:
         #: refutations that hold for every over-approximated value: where they do
         self._worst: dict[tuple[tuple[Bool, ...], Bool], Bool] = {}
 
+    def release(self) -> None:
+        """Let go of Z3, whose megabytes would else wait for the collector of cycles."""
+        self._backend = None
+
     # -- questions -------------------------------------------------------------------
 
     def check(self, query: Query) -> Answer:
