@@ -8,6 +8,7 @@ program can tell the difference. All other statements are effects.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -41,6 +42,7 @@ def effects(
     (calls of them do not reach the project's own state, unless they are given it).
     """
     statements = tuple(statements)
+    bound = _once(statements, bound)
     found = {
         position
         for position, statement in enumerate(statements)
@@ -112,7 +114,7 @@ def _has_effect(node: ast.stmt, bound: Mapping[str, int], foreign: Collection[st
         return not all(_quiet(default, foreign) for default in defaults if default is not None)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         names = [a.asname or a.name.partition(".")[0] for a in node.names]
-        return any(bound.get(name, 0) > 1 and not _same_package(node) for name in names)
+        return any(bound.get(name, 0) > 1 for name in names)
     if isinstance(node, (ast.Pass, ast.Global)):
         return False
     if isinstance(node, ast.Expr):
@@ -139,9 +141,16 @@ def _body_has_effect(node: ast.stmt, foreign: Collection[str]) -> bool:
     return _has_effect(node, {}, foreign)
 
 
-def _same_package(node: ast.Import | ast.ImportFrom) -> bool:
-    """``import a.b`` beside ``import a.c``: both bind ``a``, to the same."""
-    return isinstance(node, ast.Import) and all(a.asname is None for a in node.names)
+def _once(statements: Iterable[ast.stmt], bound: Mapping[str, int]) -> dict[str, int]:
+    """How often each name is bound; ``import a.b`` beside ``import a.c`` bind the same."""
+    packages = Counter(
+        alias.name.partition(".")[0]
+        for node in statements
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.asname is None
+    )
+    return {name: 1 if packages[name] == count else count for name, count in bound.items()}
 
 
 def _never_runs(test: ast.expr) -> bool:
