@@ -45,6 +45,7 @@ Run = Callable[[VM, Ref, Consumer], object]
 class GeneratorKind(IteratorKind):
     """Generator objects whose code ``run`` runs."""
 
+    guarded = True
     host = types.GeneratorType
 
     def __init__(self, run: Run) -> None:

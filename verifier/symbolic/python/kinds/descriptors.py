@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import types
+import typing
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import hierarchy
-from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.builtin import Table, invoke
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Alias
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import (
     BoundBuiltin,
+    Builtin,
     Class,
     ClassMethod,
+    EnumProperty,
     HostType,
     Property,
     StaticMethod,
@@ -32,6 +36,14 @@ class Union:
     members: tuple[object, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewType:
+    """``typing.NewType(name, of)``: a name for a type, which gives back what it is called with."""
+
+    name: object
+    of: object
+
+
 def _union(vm: VM, left: object, right: object) -> object:
     """``left | right`` of types; NotImplemented if the other one is none."""
     parts: list[object] = []
@@ -40,11 +52,13 @@ def _union(vm: VM, left: object, right: object) -> object:
             parts.extend(value.members)
         elif value is None:
             parts.append(HostType(type(None)))
-        elif isinstance(value, (Class, HostType, Alias, Opaque)):
+        elif isinstance(value, (Class, HostType, Alias, NewType, Opaque)):
             parts.append(value)
         else:
             return NotImplemented
-    return Union(tuple(dict.fromkeys(parts)))
+    members = tuple(dict.fromkeys(parts))
+    alone = len(members) == 1 and not isinstance(members[0], Opaque)
+    return members[0] if alone else Union(members)
 
 
 class TypeKind(Kind):
@@ -82,6 +96,8 @@ def made_property(
 def _changed(vm: VM, old: Property, span: Span, **parts: object) -> Property:
     functions = {"fget": old.fget, "fset": old.fset, "fdel": old.fdel, **parts}
     fget, fset, fdel = functions.values()
+    if isinstance(old, EnumProperty):
+        return replace(old, fget=fget, fset=fset, fdel=fdel)
     doc = None if old.getters_doc and fget is not None else old.doc
     return made_property(vm, fget, fset, fdel, doc, span)
 
@@ -119,7 +135,7 @@ class DescriptorKind(Kind):
                 return getattr(value, name)
             if name in PROPERTY:
                 return BoundBuiltin("property", name, value)
-            if name == "__doc__":
+            if name == "__doc__" and not isinstance(value, EnumProperty):
                 return value.doc
         elif name in ("__func__", "__wrapped__"):
             return hierarchy.plain(value.function)
@@ -157,8 +173,15 @@ class UnionKind(TypeKind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name == "__args__":
+            if any(isinstance(member, Opaque) for member in value.members):
+                return Opaque("the members of a union", harmless=True)
             return value.members
         return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        if all(isinstance(member, (Class, HostType)) for member in value.members):
+            return super().item(vm, value, index, span)
+        return vm.unfollowed("the parameters of a union are not followed", span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op not in ("==", "!="):
@@ -172,10 +195,35 @@ class UnionKind(TypeKind):
         return (set(left.members) == set(right.members)) == (op == "==")
 
 
+class NewTypeKind(TypeKind):
+    """A name for a type."""
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(typing.NewType)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if name in ("__name__", "__qualname__"):
+            return value.name
+        if name == "__supertype__":
+            return value.of
+        return vm.unfollowed(f"`.{name}` of a `NewType` is not followed", span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        return invoke(vm, _SAME, call)
+
+
+def _same(vm: VM, span: Span, x: object, /) -> object:
+    return x
+
+
+_SAME: Final = Builtin.of("NewType", _same)
+
 KINDS: Final[dict[type, Kind]] = {
     Property: DescriptorKind(property),
+    EnumProperty: DescriptorKind(types.DynamicClassAttribute),
     StaticMethod: DescriptorKind(staticmethod),
     ClassMethod: DescriptorKind(classmethod),
     Union: UnionKind(),
+    NewType: NewTypeKind(),
 }
 METHODS: Final = {"property": PROPERTY}

@@ -7,9 +7,9 @@ from typing import Any
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python import keys
+from verifier.symbolic.python import hierarchy, keys
 from verifier.symbolic.python.choices import choices, spelt
-from verifier.symbolic.python.heap import UNBOUND, Item, Segment, SetBox
+from verifier.symbolic.python.heap import UNBOUND, Item, ObjectBox, Segment, SetBox
 from verifier.symbolic.python.kinds.entries import present, put
 from verifier.symbolic.python.kinds.list_methods import apart
 from verifier.symbolic.python.kinds.segments import optional, segments_of
@@ -29,6 +29,19 @@ def writable(vm: VM, ref: Ref, span: Span) -> SetBox:
     box = vm.write(ref, span)
     assert isinstance(box, SetBox)
     return box
+
+
+def sought(vm: VM, item: object) -> object:
+    """What a set is searched for: CPython looks for the frozen twin of a set that has no hash."""
+    box = vm.box(item)
+    inside = box
+    if isinstance(box, ObjectBox):
+        if hierarchy.lookup(vm, box.cls, "__hash__") is not None:
+            return item
+        inside = vm.box(box.payload)
+    if not isinstance(inside, SetBox) or inside.frozen:
+        return item
+    return vm.heap.new(SetBox(dict(inside.items), True))
 
 
 # ------------------------------------------------------------------------ making

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable
 from types import ModuleType
 from typing import Any, Final
@@ -195,6 +196,11 @@ class ExternalKind(Kind):
 
     def describe(self, vm: VM, value: Any) -> str:
         return str(value.said)
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        if value.path in sys.stdlib_module_names:
+            return HostType(ModuleType)
+        return super().type_of(vm, value)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         return modules.external(vm, f"{value.path}.{name}", value.imported, value.where)

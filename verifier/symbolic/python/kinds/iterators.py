@@ -65,6 +65,8 @@ class IteratorKind(Kind):
     """How one type of iterator goes on."""
 
     complete = True
+    #: whether it says itself what comes of asking it for an item while it looks for one
+    guarded: ClassVar[bool] = False
     #: the type on the host
     host: ClassVar[type] = type(iter(()))
 
@@ -125,7 +127,7 @@ class IteratorKind(Kind):
             reason = f"{self.describe(vm, value)} over an unknown number of items"
             vm.unfollowed(f"a loop over {reason}", span)
             return Unknown(reason)
-        return Pull(lambda: self.advance(vm, value, span))
+        return Pull(lambda: going_on(vm, self, value, span))
 
     # -- of each iterator -------------------------------------------------------------------
 
@@ -148,6 +150,26 @@ class IteratorKind(Kind):
 
 # ------------------------------------------------------------------------ going on
 
+#: where the machine keeps which iterators are looking for an item right now
+_LOOKING: Final = "iterators that look for an item"
+
+
+def going_on(vm: VM, kind: IteratorKind, ref: Ref, span: Span) -> object:
+    """The next item of an iterator of Python's own; the code that it runs may not ask it again."""
+    if kind.guarded:
+        return kind.advance(vm, ref, span)
+    looking = vm.memo.setdefault(_LOOKING, set())
+    assert isinstance(looking, set)
+    shared = state_of(vm, ref).fields.get("shared", ref)
+    if shared in looking:
+        vm.unfollowed("an iterator is asked for an item while it looks for one", span)
+        return UNBOUND
+    looking.add(shared)
+    try:
+        return kind.advance(vm, ref, span)
+    finally:
+        looking.discard(shared)
+
 
 def advance(vm: VM, iterator: object, span: Span) -> object:
     """The next item of any iterator, :data:`UNBOUND` (on some paths) at the end."""
@@ -157,7 +179,7 @@ def advance(vm: VM, iterator: object, span: Span) -> object:
     box = vm.box(iterator)
     if isinstance(box, StateBox) and isinstance(box.kind, IteratorKind):
         assert isinstance(iterator, Ref)
-        return box.kind.advance(vm, iterator, span)
+        return going_on(vm, box.kind, iterator, span)
     if isinstance(box, ObjectBox):
         assert isinstance(iterator, Ref)
         return protocols.advance(vm, iterator, span)

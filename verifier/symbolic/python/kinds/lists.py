@@ -36,6 +36,7 @@ from verifier.symbolic.python.kinds.segments import (
     pick,
     segments_of,
     sliced,
+    too_often,
     watch,
 )
 from verifier.symbolic.python.kinds.tuples import contains, equal_items, ordered
@@ -115,6 +116,8 @@ class ListKind(Kind):
         if number is None:
             return NotImplemented
         box = list_box(vm, value)
+        if too_often(number):
+            return vm.unfollowed("a list is repeated more often than there is memory", span)
         many = multiplied(vm, box.segments, number)
         if many is None:
             what = "a list of unknown length"
@@ -129,6 +132,8 @@ class ListKind(Kind):
             number = None if isinstance(vm.box(right), ListBox) else index_of(vm, right, span)
             if number is None:
                 return NotImplemented
+            if too_often(number):
+                return vm.unfollowed("a list is repeated more often than there is memory", span)
             many = multiplied(vm, list_box(vm, left).segments, number)
             store(vm, left, many, "a list is repeated an unknown number of times", span)
             return left

@@ -209,14 +209,11 @@ def _by_index(vm: VM, value: Ref, span: Span, kind: Kind) -> Iteration:
             return Unknown(f"the items of {kind.describe(vm, value)}")
         vm.fault(TypeError, f"{kind.describe(vm, value)} is not iterable", span)
         return Unknown("the items of what is not iterable")
-    return Live(
-        lambda k: attempt(
-            vm,
-            lambda: vm.item(value, E.const(k), span),
-            IndexError,
-            lambda _: UNBOUND,
-        )
-    )
+
+    def at(k: int) -> object:
+        return attempt(vm, lambda: vm.item(value, E.const(k), span), IndexError, lambda _: UNBOUND)
+
+    return Live(lambda k: attempt(vm, lambda: at(k), StopIteration, lambda _: UNBOUND))
 
 
 def advance(vm: VM, iterator: Ref, span: Span) -> object:

@@ -61,6 +61,9 @@ def raises(
 
 # ------------------------------------------------------------------------ indices
 
+#: repetitions that there is memory for
+_MAX_TIMES: Final = 1 << 31
+
 
 def index_of(vm: VM, value: object, span: Span) -> Expr | None:
     """The integer that a value is as an index (``__index__``); None: it is none."""
@@ -72,6 +75,11 @@ def index_of(vm: VM, value: object, span: Span) -> Expr | None:
     if isinstance(value, _NO_INDEX):
         return None
     return vm.as_int(value, span)
+
+
+def too_often(times: Expr) -> bool:
+    """Whether a sequence is repeated so often that CPython may refuse it."""
+    return times.is_const and abs(times.const) > _MAX_TIMES
 
 
 def needs_index(vm: VM, value: object, what: str, span: Span) -> Opaque:

@@ -16,6 +16,7 @@ from verifier.symbolic.python.kinds.elements import (
     entered,
     made,
     set_box,
+    sought,
     subset,
     update,
     writable,
@@ -29,8 +30,6 @@ from verifier.symbolic.values import Ref
 SET: Final = Table("set")
 FROZENSET: Final = Table("frozenset")
 METHODS: Final = {"set": SET, "frozenset": FROZENSET}
-
-_OPERATORS: Final = {"and": "&", "or": "|", "sub": "-", "xor": "^"}
 
 
 def _both(name: str) -> Callable[[Handler], Handler]:
@@ -120,6 +119,7 @@ def _remove(vm: VM, span: Span, self: Ref, item: object, /) -> object:
 def _taken(vm: VM, ref: Ref, item: object, span: Span) -> Bool | None:
     """Take an item out; whether it was there, None: nobody knows."""
     box = set_box(vm, ref)
+    item = sought(vm, item)
     key = keys.key_of(vm, item, span)
     if key is UNBOUND and keys.matches(vm, box.items, item, span) is None:
         vm.unfollowed("a set loses a symbolic element", span)

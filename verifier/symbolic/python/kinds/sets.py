@@ -18,6 +18,7 @@ from verifier.symbolic.python.kinds.elements import (
     listed,
     order_of,
     set_box,
+    sought,
     update,
 )
 from verifier.symbolic.python.kinds.entries import at, has, has_any, present, size
@@ -72,10 +73,7 @@ class SetKind(Kind):
         return vm.each(item, lambda one: self._has(vm, value, one, span))
 
     def _has(self, vm: VM, value: Ref, item: object, span: Span) -> object:
-        wanted = vm.box(item)
-        if isinstance(wanted, SetBox) and not wanted.frozen:  # CPython looks for its frozen twin
-            item = vm.heap.new(SetBox(dict(wanted.items), True))
-        return has(vm, set_box(vm, value), item, span)
+        return has(vm, set_box(vm, value), sought(vm, item), span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         return has_any(vm, set_box(vm, value))

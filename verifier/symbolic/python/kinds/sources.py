@@ -23,7 +23,7 @@ from verifier.symbolic.python.inputs import LazyShape
 from verifier.symbolic.python.kind import Items, Iteration, Pull, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds import elements, entries, protocols
 from verifier.symbolic.python.kinds.instancedicts import snapshot
-from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
+from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, going_on
 from verifier.symbolic.python.kinds.mappings import element_of
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
@@ -158,7 +158,7 @@ def _reversed_object(vm: VM, value: object, box: ObjectBox, span: Span) -> objec
     if hierarchy.overrides(vm, box.cls, "__getitem__"):
         length = vm.length(value, span)
         if isinstance(length, Expr):
-            return REVERSED.make(vm, source=value, position=length - 1, done=False)
+            return BACKWARDS.make(vm, source=value, position=length - 1, done=False)
     if isinstance(box.cls, (Class, HostType)):
         raises(vm, TypeError, f"'{box.cls.name}' object is not reversible", span)
     return vm.unfollowed("`reversed()` of an object", span)
@@ -308,7 +308,14 @@ class ReverseIterator(SequenceIterator):
 
 
 class IndexedIterator(SequenceIterator):
-    """``iter()`` of an object with ``__getitem__`` alone: its ``IndexError`` is the end."""
+    """``iter()`` of an object with ``__getitem__`` alone: its ``IndexError`` is the end.
+
+    So is its ``StopIteration``.
+    """
+
+    def over(self, position: Expr) -> Bool:
+        """Whether the object is not even asked for an item at a position."""
+        return E.FALSE
 
     def advance(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
@@ -322,16 +329,38 @@ class IndexedIterator(SequenceIterator):
 
         def take() -> object:
             value = vm.item(source, position, span)
-            change(vm, ref, span, position=position + 1)
+            change(vm, ref, span, position=self.following(position))
             return value
 
-        return attempt(vm, take, IndexError, finish)
+        def asked() -> object:
+            return attempt(vm, take, IndexError, finish)
+
+        return vm.fork(
+            self.over(position),
+            lambda: finish(None),
+            lambda: attempt(vm, asked, StopIteration, finish),
+        )
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        return Pull(lambda: self.advance(vm, value, span))
+        return Pull(lambda: going_on(vm, self, value, span))
 
     def endless(self, vm: VM, ref: Ref) -> bool:
         return False
+
+
+class IndexedBackwards(IndexedIterator):
+    """``reversed()`` of an object with ``__len__`` and ``__getitem__``."""
+
+    host = reversed
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(reversed)
+
+    def over(self, position: Expr) -> Bool:
+        return E.lt(position, 0)
+
+    def following(self, position: Expr) -> Expr:
+        return position - 1
 
 
 class EntryIterator(IteratorKind):
@@ -374,4 +403,5 @@ class EntryIterator(IteratorKind):
 SEQUENCE: Final = SequenceIterator()
 REVERSED: Final = ReverseIterator()
 INDEXED: Final = IndexedIterator()
+BACKWARDS: Final = IndexedBackwards()
 ENTRIES: Final = EntryIterator()

@@ -23,6 +23,7 @@ from verifier.symbolic.python.kinds.segments import (
     needs_index,
     pick,
     sliced,
+    too_often,
     values_in,
 )
 from verifier.symbolic.python.model import HostType
@@ -196,6 +197,8 @@ def repeated(vm: VM, value: tuple[object, ...], times: object, span: Span) -> ob
     number = None if isinstance(times, tuple) else index_of(vm, times, span)
     if number is None:
         return NotImplemented
+    if too_often(number):
+        return vm.unfollowed("a tuple is repeated more often than there is memory", span)
     if number.is_const and len(value) * max(number.const, 0) <= MAX_LENGTH:
         return value * number.const
     return lost(vm, "a tuple of unknown length", all(map(_inert, value)), span)

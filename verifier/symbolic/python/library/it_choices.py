@@ -118,6 +118,8 @@ def _sized(name: str, places: Callable[[range, int], Any], *, optional: bool = F
         size = E.const(len(pool)) if r is None and optional else integer(vm, r, "r", span)
         if size is None or not size.is_const:
             return vm.unfollowed(f"how many items `{name}` takes is not followed", span)
+        if size.const > MAX_LENGTH:  # whether there is memory for that is CPython's own affair
+            return vm.unfollowed(f"`{name}` takes too many items", span)
         raises(vm, ValueError, "r must be non-negative", span, E.lt(size, 0))
         return _chosen(vm, name, pool, places(range(len(pool)), size.const), span)
 

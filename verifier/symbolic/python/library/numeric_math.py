@@ -27,6 +27,7 @@ MATH: Final = Table("math")
 
 #: factorials and the like of greater numbers are not computed
 _MAX_FACTORIAL: Final = 500
+_MAX_ARGUMENT: Final = 1 << 31
 
 CONSTANTS: Final[dict[str, object]] = {
     "pi": math.pi,
@@ -363,6 +364,8 @@ def _counting(name: str, most: int, least: int) -> None:
             return failure
         if all(n.is_const for n in numbers):
             held = [n.const for n in numbers]
+            if max(held) > _MAX_ARGUMENT:  # some of these are refused
+                return vm.unfollowed(f"`math.{name}()` of so large a number", span)
             if max(held) > _MAX_FACTORIAL and min(held) > 1:
                 return vm.unknown_int(f"`math.{name}()` of large numbers", span)
             return run(vm, span, function, *held)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -119,10 +119,14 @@ class _Undecided(Exception):  # noqa: N818  (no error of the program's)
     """The inputs decide which of two items is less, or asking has changed the heap."""
 
 
+#: called before an item is compared; what it gives says whether that has changed the heap
+_Before: TypeAlias = Callable[[], Callable[[], bool]]
+
+
 class _Ordered:
     """An item of the program's in a heap of the host's, which asks the machine what is less."""
 
-    __slots__ = ("changed", "rank", "span", "value", "vm")
+    __slots__ = ("before", "rank", "span", "value", "vm")
 
     def __init__(
         self,
@@ -130,18 +134,19 @@ class _Ordered:
         value: object,
         rank: object,
         span: Span,
-        changed: Callable[[], bool] = lambda: False,
+        before: _Before = lambda: lambda: False,
     ) -> None:
         self.vm = vm
-        self.changed = changed
+        self.before = before
         self.value = value
         self.rank = rank
         self.span = span
 
     def _holds(self, op: str, other: Any) -> bool:
+        changed = self.before()
         test = as_formula(self.vm.compare(op, self.rank, other.rank, self.span))
         known = None if test is None else self.vm.decide(test)
-        if known is None or self.changed() or other.changed():
+        if known is None or changed():
             raise _Undecided
         return known
 
@@ -155,7 +160,7 @@ class _Ordered:
 
 
 def _on_heap(
-    vm: VM, heap: object, action: Callable[[list[_Ordered]], object], span: Span
+    vm: VM, heap: object, action: Callable[[list[_Ordered], _Before], object], span: Span
 ) -> object:
     """Do something to a list that is a heap."""
 
@@ -170,22 +175,34 @@ def _on_heap(
         if items is None:
             return vm.unfollowed("a heap of symbolic length is not followed", span)
 
-        def changed() -> bool:
-            now = vm.box(held)
-            return not isinstance(now, ListBox) or now.concrete != items
+        assert isinstance(held, Ref)
 
-        inside = [_Ordered(vm, item, item, span, changed) for item in items]
+        def store() -> tuple[object, ...]:
+            target = vm.write(held, span)
+            assert isinstance(target, ListBox)
+            now = tuple(item.value for item in inside)
+            target.segments = ListBox.of(now).segments
+            return now
+
+        def before() -> Callable[[], bool]:
+            """What is asked sees the heap as it is by now, also if it raises an error."""
+            now = store()
+
+            def changed() -> bool:
+                box = vm.box(held)
+                return not isinstance(box, ListBox) or box.concrete != now
+
+            return changed
+
+        inside = [_Ordered(vm, item, item, span, before) for item in items]
         try:
-            result = action(inside)
+            result = action(inside, before)
         except _Undecided:
             reason = "the order of a heap depends on the inputs, or changes as it is asked for"
             return vm.unfollowed(reason, span)
         except IndexError:
             vm.fault(IndexError, "index out of range: the heap is empty", span)
-        assert isinstance(held, Ref)
-        target = vm.write(held, span)
-        assert isinstance(target, ListBox)
-        target.segments = ListBox.of([item.value for item in inside]).segments
+        store()
         return result.value if isinstance(result, _Ordered) else result
 
     return vm.each(heap, one)
@@ -193,12 +210,12 @@ def _on_heap(
 
 @HEAPQ.add("heapify")
 def _heapify(vm: VM, span: Span, heap: object, /) -> object:
-    return _on_heap(vm, heap, heapq.heapify, span)
+    return _on_heap(vm, heap, lambda inside, before: heapq.heapify(inside), span)
 
 
 @HEAPQ.add("heappop")
 def _heappop(vm: VM, span: Span, heap: object, /) -> object:
-    return _on_heap(vm, heap, heapq.heappop, span)
+    return _on_heap(vm, heap, lambda inside, before: heapq.heappop(inside), span)
 
 
 def _with_item(name: str) -> None:
@@ -206,8 +223,10 @@ def _with_item(name: str) -> None:
 
     @HEAPQ.add(name)
     def changed(vm: VM, span: Span, heap: object, item: object, /) -> object:
-        given = _Ordered(vm, item, item, span)
-        return _on_heap(vm, heap, lambda inside: function(inside, given), span)
+        def put(inside: list[_Ordered], before: _Before) -> object:
+            return function(inside, _Ordered(vm, item, item, span, before))
+
+        return _on_heap(vm, heap, put, span)
 
 
 for _name in ("heappush", "heappushpop", "heapreplace"):

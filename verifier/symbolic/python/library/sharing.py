@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from verifier.source.ir import Span
 from verifier.symbolic.python.heap import Segment, StateBox
 from verifier.symbolic.python.kind import Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
-from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind
+from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, going_on
 from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
@@ -57,7 +57,7 @@ def mapped(
     if isinstance(way, Push):
         kind.begin(vm, ref, span)
         return Push(lambda body: way.run(lambda item: hand(item, body)))
-    return Pull(lambda: kind.advance(vm, ref, span))
+    return Pull(lambda: going_on(vm, kind, ref, span))
 
 
 def opaque_source(vm: VM, iterator: object) -> Opaque | None:

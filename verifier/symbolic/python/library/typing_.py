@@ -14,6 +14,7 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import DictBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
+from verifier.symbolic.python.kinds.descriptors import NewType
 from verifier.symbolic.python.library import namedtuples
 from verifier.symbolic.python.library.dataclass_fields import CLASS_VAR
 from verifier.symbolic.python.model import (
@@ -76,7 +77,7 @@ def _same(vm: VM, span: Span, value: object, /) -> object:
 
 
 def _new_type(vm: VM, span: Span, name: object, tp: object) -> object:
-    return Builtin.of("NewType", _same)
+    return NewType(name, tp)
 
 
 def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
