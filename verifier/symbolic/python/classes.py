@@ -19,7 +19,7 @@ from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
 from verifier.symbolic.python.hierarchy import Alias, Inherited, linearised, lookup, namespace
-from verifier.symbolic.python.library import enums, namedtuples
+from verifier.symbolic.python.library import enum_bodies, enums, namedtuples
 from verifier.symbolic.python.making import instantiate
 from verifier.symbolic.python.model import (
     Class,
@@ -72,7 +72,7 @@ def define(vm: VM, stmt: ir.ClassDef) -> object:
         names["__doc__"] = stmt.docstring
     cls = Class(stmt.name, frame.module, space, bases, stmt, above, traits, metaclass)
     if hierarchy.derives_from_host(cls, enum.Enum):
-        enums.begin(vm, cls, stmt.span)
+        enum_bodies.begin(vm, cls, stmt.span)
     _run(vm, cls, stmt)
     _finish(vm, cls, keywords, stmt)
     return cls
@@ -190,9 +190,10 @@ def _qualname(vm: VM, name: str) -> str:
 
 def _run(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     outer = vm.frame
-    vm.frames.append(
-        Frame(outer.module, cls.namespace.id, outer.path_base, outer.function, None, cls)
-    )
+    frame = Frame(outer.module, cls.namespace.id, outer.path_base, outer.function, None, cls)
+    if "enum" in cls.traits:
+        frame.binds = lambda name, value: enum_bodies.bound(vm, cls, name, value, stmt.span)
+    vm.frames.append(frame)
     hint, vm.target_name = vm.target_name, None
     try:
         vm.exec(stmt.body)
@@ -296,7 +297,9 @@ def _refused_name(vm: VM, span: Span) -> object:
 def _init_subclass(vm: VM, cls: Class, keywords: Mapping[str, Arg], span: Span) -> None:
     hook = hierarchy.find(vm, cls.mro[1:], "__init_subclass__")
     if isinstance(hook, Inherited) or hook is UNBOUND:
-        if keywords and not hierarchy.is_external(cls):
+        if keywords and "enum" in cls.traits:
+            vm.unfollowed(f"the keywords of `{cls.name}` are not followed", span)
+        elif keywords and not hierarchy.is_external(cls):
             message = f"`{cls.name}.__init_subclass__()` takes no keyword arguments"
             vm.fault(TypeError, message, span, rule="call-signature")
         return

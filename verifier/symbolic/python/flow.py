@@ -123,6 +123,8 @@ class Frame:
     body_of: Class | None = None
     #: what takes the items of a running generator; what it gives back is what ``yield`` is worth
     consumer: Callable[[object], object] | None = None
+    #: what becomes of what a class body binds
+    binds: Callable[[str, object], object] | None = None
     #: whether it runs through a generator that stands in a ``try`` or a ``with``
     delegates: bool = False
 

@@ -21,6 +21,7 @@ from verifier.symbolic.python.model import (
     Checked,
     Class,
     ClassMethod,
+    EnumProperty,
     Function,
     HostType,
     Method,
@@ -237,6 +238,10 @@ def bind(vm: VM, value: object, instance: object, cls: object, span: Span) -> ob
         if isinstance(value.function, (Property, StaticMethod, Ref)):
             return bind(vm, value.function, cls, cls, span)
         return Method(plain(value.function), cls)
+    if isinstance(value, EnumProperty) and (instance is UNBOUND or value.fget is None):
+        if value.member is None:
+            vm.fault(AttributeError, f"{described(cls)} has no attribute `{value.name}`", span)
+        return value.member
     if isinstance(value, Property):
         if instance is UNBOUND:
             return value

@@ -143,6 +143,14 @@ class Property:
     getters_doc: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EnumProperty(Property):
+    """``enum.property``: instances have it, and the class has ``member`` in its place."""
+
+    member: object = None
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class StaticMethod:
     function: object

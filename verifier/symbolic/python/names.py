@@ -108,6 +108,8 @@ def bind(vm: VM, name: str, value: object) -> None:
     number = vm.frame.scope
     if name in box.shared_outer:
         number = _owner(vm, box.parent, name)
+    if vm.frame.binds is not None and not box.inlined:
+        value = vm.frame.binds(name, value)
     target = vm.heap.write(number)
     assert isinstance(target, Scope)
     target.names[name] = value

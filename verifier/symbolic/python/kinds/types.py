@@ -330,6 +330,8 @@ class CheckedKind(Kind):
             payload = getattr(box, "payload", UNBOUND)
             whole = value.builtin is vm.language.methods["object"]["__init__"]
             keeps = whole or value.host is object or payload is UNBOUND
+            if not keeps:
+                keeps = not hierarchy.derives_from_host(vm.type_of(payload), value.host)
             return invoke(vm, value.builtin, rest, first if keeps else payload)
 
         return vm.each(call.args[0].value, one)

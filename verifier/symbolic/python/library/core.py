@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import strings
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload, run
@@ -82,6 +83,11 @@ def _make_str(
     given = {"encoding": encoding, "errors": errors}
     held = {name: payload(vm, value) for name, value in given.items() if value is not UNBOUND}
     source = vm.settled(object)
+    plain = (str, Expr, Bool, bool, float, complex, tuple, type(None))
+    if any(isinstance(v, plain) and not isinstance(v, str) for v in held.values()):
+        vm.fault(TypeError, "str() argument must be str", span)
+    if isinstance(payload(vm, source), plain):
+        vm.fault(TypeError, "decoding to str: need a bytes-like object", span)
     if isinstance(source, (str, bytes)) and held.get("encoding", "utf-8") in ("utf-8", "ascii"):
         if held.get("errors", "strict") in ("strict", "ignore", "replace"):
             return run(vm, span, str, source, **held)

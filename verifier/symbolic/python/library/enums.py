@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import types
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
-from verifier.symbolic.python.hierarchy import Generated, Inherited, namespace
+from verifier.symbolic.python.hierarchy import Inherited, namespace
+from verifier.symbolic.python.library import enum_bodies
+from verifier.symbolic.python.library.enum_bodies import members
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
     ClassMethod,
     Function,
     HostType,
-    Property,
     StaticMethod,
 )
 from verifier.symbolic.python.strings import text_of
@@ -41,21 +42,6 @@ STR_ENUM: Final[type] = getattr(enum, "StrEnum", _StrEnum)
 _GENERATE: Final = "_generate_next_value_"
 
 
-@dataclass(slots=True)
-class Members:
-    """The members of an enumeration by name, aliases too; ``own`` are those that are none."""
-
-    by_name: dict[str, Ref] = field(default_factory=dict)
-    own: list[Ref] = field(default_factory=list)
-    is_flag: bool = False
-
-
-def members(cls: object) -> Members:
-    """The members of an enumeration."""
-    found = hierarchy.trait(cls, "enum")
-    return found if isinstance(found, Members) else Members()
-
-
 def is_member_name(cls: Class, name: str) -> bool:
     return name in members(cls).by_name
 
@@ -63,62 +49,15 @@ def is_member_name(cls: Class, name: str) -> bool:
 # ------------------------------------------------------------------------ definition
 
 
-def begin(vm: VM, cls: Class, span: Span) -> None:
-    """An enumeration's body is about to run."""
-    for base in cls.mro[1:]:
-        if isinstance(base, Class) and members(base).by_name:
-            vm.fault(TypeError, f"`{cls.name}` cannot extend `{base.name}`", span)
-    is_flag = hierarchy.derives_from_host(cls, enum.Flag)
-    cls.traits["enum"] = Members(is_flag=is_flag)
-
-
 def finish(vm: VM, cls: Class, span: Span) -> None:
     """Make the members of an enumeration whose body has run."""
-    if cls.definition is not None:
-        _check_twice(vm, cls, cls.definition)
-    for name, value in list(_candidates(vm, cls)):
+    for name, value in enum_bodies.close(vm, cls, span):
         if isinstance(value, Guarded):
             vm.unfollowed(f"the member `{name}` depends on the inputs", span)
             value = vm.settled(value)
         _enter(vm, cls, name, value, span)
-
-
-def _candidates(vm: VM, cls: Class) -> Iterator[tuple[str, object]]:
-    """What the body binds that becomes a member, in order."""
-    names = namespace(vm, cls)
-    ignored = names.get("_ignore_", ())
-    if isinstance(ignored, str):
-        ignored = tuple(ignored.replace(",", " ").split())
-    elif isinstance(ignored, Ref):
-        ignored = vm.as_items(ignored, vm.trace.span)
-    for name, value in names.items():
-        dunder = name.startswith("_") and name.endswith("_")
-        private = name.startswith(f"_{cls.name.lstrip('_')}__")
-        if dunder or private or (isinstance(ignored, tuple) and name in ignored):
-            continue
-        if not _is_descriptor(vm, value):
-            yield name, value
-
-
-def _is_descriptor(vm: VM, value: object) -> bool:
-    if isinstance(value, (Function, Property, StaticMethod, ClassMethod, Generated)):
-        return True
-    box = vm.box(value)
-    if not isinstance(box, ObjectBox):
-        return False
-    kinds = ("__get__", "__set__", "__delete__")
-    return any(hierarchy.lookup(vm, box.cls, name) is not UNBOUND for name in kinds)
-
-
-def _check_twice(vm: VM, cls: Class, definition: ir.ClassDef) -> None:
-    seen: set[str] = set()
-    for stmt in definition.body:
-        for target in stmt.targets if isinstance(stmt, ir.Assign) else ():
-            if not isinstance(target, ir.Name) or target.id.startswith("_"):
-                continue
-            if target.id in seen:
-                vm.fault(TypeError, f"`{target.id}` of `{cls.name}` is defined twice", stmt.span)
-            seen.add(target.id)
+    enum_bodies.choose_texts(vm, cls)
+    enum_bodies.check_order(vm, cls, span)
 
 
 def _enter(vm: VM, cls: Class, name: str, value: object, span: Span) -> None:
@@ -136,13 +75,15 @@ def _enter(vm: VM, cls: Class, name: str, value: object, span: Span) -> None:
             vm.unfollowed("whether two members are one depends on the inputs", span)
         if known:
             held.by_name[name] = other
-            hierarchy.define_attribute(vm, cls, name, other)
+            shown = enum_bodies.redirected(vm, cls, name, other)
+            hierarchy.define_attribute(vm, cls, name, shown)
             return
     held.by_name[name] = made
+    value = enum_bodies.redirected(vm, cls, name, made)
     bits = box.attributes["_value_"]
     if not held.is_flag or (isinstance(bits, Expr) and _is_single(bits)):
         held.own.append(made)
-    hierarchy.define_attribute(vm, cls, name, made)
+    hierarchy.define_attribute(vm, cls, name, value)
 
 
 def _is_single(bits: Expr) -> bool:
@@ -165,12 +106,40 @@ def _made(vm: VM, cls: Class, name: str, value: object, span: Span) -> Ref:
     box = vm.heap.write(made.id)
     assert isinstance(box, ObjectBox)
     if "_value_" not in box.attributes:
-        box.attributes["_value_"] = value if box.payload is UNBOUND else box.payload
+        made_here = isinstance(new, Inherited) or new is UNBOUND
+        box.attributes["_value_"] = _value(vm, cls, box, value, args, made_here, span)
     box.attributes["_name_"] = name
     init = hierarchy.lookup(vm, cls, "__init__")
     if init is not UNBOUND and not isinstance(init, Inherited):
         vm.call(hierarchy.bind(vm, init, made, cls, span), args, span=span)
     return made
+
+
+def _value(
+    vm: VM,
+    cls: Class,
+    box: ObjectBox,
+    value: object,
+    args: Sequence[object],
+    made_here: bool,
+    span: Span,
+) -> object:
+    """The value of a member whose ``__new__`` says none: the data type makes it."""
+    if box.payload is UNBOUND:
+        return value
+    host = hierarchy.layout(cls)
+    mixed = [base for base in enum_bodies.mixins(cls) if hierarchy.layout(base) is host]
+    if made_here and not mixed:
+        return box.payload
+    maker = mixed[0] if mixed else HostType(host or object)
+
+    def refused(error: object) -> object:
+        if vm.type_of(error) != HostType(TypeError):
+            vm.unfollowed("a member whose value cannot be made is not followed", span)
+        vm.fault(TypeError, "_value_ not set in __new__, unable to create it", span)
+        return value
+
+    return attempt(vm, lambda: vm.call(maker, args, span=span), Exception, refused)
 
 
 def value_of(vm: VM, member: object) -> object:
@@ -187,7 +156,8 @@ def _auto(vm: VM, span: Span, /) -> object:
     cls = vm.frame.body_of
     if cls is None or "enum" not in cls.traits:
         return vm.unfollowed("`auto()` outside of an enumeration is not followed", span)
-    values = [value for _, value in _candidates(vm, cls)]
+    members(cls).automatic = True
+    values = list(members(cls).bound.values())
     name = vm.target_name
     hook = hierarchy.lookup(vm, cls, _GENERATE)
     if isinstance(hook, (Function, StaticMethod)):
@@ -428,7 +398,13 @@ def _unique(vm: VM, span: Span, enumeration: object, /) -> object:
 
 METHODS: Final[Mapping[str, Table]] = {"Flag": FLAG, "IntFlag": FLAG}
 
-CONSTRUCTORS: Final[dict[type, Builtin]] = {enum.auto: Builtin.of("auto", _auto)}
+_PROPERTY: Final = Builtin.of("property", enum_bodies.make_property)
+
+CONSTRUCTORS: Final[dict[type, Builtin]] = {
+    enum.auto: Builtin.of("auto", _auto),
+    types.DynamicClassAttribute: _PROPERTY,
+    **enum_bodies.WRAPPERS,
+}
 
 MODULES: Final[dict[str, dict[str, object]]] = {
     "enum": {
@@ -440,5 +416,8 @@ MODULES: Final[dict[str, dict[str, object]]] = {
         "EnumMeta": HostType(enum.EnumMeta),
         "auto": HostType(enum.auto),
         "unique": Builtin.of("unique", _unique),
-    }
+        "property": _PROPERTY,
+        **{host.__name__: HostType(host) for host in enum_bodies.WRAPPERS},
+    },
+    "types": {"DynamicClassAttribute": HostType(types.DynamicClassAttribute)},
 }
