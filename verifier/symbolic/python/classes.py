@@ -19,6 +19,7 @@ from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
 from verifier.symbolic.python.hierarchy import Alias, Inherited, linearised, lookup, namespace
+from verifier.symbolic.python.kinds.descriptors import TypeForm
 from verifier.symbolic.python.library import enum_bodies, enums, namedtuples
 from verifier.symbolic.python.making import instantiate
 from verifier.symbolic.python.model import (
@@ -117,6 +118,9 @@ def _base(
     elif isinstance(value, (Opaque, ExternalRef, ApiRef, ModuleRef)):
         if not (isinstance(value, Opaque) and value.harmless):
             traits["external"] = value
+    elif isinstance(value, TypeForm):
+        what = f"`{value.name}` as a base of a class is not followed"
+        traits["external"] = vm.unfollowed(what, stmt.span)
     elif isinstance(value, Guarded):
         what = f"which base `{stmt.name}` has depends on the inputs"
         traits["external"] = vm.unfollowed(what, stmt.span)

@@ -10,10 +10,11 @@ from verifier.source.ir import Span
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.attempts import attempt
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
 from verifier.symbolic.python.kind import Iteration, Kind, Unknown
-from verifier.symbolic.python.kinds.descriptors import TypeKind
+from verifier.symbolic.python.kinds.descriptors import TypeForm, TypeKind
+from verifier.symbolic.python.kinds.typed import is_type
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Opaque
@@ -35,13 +36,48 @@ _FORWARDED: Final = frozenset({"__name__", "__qualname__", "__module__"})
 def made(vm: VM, origin: object, index: object, span: Span, *, typed: bool) -> object:
     """``origin[index]``; ``typed``: as ``typing`` makes it."""
     args = index if isinstance(index, tuple) else (index,)
-    if origin == HostType(collections.abc.Callable) and len(args) != 2:  # type: ignore[arg-type]
+    if origin == _CALLABLE and len(args) != 2:
         message = "Callable must be used as Callable[[arg, ...], result]."
         vm.fault(TypeError, message, span)
     if origin in (HostType(typing.Generic), HostType(typing.Protocol)):
-        if not all(isinstance(arg, Opaque) for arg in args):
-            return vm.unfollowed(f"arguments of `{hierarchy.described(origin)}`", span)
-    return Alias(origin, args, typed)
+        fits = all(isinstance(arg, TypeForm) and arg.variable for arg in args)
+        if not fits or len(set(args)) < len(args):
+            what = f"what `{origin.type.__name__}` takes"  # type: ignore[attr-defined]
+            return vm.unfollowed(f"{what} is not followed", span)
+        return Alias(origin, args, typed)
+    found = _flat(vm, args) if origin == _CALLABLE else args
+    if found is None or (typed and not _fits(origin, found)):
+        what = hierarchy.described(origin)
+        return vm.unfollowed(f"the types that {what} is given are not followed", span)
+    return Alias(origin, tuple(map(_entered, found)) if typed else found, typed)
+
+
+_CALLABLE: Final = HostType(collections.abc.Callable)  # type: ignore[arg-type]
+
+
+def _flat(vm: VM, args: tuple[object, ...]) -> tuple[object, ...] | None:
+    """The types in ``Callable[[int, str], float]``; None if they do not fit."""
+    box = vm.box(args[0])
+    first = box.concrete if isinstance(box, ListBox) else None
+    if first is None:
+        return args if args[0] is ... else None
+    return (*first, *args[1:])
+
+
+def _fits(origin: object, args: tuple[object, ...]) -> bool:
+    """Whether ``typing`` takes these types."""
+    if origin == _CALLABLE and args[0] is ...:
+        args = args[1:]
+    elif origin == HostType(tuple) and len(args) == 2 and args[1] is ...:
+        args = args[:1]
+    return bool(args) and all(map(is_type, args))
+
+
+def _entered(arg: object) -> object:
+    """What ``typing`` keeps of a type that it is given."""
+    if isinstance(arg, str):
+        return TypeForm("a type that is not there yet", made=True)
+    return HostType(type(None)) if arg is None else arg
 
 
 def settled(value: object) -> bool:
@@ -57,7 +93,7 @@ class AliasKind(TypeKind):
     pure = True
 
     def type_of(self, vm: VM, value: Any) -> object:
-        return Opaque("the type of a generic alias", harmless=True)
+        return TypeForm("the type of a generic alias", made=True)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name == "__origin__":

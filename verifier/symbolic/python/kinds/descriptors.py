@@ -44,7 +44,16 @@ class NewType:
     of: object
 
 
-def _union(vm: VM, left: object, right: object) -> object:
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeForm:
+    """A name of ``typing`` that is no class, a type variable, or what brackets make of one."""
+
+    name: str
+    variable: bool = False
+    made: bool = False
+
+
+def united(vm: VM, left: object, right: object) -> object:
     """``left | right`` of types; NotImplemented if the other one is none."""
     parts: list[object] = []
     for value in (left, right):
@@ -52,12 +61,12 @@ def _union(vm: VM, left: object, right: object) -> object:
             parts.extend(value.members)
         elif value is None:
             parts.append(HostType(type(None)))
-        elif isinstance(value, (Class, HostType, Alias, NewType, Opaque)):
+        elif isinstance(value, (Class, HostType, Alias, NewType, TypeForm, Opaque)):
             parts.append(value)
         else:
             return NotImplemented
     members = tuple(dict.fromkeys(parts))
-    alone = len(members) == 1 and not isinstance(members[0], Opaque)
+    alone = len(members) == 1 and not isinstance(members[0], (Opaque, TypeForm))
     return members[0] if alone else Union(members)
 
 
@@ -68,10 +77,10 @@ class TypeKind(Kind):
     complete = True
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return _union(vm, left, right) if op == "|" else NotImplemented
+        return united(vm, left, right) if op == "|" else NotImplemented
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        return _union(vm, left, right) if op == "|" else NotImplemented
+        return united(vm, left, right) if op == "|" else NotImplemented
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value
@@ -169,11 +178,11 @@ class UnionKind(TypeKind):
     pure = True
 
     def type_of(self, vm: VM, value: Any) -> object:
-        return Opaque("the type of a union", harmless=True)
+        return TypeForm("the type of a union", made=True)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name == "__args__":
-            if any(isinstance(member, Opaque) for member in value.members):
+            if any(isinstance(member, (Opaque, TypeForm)) for member in value.members):
                 return Opaque("the members of a union", harmless=True)
             return value.members
         return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)

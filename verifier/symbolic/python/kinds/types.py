@@ -16,7 +16,7 @@ from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
 from verifier.symbolic.python.hierarchy import Inherited, answers_class
 from verifier.symbolic.python.kind import Items, Iteration, Kind
-from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts
+from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts, typed
 from verifier.symbolic.python.kinds.descriptors import TypeKind
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import (
@@ -385,6 +385,7 @@ KINDS: Final[dict[type, Kind]] = {
     Super: SuperKind(),
     **descriptors.KINDS,
     **aliases.KINDS,
+    **typed.KINDS,
     AttributeDict: instancedicts.AttributeDictKind(),
 }
 METHODS: Final = {**descriptors.METHODS, **instancedicts.METHODS}

@@ -19,7 +19,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.python.kinds.descriptors import Union
+from verifier.symbolic.python.kinds.descriptors import TypeForm, Union
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -185,7 +185,7 @@ def _derives(
         return _from_host(vm, cls, other.type, span)
     if isinstance(other, hierarchy.Alias) and not other.args:
         return _derives(vm, cls, other.origin, span, what, value)
-    if isinstance(other, Opaque) and other.harmless:
+    if isinstance(other, TypeForm):
         vm.unfollowed(f"`is{what}()` of a part of a type", span)  # most of them are refused
     if isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete:
         said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
@@ -242,6 +242,7 @@ def _not_derived(vm: VM, cls: object, other: Class, span: Span) -> Bool:
     if hierarchy.is_external(cls):
         return vm.unknown_bool(f"whether a class derives from `{other.name}`", span)
     if HostType(typing.Protocol) in other.bases:
+        vm.unfollowed(f"whether a class fits the protocol `{other.name}` is not followed", span)
         return vm.unknown_bool(f"whether a class fits the protocol `{other.name}`", span)
     if any(base == HostType(abc.ABC) for base in other.mro):
         return (

@@ -174,7 +174,11 @@ def _class(
     return cls
 
 
-def _named_tuple(vm: VM, span: Span, typename: object, fields: object = (), /) -> object:
+def _named_tuple(
+    vm: VM, span: Span, typename: object, fields: object = (), /, **keywords: object
+) -> object:
+    if keywords:  # not any more from 3.13 on
+        return vm.unfollowed("a named tuple with fields as keywords is not followed", span)
     items = vm.items_of(vm.settled(fields), span)
     names = []
     for item in items or ():

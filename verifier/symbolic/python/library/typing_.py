@@ -6,7 +6,7 @@ import abc
 import collections.abc
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from verifier.source.ir import Span
@@ -14,7 +14,8 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import DictBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
-from verifier.symbolic.python.kinds.descriptors import NewType
+from verifier.symbolic.python.kinds.descriptors import NewType, TypeForm
+from verifier.symbolic.python.kinds.typed import is_type
 from verifier.symbolic.python.library import namedtuples
 from verifier.symbolic.python.library.dataclass_fields import CLASS_VAR
 from verifier.symbolic.python.model import (
@@ -80,8 +81,49 @@ def _new_type(vm: VM, span: Span, name: object, tp: object) -> object:
     return NewType(name, tp)
 
 
-def _harmless(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-    return Opaque("a part of a type", harmless=True)
+def _variable(kind: str) -> Callable[..., object]:
+    """``TypeVar(name, ...)`` and kin, as far as they cannot be refused."""
+
+    def handler(
+        vm: VM,
+        span: Span,
+        name: object,
+        /,
+        *constraints: object,
+        bound: object = None,
+        covariant: object = False,
+        contravariant: object = False,
+    ) -> object:
+        flags = (covariant, contravariant)
+        limits = () if bound is None else (bound,)
+        fits = isinstance(name, str) and all(isinstance(flag, bool) for flag in flags)
+        fits = fits and not all(flags) and all(map(is_type, (*constraints, *limits)))
+        if kind != "TypeVar":
+            fits = fits and not constraints
+        if not fits or len(constraints) == 1 or (constraints and limits):
+            return vm.unfollowed(f"`{kind}` with these arguments is not followed", span)
+        return TypeForm(str(name), variable=True)
+
+    return handler
+
+
+def _assert_never(vm: VM, span: Span, arg: object, /) -> object:
+    vm.fault(AssertionError, "expected code to be unreachable", span)
+    return None
+
+
+def _assert_type(vm: VM, span: Span, val: object, typ: object, /) -> object:
+    return val
+
+
+def _overload(vm: VM, span: Span, func: object, /) -> object:
+    """One of several signatures: what it gives is not to be called."""
+
+    def dummy(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
+        vm.fault(NotImplementedError, "an overloaded function outside of a stub", span)
+        return None
+
+    return Builtin.of("_overload_dummy", dummy)
 
 
 def _runtime_checkable(vm: VM, span: Span, cls: object) -> object:
@@ -99,7 +141,7 @@ _ALL: Final = [(name, getattr(typing, name)) for name in typing.__all__]
 
 _TYPING: Final[dict[str, object]] = {
     **{
-        name: Opaque(f"`typing.{name}`", harmless=True)
+        name: TypeForm(name)
         for name in (
             *typing.__all__, "Self", "Never", "Required", "NotRequired", "Unpack", "LiteralString",
             "TypeAlias", "TypeGuard", "Concatenate", "ParamSpec", "ReadOnly", "TypeIs",
@@ -116,7 +158,7 @@ _TYPING: Final[dict[str, object]] = {
     "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
     **{
         name: Builtin.of(name, _same)
-        for name in ("overload", "final", "override", "no_type_check")
+        for name in ("final", "override", "no_type_check", "reveal_type")
     },
     "runtime_checkable": Builtin.of("runtime_checkable", _runtime_checkable),
     **{
@@ -124,7 +166,14 @@ _TYPING: Final[dict[str, object]] = {
         for name, origin in ((name, getattr(_alias, "__origin__", None)) for name, _alias in _ALL)
         if isinstance(origin, type)
     },
-    **{name: Builtin.of(name, _harmless) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")},
+    **{
+        name: Builtin.of(name, _variable(name)) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")
+    },
+    "AnyStr": TypeForm("AnyStr", variable=True),
+    "Text": HostType(str),
+    "overload": Builtin.of("overload", _overload),
+    "assert_never": Builtin.of("assert_never", _assert_never),
+    "assert_type": Builtin.of("assert_type", _assert_type),
 }  # fmt: skip
 
 CONSTRUCTORS: Final[dict[type, Builtin]] = {
