@@ -43,6 +43,16 @@ class Append(Form):
             )
         )
 
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        """What is appended may be made of what else the loop carries, whose form is known now."""
+        added = _behind(self.start, loop.loop.index, now) or ()
+        items = tuple(segment.value for segment in added if isinstance(segment, Item))
+        if len(items) == len(added) == len(self.items):
+            return Append(self.start, items)
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Runs(Form):

@@ -1,4 +1,4 @@
-"""Which names of a loop's block belong to each trip alone.
+"""Which names of a loop's block it does not carry from trip to trip.
 
 A name that every trip binds before it reads it carries nothing from trip to trip. All others may,
 and so may names that a nested function sees, which may be read at any time.
@@ -7,41 +7,49 @@ and so may names that a nested function sees, which may be read at any time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from verifier.source import ir
 from verifier.source.scopes import bound_by
 from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.unread import Key, live_around
 
 _NESTED = (ir.FunctionDef, ir.LambdaExpr, ir.ClassDef, ir.Comprehension)
 
 
-def own_names(function: Function | None, loop: ir.For | ir.While) -> Callable[[str], bool]:
-    """Whether a name of the running block belongs to a trip of the loop alone."""
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a running block that a loop does not carry from trip to trip.
+
+    ``own``: each trip binds it before it reads it. ``unread``: nobody reads what a trip leaves
+    there, no later trip and nothing behind the loop.
+    """
+
+    own: Callable[[str], bool] = lambda name: False
+    unread: Callable[[str], bool] = lambda name: False
+
+
+#: names of a module are seen from everywhere
+SHARED: Final = Names()
+
+
+def names_around(function: Function | None, loop: ir.For | ir.While) -> Names:
+    """What a loop of the running block does not carry."""
     if function is None or isinstance(function.definition, ir.LambdaExpr):
-        return lambda name: False  # names of a module are seen from everywhere
-    captured = _captured(_Key(function.definition))
-    own = _own(_Key(loop))
-    return lambda name: name in own and name not in captured
-
-
-class _Key:
-    """A node by its identity: hashing all of a tree costs more than it saves."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: ir.Node) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.node is self.node
+        return SHARED
+    captured = _captured(Key(function.definition))
+    own = _own(Key(loop))
+    read = live_around(Key(function.definition)).get(id(loop))
+    return Names(
+        lambda name: name in own and name not in captured,
+        lambda name: read is not None and name not in read and name not in captured,
+    )
 
 
 @lru_cache(maxsize=4096)
-def _captured(key: _Key) -> frozenset[str]:
+def _captured(key: Key) -> frozenset[str]:
     """Names that functions inside a function may read or bind, whenever they are called."""
     out: set[str] = set()
     assert isinstance(key.node, ir.FunctionDef)
@@ -60,7 +68,7 @@ def _captured(key: _Key) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _own(key: _Key) -> frozenset[str]:
+def _own(key: Key) -> frozenset[str]:
     loop = key.node
     bound: set[str] = set()
     exposed: set[str] = set()

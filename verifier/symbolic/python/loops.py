@@ -14,10 +14,11 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import binding, liveness, suspended
+from verifier.symbolic.python import binding, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
 from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.liveness import SHARED, Names, names_around
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
@@ -44,13 +45,13 @@ class Runner:
         body: Body,
         span: Span,
         name: str = "i",
-        own: Callable[[str], bool] = lambda name: False,
+        names: Names = SHARED,
     ) -> None:
         self.vm = vm
         self.body = body
         self.span = span
         self.name = name
-        self.own = own
+        self.names = names
 
     def run(self, iterable: object) -> None:
         """Run the body for each item, in order.
@@ -112,7 +113,9 @@ class Runner:
 
     def mapped(self, way: Mapped) -> None:
         body = self.body
-        runner = Runner(self.vm, lambda item: way.hand(item, body), self.span, self.name, self.own)
+        runner = Runner(
+            self.vm, lambda item: way.hand(item, body), self.span, self.name, self.names
+        )
         runner.through(way.items)
 
     def push(self, way: Push) -> None:
@@ -138,7 +141,8 @@ class Runner:
         item = rng.start + rng.step * loop.index
         exact = self._unrolled(rng, count, body)
         few = None if exact is not None else self._few(rng, count, body)
-        self._generic(loop, lambda: body(item), exact, lambda: body(rng.start), few)
+        nth: Callable[[Expr], None] = lambda k: body(rng.start + rng.step * k)  # noqa: E731
+        self._generic(loop, lambda: body(item), exact, nth, few)
 
     def _unrolled(self, rng: Range, count: Expr, body: Body) -> Callable[[], None] | None:
         if not count.is_const or count.const > EXACT:
@@ -174,7 +178,7 @@ class Runner:
         loop: Loop,
         body: Callable[[], None],
         exact: Callable[[], None] | None,
-        first: Callable[[], None],
+        nth: Callable[[Expr], None],
         few: Callable[[], None] | None,
     ) -> None:
         vm = self.vm
@@ -187,11 +191,11 @@ class Runner:
             loop,
             lambda: None,
             body,
-            self.own,
+            self.names,
             exact,
             unroll=loop.trips.is_const and loop.trips.const <= UNROLL,
             traced_once=traced_once,
-            first=first,
+            nth=nth,
             few=None if vm.stacks else few,
             most=FEW,
         ).run()
@@ -205,7 +209,7 @@ class Runner:
                 watch()
                 body(item)
 
-            runner = Runner(self.vm, watched, self.span, self.name, self.own)
+            runner = Runner(self.vm, watched, self.span, self.name, self.names)
         for segment in way.ref.segments:
             if isinstance(segment, Item):
                 runner.trip(segment.value)
@@ -315,22 +319,20 @@ def for_statement(vm: VM, stmt: ir.For) -> None:
         binding.assign(vm, stmt.target, item, stmt.target.span)
         vm.exec(stmt.body)
 
-    own = liveness.own_names(vm.frame.function, stmt)
-    runner = Runner(vm, body, stmt.iterable.span, _target_name(stmt.target), own)
+    around = names_around(vm.frame.function, stmt)
+    runner = Runner(vm, body, stmt.iterable.span, _target_name(stmt.target), around)
     factors = None
     if isinstance(iterable, Range) and isinstance(stmt.target, ir.Name):
         factors = vm.dialect.loop_factors(vm, stmt, iterable)
     if factors is not None:
-        action = lambda: _two_loops(vm, stmt, iterable, factors, own)  # noqa: E731
+        action = lambda: _two_loops(vm, stmt, iterable, factors, around)  # noqa: E731
     else:
         action = lambda: runner.run(iterable)  # noqa: E731
     otherwise = (lambda: vm.exec(stmt.orelse)) if stmt.orelse else None
     vm.gathered(Wait.LOOP, action, otherwise)
 
 
-def _two_loops(
-    vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], own: Callable[[str], bool]
-) -> None:
+def _two_loops(vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], around: Names) -> None:
     """``for k in range(a * b)`` as a loop over ``k // b`` around one over ``k % b``."""
     count, text = factors
     outer = E.exact_quotient(rng.stop, count)
@@ -347,8 +349,8 @@ def _two_loops(
             binding.assign(vm, stmt.target, counter, stmt.target.span)
             vm.exec(stmt.body)
 
-        columns = Runner(vm, column, span, f"({name} % {text})", own)
+        columns = Runner(vm, column, span, f"({name} % {text})", around)
         columns.range(Range(E.const(0), count, E.const(1), rng.kind, span), column)
 
-    rows = Runner(vm, row, span, f"({name} // {text})", own)
+    rows = Runner(vm, row, span, f"({name} // {text})", around)
     rows.range(Range(E.const(0), outer, E.const(1), rng.kind, span), row)

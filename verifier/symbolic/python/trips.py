@@ -7,18 +7,20 @@ forgotten. Where the number of trips is a constant, the loop is unrolled instead
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.alike import alike
 from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, put, read
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.forms import Forgotten, Last, forgotten, proposed, rotations
 from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Scope
-from verifier.symbolic.python.parts import entries, mentions
-from verifier.symbolic.python.renaming import Renaming
+from verifier.symbolic.python.liveness import Names
+from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
@@ -38,31 +40,36 @@ class Outcome:
     alive: bool
     left: int  # paths that left the loop altogether, by `break` or further
     died: bool
+    stays: Bool = E.FALSE  # the condition under which the end is reached
 
 
 @dataclass(slots=True)
 class GenericLoop:
     """A loop run by one trip that stands for all.
 
-    ``bind`` binds the target for the loop's index, ``body`` runs a trip. ``own`` are the names of
-    the running block that each trip binds before it reads them. ``exact`` unrolls the loop; None:
-    it has too many trips for that, or nobody knows how many.
+    ``bind`` binds the target for the loop's index, ``body`` runs a trip. ``names`` tells which
+    names of the running block are not carried. ``exact`` unrolls the loop; None: it has too many
+    trips for that, or nobody knows how many.
     """
 
     vm: VM
     loop: Loop
     bind: Callable[[], None]
     body: Callable[[], None]
-    own: Callable[[str], bool]
+    names: Names
     exact: Callable[[], None] | None
     #: whether the loop is short enough to be unrolled although the device works in it
     unroll: bool = False
     traced_once: bool = False
-    #: runs the first trip; None: the body takes nothing from the index
-    first: Callable[[], None] | None = None
+    #: runs one trip, which has that number
+    nth: Callable[[Expr], None] | None = None
     #: goes through the trips that there are if there are at most ``most``
     few: Callable[[], None] | None = None
     most: int = 0
+    #: only trips that come to their end are meant; what leaves the loop comes behind them
+    whole: bool = False
+    #: whether a trip may leave the loop
+    leaves: bool = False
     context: Context = field(init=False)
     scope: int = field(init=False)
 
@@ -87,7 +94,10 @@ class GenericLoop:
                 self._adopt_new(before, after)
                 self._install(forms)
             outcome = self._once()
-            if not outcome.alive or outcome.left:
+            if self.whole:
+                if not self._comes_round(outcome, mark):
+                    return
+            elif not outcome.alive or outcome.left:
                 self._leaves(outcome, mark, before)
                 return
             if self._rather_exact(mark, number):
@@ -95,10 +105,12 @@ class GenericLoop:
             after = vm.heap
             self.context.fresh = frozenset(n for n in after.boxes if before.find(n) is None)
             carried, local = self._changes(before, after)
-            if self.traced_once:  # what Python changed, it changed once (NKI-LP12)
+            if (
+                self.traced_once and not self.whole
+            ):  # what Python changed, it changed once (NKI-LP12)
                 carried = {place: c for place, c in carried.items() if place.key is WHOLE}
             if self._confirmed(forms, carried, after):
-                self._finish(forms, local)
+                self._finish(forms, local, outcome)
                 return
             if self.exact is not None and self.unroll and number:
                 vm.back_to(mark)
@@ -110,24 +122,38 @@ class GenericLoop:
                     return
         # the last round ran with everything unconfirmed forgotten: it stands
         _, local = self._changes(before, vm.heap)
-        self._finish(forms, local)
+        self._finish(forms, local, outcome)
 
     # -- one trip ------------------------------------------------------------------------
 
     def _once(self) -> Outcome:
         vm = self.vm
         outside, dies = vm.outside(), vm.trace.dies
-        alive = True
+        alive, stays = True, E.FALSE
         with vm.landing(Wait.LOOP) as exits:
             try:
                 with vm.inside(self.loop):
+                    base = vm.path_length()
                     self.bind()
                     vm.gathered(Wait.TRIP, self.body)
+                    stays = vm.guard_since(base)
             except Ended:
                 alive = False
             left = vm.outside() - outside
         del exits.escapes[:]
-        return Outcome(alive, left, vm.trace.dies and not dies)
+        return Outcome(alive, left, vm.trace.dies and not dies, stays)
+
+    def _comes_round(self, outcome: Outcome, mark: Mark) -> bool:
+        """Whether there may be whole trips; the ways out of the loop are for others to go."""
+        vm = self.vm
+        self.leaves = self.leaves or outcome.left > 0 or not outcome.alive
+        if not outcome.alive:
+            vm.back_to(mark)
+            vm.narrow(E.le(self.loop.trips, 0))
+            return False
+        for landing, length in zip(vm.landings, mark.landed, strict=False):
+            del landing.escapes[length:]
+        return True
 
     def _device(self, mark: Mark) -> bool:
         """Whether the device works in a trip."""
@@ -192,63 +218,41 @@ class GenericLoop:
 
     def _first_only(self) -> None:
         """No trip reaches its end: at most one runs."""
+        nth = self.nth
+        assert nth is not None
         some = E.gt(self.loop.trips, 0)
-
-        def first() -> None:
-            if self.first is not None:
-                self.vm.gathered(Wait.TRIP, self.first)
-                return
-            self._bind_first()
-            self.vm.gathered(Wait.TRIP, self.body)
-
+        first: Callable[[], object] = lambda: self.vm.gathered(  # noqa: E731
+            Wait.TRIP, lambda: nth(E.const(0))
+        )
         self.vm.fork(some, first, lambda: None)
 
-    def _bind_first(self) -> None:
-        self.bind()
-        zero = {self.context.index: E.const(0)}
-        symbols = frozenset(zero)
-        scope = self.vm.heap.write(self.scope)
-        assert isinstance(scope, Scope)
-        for name, value in list(scope.names.items()):
-            if mentions(value, symbols, self.vm.heap):
-                scope.names[name] = Renaming(self.vm.heap, zero).value(value)
-
     def _with_early_exit(self) -> None:
-        """Some path leaves the loop early: an unknown number of trips runs."""
-        vm = self.vm
+        """Some path leaves the loop early: after an unknown number of trips that do not."""
+        vm, nth, trips, loop = self.vm, self.nth, self.context.trips, self.loop
+        assert nth is not None
         count = E.fresh("iterations", 0)
         vm.approximate(
             "havoc",
-            f"a path leaves the loop over `{self.loop.name}` early; the number of iterations is "
+            f"a path leaves the loop over `{loop.name}` early; the number of iterations is "
             "not followed",
-            self.loop.span,
+            loop.span,
             [repr(count)],
         )
-        vm.assume(E.le(count, self.context.trips), "", self.loop.span, "type")
-        loop = self.loop
-        self.loop = Loop(loop.index, count, loop.kind, loop.name, loop.span)
-        self.context = Context(vm, self.loop)
-        before = vm.heap.fork()
-        mark = vm.mark()
-        self._once()
-        carried, local = self._changes(before, vm.heap)
-        vm.back_to(mark)
-        unknown = {place: forgotten(self.context, place, before) for place in carried}
-        self._install(unknown)
-
-        base = vm.path_length()
-        with contextlib.suppress(Ended), vm.inside(self.loop):
-            vm.narrow(self.loop.within)
-            self.bind()
-            vm.gathered(Wait.TRIP, self.body)
-        vm.cut_path(base)
-        vm.heap = before.fork()
-        self._install(unknown)
-        for place, form in unknown.items():
-            put(vm.heap, place, form.after(self.context))
-        for name in local:  # what some trip has left there
-            reason = f"`{name}` after the loop over `{self.loop.name}`"
-            put(vm.heap, Place(self.scope, name), Opaque(reason))
+        vm.assume(E.le(count, trips), "", loop.span, "type")
+        GenericLoop(
+            vm,
+            Loop(loop.index, count, loop.kind, loop.name, loop.span),
+            self.bind,
+            self.body,
+            self.names,
+            None,
+            traced_once=self.traced_once,
+            whole=True,
+        ).run()
+        last: Callable[[], None] = lambda: leaving(  # noqa: E731
+            vm, lambda: nth(count), loop.span
+        )
+        vm.fork(E.lt(count, trips), last, lambda: None)
 
     # -- what changed ----------------------------------------------------------------------
 
@@ -273,8 +277,10 @@ class GenericLoop:
                 a, b = was.get(key, UNBOUND), now.get(key, UNBOUND)
                 if alike(before, a, after, b, before=before):
                     continue
-                if number == self.scope and self.own(str(key)):
+                if number == self.scope and self.names.own(str(key)):
                     local[str(key)] = (a, b)
+                elif number == self.scope and self.names.unread(str(key)):
+                    local[str(key)] = (a, Opaque(f"`{key}` after the loop over `{self.loop.name}`"))
                 else:
                     carried[Place(number, key)] = (a, b)
         return carried, local
@@ -297,7 +303,7 @@ class GenericLoop:
             if known is not None and known.holds(self.context, now, after):
                 continue
             better: Form | None = None
-            if number < ROUNDS - 1:
+            if number < ROUNDS - 1 and not (self.whole and self.traced_once):
                 if place in turning:
                     better = turning[place]
                 elif known is None:
@@ -330,8 +336,11 @@ class GenericLoop:
 
     # -- after the loop --------------------------------------------------------------------
 
-    def _finish(self, forms: dict[Place, Form], local: _Local) -> None:
+    def _finish(self, forms: dict[Place, Form], local: _Local, outcome: Outcome) -> None:
         vm = self.vm
+        if self.whole and outcome.left:  # a trip that leaves the loop is none of these
+            with vm.inside(self.loop):
+                vm.assume(outcome.stays, "", self.loop.span, "type")
         some = E.gt(self.loop.trips, 0)
         certain = vm.decide(some) is True
         for place, form in forms.items():
@@ -352,6 +361,17 @@ class GenericLoop:
         for name, (was, value) in local.items():
             final = self.context.last(value)
             scope.names[name] = final if certain else join(some, final, was)
+
+
+def leaving(vm: VM, trip: Callable[[], None], span: Span) -> NoReturn:
+    """Run a trip that does not come to its end.
+
+    Raises:
+        Ended: always; its ways out have landed where they are waited for.
+    """
+    vm.gathered(Wait.TRIP, trip)
+    vm.assume(E.FALSE, "", span, "type")  # a trip that does come to its end is not the last one
+    raise Ended
 
 
 def _same_segments(before: Heap, old: ListBox, after: Heap, box: ListBox) -> bool:

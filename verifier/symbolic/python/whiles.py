@@ -13,7 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
-from verifier.symbolic.python.trips import GenericLoop
+from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Loop
 
@@ -37,7 +37,7 @@ class _While:
     def __init__(self, vm: VM, stmt: ir.While) -> None:
         self.vm = vm
         self.stmt = stmt
-        self.own = liveness.own_names(vm.frame.function, stmt)
+        self.names = liveness.names_around(vm.frame.function, stmt)
 
     def run(self) -> None:
         vm = self.vm
@@ -114,9 +114,9 @@ class _While:
         """Run the loop if its condition bounds the number of trips; False: it was not run."""
         vm = self.vm
         count = E.fresh("iterations", 0)
-        ledger, outside = len(vm.trace.ledger), vm.outside()
-        held = self._repeat(count)
-        if len(vm.trace.ledger) > ledger or vm.outside() > outside or not held:
+        ledger = len(vm.trace.ledger)
+        held, leaves = self._repeat(count)
+        if len(vm.trace.ledger) > ledger or leaves or not held:
             return False
         trips = self._trips(*held[-1])
         if trips is None:
@@ -126,8 +126,12 @@ class _While:
         self.test()  # false now, but it may do something
         return True
 
-    def _repeat(self, count: Expr) -> list[tuple[Sym, Bool]]:
-        """Run ``count`` trips; the index of a trip and the condition that holds when it starts."""
+    def _repeat(self, count: Expr) -> tuple[list[tuple[Sym, Bool]], bool]:
+        """Run ``count`` trips that come to their ends.
+
+        The index of a trip and the condition that holds when it starts; and whether some trip may
+        leave the loop.
+        """
         vm = self.vm
         symbol = vm.loop_symbol("while")
         loop = Loop(E.from_atom(symbol), count, "range", "while", self.stmt.span)
@@ -141,8 +145,9 @@ class _While:
             vm.exec(self.stmt.body)
 
         nothing: Callable[[], None] = lambda: None  # noqa: E731
-        GenericLoop(vm, loop, nothing, body, self.own, None).run()
-        return held
+        generic = GenericLoop(vm, loop, nothing, body, self.names, None, whole=True)
+        generic.run()
+        return held, generic.leaves
 
     def _trips(self, index: Sym, test: Bool) -> Expr | None:
         """How often a loop runs whose condition, in the trip's index, is a bound on it.
@@ -163,7 +168,7 @@ class _While:
         return E.maximum((-start) // step + 1, 0)
 
     def _anyhow(self) -> None:
-        """Any number of trips; then the condition does not hold."""
+        """Any number of trips; then the condition does not hold, or a trip leaves the loop."""
         vm = self.vm
         count = E.fresh("iterations", 0)
         vm.approximate(
@@ -172,12 +177,18 @@ class _While:
             self.stmt.span,
             [repr(count)],
         )
-        held = self._repeat(count)
+        held, leaves = self._repeat(count)
         for index, test in held[-1:]:
             for place in (E.const(0), count - 1):
                 there = E.Substitution({index: place}).bool(test)
                 vm.narrow(E.implies(E.ge(count, 1), there))
-        ended = E.not_(self.test())
+        test = self.test()
+        if leaves:
+            body = self.stmt.body
+            last = lambda: leaving(vm, lambda: vm.exec(body), self.stmt.span)  # noqa: E731
+            vm.fork(test, last, lambda: None)
+            return
+        ended = E.not_(test)
         if ended is E.FALSE:
             raise Ended
         vm.narrow(ended)
