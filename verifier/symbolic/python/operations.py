@@ -93,7 +93,9 @@ class Operations(RecordMachine):
             result = second.reflected(self.machine, op, right, left, span)
             if result is not NotImplemented:
                 return result
-        result = first.binary(self.machine, op, left, self._seen(left, right), span)
+        whole = op == "%" and isinstance(left, (str, bytes))  # it asks how to write a value
+        seen = right if whole else self._seen(left, right)
+        result = first.binary(self.machine, op, left, seen, span)
         if result is not NotImplemented:
             return result
         if not early:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import string
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -287,7 +288,7 @@ class _Template:
                 self.vm.fault(ValueError, f"the field `{name}` is malformed", self.span)
                 return TEXT
             key = rest[1:end]
-            index = E.const(int(key)) if key.isdecimal() else key
+            index = E.const(self.number(key)) if key.isdecimal() else key
             value = self.vm.item(value, index, self.span)
             rest = rest[end + 1 :]
         return value
@@ -301,6 +302,12 @@ class _Template:
             self.vm.fault(KeyError, f"the format has no argument `{name}`", self.span, args=(name,))
         return self.names[name]
 
+    def number(self, digits: str) -> int:
+        value = int(digits) if len(digits) < 20 else sys.maxsize + 1
+        if value > sys.maxsize:
+            self.vm.fault(ValueError, "too many decimal digits in the format", self.span)
+        return value
+
     def positional(self, name: str) -> object:
         if not name:
             name, self.counted = str(self.counted), self.counted + 1
@@ -311,7 +318,7 @@ class _Template:
             self.vm.fault(ValueError, message, self.span)
         if self.mapping is not UNBOUND:
             self.vm.fault(ValueError, "the format string has positional fields", self.span)
-        if int(name) >= len(self.args):
+        if self.number(name) >= len(self.args):
             message = f"the format has no argument {name}: {len(self.args)} are given"
             self.vm.fault(IndexError, message, self.span, rule="uncaught-exception")
         return self.args[int(name)]
@@ -334,6 +341,9 @@ class _Anything:
 
 def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
     """``text % values``."""
+    values = _formatted_content(vm, values)
+    if values is UNBOUND:
+        return vm.unfollowed("`%` with a dictionary of the program's own", span)
     held = to_host(vm, values)
     if held is not SYMBOLIC:
         return run(vm, span, operator.mod, text, held)
@@ -354,6 +364,25 @@ def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
         given = (_argument(vm, values, span),)
     run(vm, span, operator.mod, text, given)  # its errors depend on the types alone
     return TEXT
+
+
+def _formatted_content(vm: VM, values: object) -> object:
+    """What ``%`` sees of an instance of a class that derives from a built-in type.
+
+    The instance itself where its class may say how it is written; UNBOUND: nobody knows.
+    """
+    box = vm.box(values)
+    if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
+        return values
+    if isinstance(box.payload, tuple):
+        return box.payload
+    asked: tuple[str, ...] = ("__str__", "__repr__", "__int__", "__index__", "__float__")
+    if isinstance(vm.box(box.payload), DictBox):
+        asked = ("__getitem__", "__missing__", "__str__", "__repr__")
+        if any(hierarchy.overrides(vm, box.cls, name) for name in asked):
+            return UNBOUND
+    own = any(hierarchy.overrides(vm, box.cls, name) for name in asked)
+    return values if own else box.payload
 
 
 def _argument(vm: VM, value: object, span: Span) -> object:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.generators import Consumer, GeneratorKind, is_exit, kind_of
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.kinds.sources import iterator_of
 from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.suspended import Thrown
@@ -54,14 +59,50 @@ def _delegated(vm: VM, iterable: object, span: Span) -> object:
         if answer is not None:
             vm.unfollowed("what is sent into `yield from` is not followed", span)
 
+    box = vm.box(iterable)
+    if isinstance(box, ObjectBox) and hierarchy.overrides(vm, box.cls, "__iter__"):
+        iterator = iterator_of(vm, iterable, span)
+        if iterator != iterable:
+            return _delegated(vm, iterator, span)
     cls = vm.type_of(iterable)
     if isinstance(cls, Class):  # what it is handed out by may take what is thrown in
         names = ("send", "throw", "close")
         if any(hierarchy.lookup(vm, cls, name) is not UNBOUND for name in names):
             vm.unfollowed("`yield from` of an object with `send` or `throw`", span)
 
+    if isinstance(box, ObjectBox) and hierarchy.overrides(vm, box.cls, "__next__"):
+        return _asked_through(vm, iterable, body, span)
     vm.iterate(iterable, body, span)
     return state_of(vm, iterable).fields["result"] if kind is not None else None
+
+
+@dataclass(frozen=True)
+class _Returned:
+    """An iterator of the program's own has ended with this value."""
+
+    value: object
+
+
+def _asked_through(vm: VM, iterator: object, body: Callable[[object], None], span: Span) -> object:
+    """All items of an object with ``__next__``; the value is that of its ``StopIteration``."""
+
+    def ask() -> object:
+        box = vm.box(iterator)
+        assert isinstance(box, ObjectBox)
+        found = hierarchy.lookup(vm, box.cls, "__next__")
+        return vm.call(hierarchy.bind(vm, found, iterator, box.cls, span), (), span=span)
+
+    def ended(error: object) -> object:
+        return _Returned(vm.attribute(error, "value", span))
+
+    while True:
+        vm.step(span)
+        item = vm.settled(attempt(vm, ask, StopIteration, ended))
+        if isinstance(item, _Returned):
+            return item.value
+        if isinstance(item, Guarded) and any(isinstance(v, _Returned) for _, v in item.cases):
+            return vm.unfollowed("how many items there are depends on the inputs", span)
+        body(item)
 
 
 def _pushed_through(
