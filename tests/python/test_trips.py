@@ -58,13 +58,12 @@ def text(steps: list[str]) -> str:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5))
-def test_what_is_said_of_any_loop_is_right(steps: list[str]) -> None:
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), st.booleans())
+def test_what_is_said_of_any_loop_is_right(steps: list[str], few: bool) -> None:
     source = text(steps)
     vm = machine()
-    outcome = execute(
-        vm, source, **{name: E.symbol(name, r[0], r[-1]) for name, r in RANGES.items()}
-    )
+    symbols = {name: E.symbol(name, 0, r[-1] if few else None) for name, r in RANGES.items()}
+    outcome = execute(vm, source, **symbols)
     if outcome.skipped:
         return
     assert not outcome.ended and not outcome.escapes
@@ -85,6 +84,7 @@ CLOSED = {
     "two places": ["a, b = b, a"],
     "three places": ["a, b, c = b, c, a"],
     "what the trip before left": ["b = c", "c = i + 4"],
+    "what another place left": ["b = a", "a += 2", "last = rest", "rest -= min(rest, 3)"],
     "a list": ["xs.append(i)", "xs.append(a)"],
     "a list of runs": ["for j in range(2): xs.append(j)"],
     "items of a list": ["ys[0] = i", "ys[1] = a"],
@@ -98,6 +98,20 @@ CLOSED = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_closed_forms(name: str) -> None:
     program_for(text(CLOSED[name]), RANGES)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(CLOSED) - {"a branch on what is outside", "early ends"})
+)
+def test_closed_forms_of_loops_of_any_length(name: str) -> None:
+    vm = machine()
+    source = text(CLOSED[name])
+    outcome = execute(vm, source, n=E.symbol("n", 0), m=E.symbol("m", 0))
+    assert not outcome.skipped and not vm.trace.ledger
+    for env in assignments(RANGES):
+        place: dict[str, object] = dict(env)
+        exec(source, place)
+        assert at(vm, outcome.value, env) == place["result"], env
 
 
 #: equal contents do not make one object of two

@@ -106,6 +106,11 @@ class Last(Form):
     def holds(self, loop: Context, now: object, after: Heap) -> bool:
         return loop.alike(self.step, after, now)
 
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        return Last(was, now)  # what it is made of has got a form of its own since
+
     def after(self, loop: Context) -> object:
         final = loop.last(self.step)
         some = E.gt(loop.loop.trips, 0)

@@ -1,0 +1,122 @@
+"""``while`` loops of any number of trips, against CPython's."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.python.support import UNKNOWN, assignments, at, execute, machine, program_for
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import whiles
+
+RANGES = {"n": range(7), "m": range(1, 4)}
+
+CLOSED = {
+    "up": "k = 0\nwhile k < n:\n    k += 1\nresult = k",
+    "up by a step": "k = 0\nwhile k < n:\n    k += m\nresult = k",
+    "down": "k = n\nwhile k > 0:\n    k -= m\nresult = k",
+    "down to one below": "k = n\nwhile k >= 0:\n    k -= 1\nresult = k",
+    "a rest": """
+left, done = n, 0
+while left > 0:
+    piece = min(left, m)
+    done += piece
+    left -= piece
+result = (left, done)
+""",
+    "with else": "k = 0\nwhile k < n:\n    k += 1\nelse:\n    k += 10\nresult = k",
+    "what the trips leave": """
+k, last, xs = 0, None, []
+while k < n:
+    last = k
+    xs.append(k * m)
+    k += 1
+result = (last, len(xs))
+""",
+    "a condition that does something": """
+log = []
+k = 0
+def more():
+    log.append(k)
+    return k < 3
+while more():
+    k += 1
+result = (k, len(log))
+""",
+    "a walrus in the condition": "k = 0\nwhile (j := k * 2) < n:\n    k += 1\nresult = (j, k)",
+    "a constant condition": "k = 0\nwhile True:\n    k += 1\n    if k > 4: break\nresult = k",
+    "no trips": "while n < 0:\n    n = 1\nresult = n",
+    "halved": "k, c = 12, 0\nwhile k > 1:\n    k //= 2\n    c += 1\nresult = (k, c)",
+    "halved from an input": "k, c = n, 0\nwhile k > 1:\n    k //= 2\n    c += 1\nresult = (k, c)",
+    "two loops": """
+a, total = 0, 0
+while a < n:
+    b = 0
+    while b < m:
+        total += 1
+        b += 1
+    a += 1
+result = total
+""",
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms(name: str) -> None:
+    program_for(CLOSED[name], RANGES)
+
+
+TESTS = ("k < n", "k <= n", "k != n", "n - k > 0", "k < n and k < 4", "k * 2 < n", "not k >= n")
+STEPS = (
+    "k += 1",
+    "k += m",
+    "k = k + 2",
+    "c += k",
+    "c = k",
+    "if k > 2: c += 1",
+    "if k == 3: break",
+    "a, c = c, a",
+    "xs.append(k)",
+    "c -= 1",
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.sampled_from(TESTS),
+    st.lists(st.sampled_from(STEPS), max_size=3),
+    st.sampled_from(["k += 1", "k += m", "k += 2"]),
+)
+def test_what_is_said_of_any_loop_is_right(test: str, steps: list[str], last: str) -> None:
+    body = "\n".join(f"    {step}" for step in (*steps, last, "if k > 40: break"))
+    source = f"k, c, a, xs = 0, 0, 1, []\nwhile {test}:\n{body}\nresult = (k, c, a, len(xs))\n"
+    vm = machine()
+    symbols = {name: E.symbol(name, r[0], r[-1]) for name, r in RANGES.items()}
+    outcome = execute(vm, source, **symbols)
+    if outcome.skipped:
+        return
+    for env in assignments(RANGES):
+        place: dict[str, object] = dict(env)
+        exec(source, place)
+        expected = place["result"]
+        assert isinstance(outcome.value, tuple) and isinstance(expected, tuple)
+        for mine, theirs in zip(outcome.value, expected, strict=True):
+            found = at(vm, mine, env)
+            assert found is UNKNOWN or found == theirs, (source, env, mine, theirs)
+
+
+def test_the_condition_is_false_after_a_loop_of_any_length() -> None:
+    vm = machine()
+    source = "k = n\nwhile k * k > m:\n    k = k * 3 // 4 - 1\nresult = k\n"
+    n, m = E.symbol("n", 0), E.symbol("m", 0)
+    outcome = execute(vm, source, n=n, m=m)
+    assert isinstance(outcome.value, E.Expr)
+    assert any(entry.kind == "havoc" for entry in vm.trace.ledger)
+    assert vm.decide(E.le(outcome.value * outcome.value, m)) is True
+
+
+def test_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whiles, "LIMIT", 50)
+    outcome = execute(machine(), "while True: pass\nresult = 1\n")
+    assert outcome.ended or outcome.skipped
