@@ -31,11 +31,13 @@ class Opaque:
     """A value that is not followed: an attribute of an unresolved import, a float, a torch tensor.
 
     ``harmless`` marks values that cannot influence shapes (floats, strings for messages), so that
-    carrying them along is no approximation.
+    carrying them along is no approximation. ``lost`` marks those that statements of the project
+    would have made that are not followed: whoever uses them does what is not followed either.
     """
 
     reason: str
     harmless: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,10 +244,30 @@ def _dispatch(vm: VM, handlers: Sequence[ir.Handler], escape: Escape) -> None:
 
 
 def _takes(vm: VM, node: ir.Expr, exception: object) -> E.Bool:
-    """Whether an exception is an instance of what a handler names."""
-    from_builtin = vm.language.builtins["isinstance"]
-    wanted = vm.eval(node)
-    return vm.truth(vm.call(from_builtin, (exception, wanted), span=node.span), node.span)
+    """Whether an exception is of a class that a handler names."""
+
+    def one(wanted: object) -> E.Bool:
+        named = wanted if isinstance(wanted, tuple) else (wanted,)
+        return E.or_(*[_is_of(vm, exception, cls, node.span) for cls in named])
+
+    return vm.each(vm.eval(node), one)
+
+
+def _is_of(vm: VM, exception: object, cls: object, span: Span) -> E.Bool:
+    if isinstance(cls, Guarded):
+        return vm.each(cls, lambda one: _is_of(vm, exception, one, span))
+    if isinstance(cls, (HostType, Class)) and not _is_exception(cls):
+        what = "catching classes that do not inherit from BaseException is not allowed"
+        vm.fault(TypeError, what, span)
+    if isinstance(cls, (HostType, Class)):
+        actual = vm.type_of(exception)
+        if isinstance(actual, (HostType, Class)) and not hierarchy.is_external(actual):
+            return E.truth(hierarchy.derives(actual, cls))
+    elif not isinstance(cls, (Opaque, ExternalRef)) and vm.kind(cls).complete:
+        what = f"{vm.kind(cls).describe(vm, cls)} is caught, which is no class of exceptions"
+        vm.fault(TypeError, what, span)
+    asked = vm.language.builtins["isinstance"]
+    return vm.truth(vm.call(asked, (exception, cls), span=span), span)
 
 
 def _handle(vm: VM, handler: ir.Handler, escape: Escape) -> None:

@@ -61,6 +61,10 @@ _BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 
 
+#: what a method of a built-in type is that is called on the type
+_OF_CLASS: Final = (classmethod, staticmethod, type(dict.__dict__["fromkeys"]))
+
+
 @dataclass(frozen=True, slots=True)
 class Inherited:
     """An attribute that a built-in type among the bases gives a class."""
@@ -293,7 +297,7 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
     name = value.name
     if name == "__new__":
         return vm.language.methods["object"][name]
-    if isinstance(value.type.__dict__[name], (classmethod, staticmethod)):
+    if isinstance(value.type.__dict__[name], _OF_CLASS):
         return _of_class(vm, value, cls, span)
     if instance is UNBOUND:
         return vm.attribute(HostType(value.type), name, span)

@@ -16,7 +16,7 @@ from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, Inherited, lookup, namespace
 from verifier.symbolic.python.library import enums
-from verifier.symbolic.python.library.core_errors import attributes_of
+from verifier.symbolic.python.library.core_errors import GROUPS, attributes_of
 from verifier.symbolic.python.model import (
     Builtin,
     Class,
@@ -76,6 +76,8 @@ def allocate(vm: VM, cls: Class, call: Call) -> object:
     if host is None:
         _check_abstract(vm, cls, call.span)
         return vm.heap.new(ObjectBox(cls))
+    if issubclass(host, GROUPS):
+        return vm.unfollowed(f"an exception of type `{host.__name__}` is not followed", call.span)
     if issubclass(host, BaseException):
         args = tuple(arg.value for arg in call.args)
         named = {} if hierarchy.overrides(vm, cls, "__init__") else call.keywords

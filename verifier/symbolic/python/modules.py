@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
+from verifier.source.order import Order, Wanted
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
@@ -36,6 +37,10 @@ def started(vm: VM, module: Module) -> Globals:
     found = vm.modules.get(key)
     if found is not None:
         return found
+    order = vm.order
+    if order is None:
+        order = vm.order = Order(vm.project)
+        vm.ordered = order.matters(module)
     found = vm.modules[key] = Globals(Ref(0))
     with before_the_kernel(vm):
         found.scope = vm.heap.new(Scope({"__name__": module.path.stem, "__file__": key}))
@@ -50,8 +55,17 @@ def started(vm: VM, module: Module) -> Globals:
 def _run_body(vm: VM, module: Module, globals_: Globals) -> None:
     vm.frames.append(Frame(module, globals_.scope.id, 0))
     try:
-        for statement in module.effects():
-            _run_statement(vm, statement)
+        if not vm.ordered:
+            for statement in module.effects():
+                _run_statement(vm, statement)
+            return
+        assert vm.order is not None
+        globals_.ordered = frozenset(vm.order.running(module))
+        for chunk in sorted(globals_.ordered):
+            globals_.at = chunk
+            for statement in module.statements_of(chunk):
+                _run_statement(vm, statement)
+        globals_.at = None
     finally:
         vm.frames.pop()
 
@@ -119,7 +133,7 @@ def _forget(vm: VM, module: Module, names: set[str], reason: str) -> None:
     scope = vm.heap.write(vm.modules[str(module.path)].scope.id)
     assert isinstance(scope, Scope)
     for name in names:
-        scope.names[name] = Opaque(f"`{name}`: {reason}")
+        scope.names[name] = Opaque(f"`{name}`: {reason}", lost=True)
 
 
 @contextlib.contextmanager
@@ -166,13 +180,19 @@ def global_value(vm: VM, module: Module, name: str) -> object:
     if binding is None:
         found = vm.project.resolve_name(module, name)
         return UNBOUND if found is None else _resolved(vm, *found)
-    if name in scope.names or not _is_pending(module, name):
+    if name in scope.names or not _is_pending(module, name, globals_):
         return UNBOUND  # deleted, or not bound yet
     return _evaluated(vm, module, name, binding, globals_)
 
 
-def _is_pending(module: Module, name: str) -> bool:
-    return module.is_deferred(name)
+def _is_pending(module: Module, name: str, globals_: Globals) -> bool:
+    """Whether a name is bound as soon as it is asked for."""
+    if globals_.ordered is None:
+        return module.is_deferred(name)
+    chunks = module.binding_chunks(name)
+    if any(chunk in globals_.ordered for chunk in chunks):
+        return False
+    return globals_.at is None or any(chunk < globals_.at for chunk in chunks)
 
 
 def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Globals) -> object:
@@ -309,6 +329,7 @@ def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type:
     module = vm.frame.module
     where = _import_place(vm, module, stmt.span.line)
     for alias in stmt.names:
+        _start(vm, stmt, alias)
         if isinstance(stmt, ir.Import):
             bound = alias.asname or alias.name.partition(".")[0]
             wanted = alias.name if alias.asname else bound
@@ -317,6 +338,7 @@ def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type:
             if found is not None:
                 value = ModuleRef(str(found.path), found)
         elif alias.name == "*":
+            _bind_all(vm, stmt, bind)
             continue
         else:
             bound = alias.asname or alias.name
@@ -330,6 +352,39 @@ def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type:
         if isinstance(value, ExternalRef) and vm.catching:
             _may_be_missing(vm, value, stmt.span)
         bind(vm, bound, value)
+
+
+def _start(vm: VM, stmt: ir.Import | ir.ImportFrom, alias: ir.ImportAlias) -> None:
+    """Run the modules that an import starts, where it can be seen when they run."""
+    if vm.order is None:
+        return
+    if isinstance(stmt, ir.Import):
+        wanted = Wanted(alias.name, 0, None)
+    else:
+        wanted = Wanted(stmt.module, stmt.level, alias.name)
+    for found in vm.order.starts(vm.frame.module, wanted):
+        if str(found.path) in vm.modules:
+            continue
+        if vm.importing:
+            if vm.ordered:
+                started(vm, found)
+        elif vm.order.matters(found):
+            text = f"`{found.path.name}` changes other modules when the kernel imports it"
+            vm.unfollowed(text, stmt.span)
+
+
+def _bind_all(vm: VM, stmt: ir.ImportFrom, bind) -> None:  # type: ignore[no-untyped-def]
+    """``from module import *`` where it can be seen when it runs."""
+    source = vm.project.resolve_import(vm.frame.module, stmt.module, stmt.level)
+    if source is None or not vm.ordered or not vm.importing:
+        return
+    names = source.exports
+    if names is None:
+        names = tuple(name for name in source.bindings if not name.startswith("_"))
+    for name in names:
+        value = module_attribute(vm, ModuleRef(str(source.path), source), name)
+        if value is not UNBOUND:
+            bind(vm, name, value)
 
 
 def _may_be_missing(vm: VM, value: ExternalRef, span: ir.Span) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.source import ir
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import modules
+from verifier.symbolic.python import hierarchy, modules
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
@@ -15,6 +15,7 @@ from verifier.symbolic.values import Guarded, Opaque, PendingAdd
 def lookup(vm: VM, node: ir.Name) -> object:
     """The value of a name; an unbound one is a fault on every path that gets here."""
     name = node.id
+    hidden = hierarchy.mangled(vm, name)
     number: int | None = vm.frame.scope
     own = True
     while number is not None:
@@ -26,12 +27,15 @@ def lookup(vm: VM, node: ir.Name) -> object:
         if value is not UNBOUND and (own or not box.skipped):
             if type(value) is Guarded:
                 return _bound_cases(vm, node, value, name in box.local)
-            return value
+            return found(vm, value, node.span)
         if name in box.local and name not in box.shared_outer:
             _unbound(vm, node, own)
             raise AssertionError  # pragma: no cover - what is unbound everywhere ends the path
         own = False
         number = box.parent
+        if box.skipped:
+            name = hidden  # outside of the class the name is another one
+    name = hidden
     if name == "__class__":
         function = vm.frame.function
         if function is not None and function.owner is not None:
@@ -40,7 +44,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
     if isinstance(value, Guarded):
         return _bound_cases(vm, node, value, False)
     if value is not UNBOUND:
-        return value
+        return found(vm, value, node.span)
     value = vm.language.builtins.get(name, UNBOUND)
     if value is not UNBOUND:
         return value
@@ -49,6 +53,13 @@ def lookup(vm: VM, node: ir.Name) -> object:
         return value
     _unbound(vm, node, False)
     return Opaque(f"`{name}`, which is bound nowhere")
+
+
+def found(vm: VM, value: object, span: ir.Span) -> object:
+    """The value of a name; if it is lost, nothing that is done with it is followed."""
+    if type(value) is Opaque and value.lost:
+        vm.unfollowed(value.reason, span)
+    return value
 
 
 def _unbound(vm: VM, node: ir.Name, local: bool) -> None:
@@ -103,7 +114,7 @@ def bind(vm: VM, name: str, value: object) -> None:
     box = vm.heap.get(vm.frame.scope)
     assert isinstance(box, Scope)
     if name in box.shared_global:
-        modules.bind_global(vm, vm.frame.module, name, value)
+        modules.bind_global(vm, vm.frame.module, hierarchy.mangled(vm, name), value)
         return
     number = vm.frame.scope
     if name in box.shared_outer:
@@ -126,7 +137,7 @@ def bind_outside(vm: VM, name: str, value: object) -> None:
         assert isinstance(parent, Scope)
         box = parent
     if name in box.shared_global:
-        modules.bind_global(vm, vm.frame.module, name, value)
+        modules.bind_global(vm, vm.frame.module, hierarchy.mangled(vm, name), value)
         return
     if name in box.shared_outer:
         number = _owner(vm, box.parent, name)

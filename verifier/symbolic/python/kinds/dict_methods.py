@@ -27,7 +27,7 @@ from verifier.symbolic.python.kinds.entries import (
     writable,
 )
 from verifier.symbolic.python.kinds.list_methods import apart
-from verifier.symbolic.python.model import DictView
+from verifier.symbolic.python.model import Class, DictView, HostType
 from verifier.symbolic.python.terms import join, presence
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
@@ -164,7 +164,12 @@ def _items(vm: VM, span: Span, self: Ref, /) -> object:
 def _fromkeys(
     vm: VM, span: Span, self: object, iterable: object, value: object = None, /
 ) -> object:
-    return from_keys(vm, iterable, value, span)
+    cls = self if isinstance(self, (Class, HostType)) else vm.type_of(self)
+    if cls == HostType(dict):
+        return from_keys(vm, iterable, value, span)
+    made = vm.call(cls, (), span=span)
+    vm.iterate(iterable, lambda key: vm.set_item(made, key, value, span), span)
+    return made
 
 
 def from_keys(vm: VM, iterable: object, value: object, span: Span) -> object:

@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import modules
+from verifier.symbolic.python import modules, names
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
@@ -203,7 +203,12 @@ class ExternalKind(Kind):
         return super().type_of(vm, value)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        return modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
+        found = modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
+        module = sys.modules.get(value.path)
+        if vm.catching and isinstance(found, ExternalRef) and module is not None:
+            if value.path.split(".")[0] in sys.stdlib_module_names and not hasattr(module, name):
+                return vm.unfollowed(f"whether there is `{found.path}` is not followed", span)
+        return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return Opaque(f"an item of {value.said}")
@@ -288,7 +293,7 @@ class ModuleKind(Kind):
         return f"the module `{module.path.stem if module is not None else value.path}`"
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        found = modules.module_attribute(vm, value, name)
+        found = names.found(vm, modules.module_attribute(vm, value, name), span)
         if found is UNBOUND and name.startswith("__") and name.endswith("__"):
             return vm.unfollowed(f"`.{name}` of a module is not followed", span)
         return found

@@ -365,9 +365,10 @@ def class_method(host: type, name: str) -> Handler:
     def method(vm: VM, span: Span, cls: object, /, *args: object, **keywords: object) -> object:
         given = [to_host(vm, value) for value in args]
         named = {key: to_host(vm, value) for key, value in keywords.items()}
-        if SYMBOLIC in (*given, *named.values()) or cls != HostType(host):
+        if SYMBOLIC in (*given, *named.values()):
             return vm.unfollowed(f"`{host.__name__}.{name}()` of these is not followed", span)
-        return run(vm, span, function, *given, **named)
+        made = run(vm, span, function, *given, **named)
+        return made if cls == HostType(host) else vm.call(cls, (made,), span=span)
 
     return method
 

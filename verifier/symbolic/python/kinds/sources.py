@@ -40,6 +40,14 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref
 
 
+class OwnIterator:
+    """A kind of container whose iterators are not those of what it holds."""
+
+    def iterator(self, vm: VM, value: Any, reverse: bool, span: Span) -> object:
+        """``iter(value)``, or ``reversed(value)``."""
+        raise NotImplementedError
+
+
 def iterator_of(vm: VM, value: object, span: Span) -> object:
     """``iter(value)``."""
     value = vm.settled(value)
@@ -52,6 +60,8 @@ def iterator_of(vm: VM, value: object, span: Span) -> object:
     box = vm.box(value)
     if isinstance(box, StateBox) and isinstance(box.kind, IteratorKind):
         return value
+    if isinstance(box, StateBox) and isinstance(box.kind, OwnIterator):
+        return box.kind.iterator(vm, value, False, span)
     if isinstance(box, StateBox) and "entries" in box.fields:
         return iterator_of(vm, box.fields["entries"], span)
     if isinstance(value, (tuple, str, bytes, Range)) or isinstance(box, ListBox):
@@ -131,6 +141,8 @@ def reversed_of(vm: VM, value: object, span: Span) -> object:
     if isinstance(value, AttributeDict):
         value = snapshot(vm, value)
     box = vm.box(value)
+    if isinstance(box, StateBox) and isinstance(box.kind, OwnIterator):
+        return box.kind.iterator(vm, value, True, span)
     if isinstance(box, StateBox) and "entries" in box.fields:
         return reversed_of(vm, box.fields["entries"], span)
     if isinstance(value, Range):

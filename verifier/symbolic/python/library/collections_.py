@@ -10,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import keys
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
-from verifier.symbolic.python.kinds.dict_methods import copied, pop_end
+from verifier.symbolic.python.kinds.dict_methods import DICT, copied, pop_end
 from verifier.symbolic.python.kinds.entries import (
     UNSETTLED,
     dict_box,
@@ -92,6 +92,9 @@ def _popitem(vm: VM, span: Span, self: Ref, /, last: object = True) -> object:
 @ORDERED.add("copy", "__copy__")
 def _copy_ordered(vm: VM, span: Span, self: Ref, /) -> object:
     return ORDERED_KIND.made(vm, self, copied(vm, contents(vm, self)))
+
+
+ORDERED["fromkeys"] = DICT["fromkeys"]
 
 
 @ORDERED.add("__reversed__")

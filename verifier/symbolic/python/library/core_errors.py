@@ -11,7 +11,7 @@ from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM
 
 #: exceptions with parts that are not followed
-_GROUPS: Final[tuple[type, ...]] = tuple(
+GROUPS: Final[tuple[type, ...]] = tuple(
     getattr(builtins, name) for name in ("BaseExceptionGroup",) if hasattr(builtins, name)
 )
 #: keywords that a type's constructor takes, with what stands for one that is not given
@@ -50,7 +50,7 @@ def attributes_of(
 def _constructor(error: type[BaseException]) -> Builtin:
     def make(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
         parts = issubclass(error, SyntaxError) and len(args) > 1
-        if parts or (issubclass(error, (*_GROUPS, UnicodeError)) and error is not UnicodeError):
+        if parts or (issubclass(error, (*GROUPS, UnicodeError)) and error is not UnicodeError):
             return vm.unfollowed(f"an exception of type `{error.__name__}` is not followed", span)
         attributes = attributes_of(error, args, keywords)
         if attributes is None:

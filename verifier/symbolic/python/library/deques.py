@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.heap import ListBox, Segment, StateBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox, Segment, StateBox
+from verifier.symbolic.python.kind import Iteration, Live
 from verifier.symbolic.python.kinds.list_methods import LIST, apart, list_box
 from verifier.symbolic.python.kinds.list_methods import store as store_list
 from verifier.symbolic.python.kinds.segments import (
@@ -19,15 +20,21 @@ from verifier.symbolic.python.kinds.segments import (
     segments_of,
     values_in,
 )
-from verifier.symbolic.python.kinds.states import state_of
+from verifier.symbolic.python.kinds.sources import (
+    OwnIterator,
+    ReverseIterator,
+    SequenceIterator,
+)
+from verifier.symbolic.python.kinds.states import change, field, state_of
 from verifier.symbolic.python.library.wrapped import Wrapped, contents
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref, SliceValue
 
 DEQUE: Final = Table("deque")
 
 
-class Deque(Wrapped):
+class Deque(Wrapped, OwnIterator):
     host = collections.deque
     table = DEQUE
     shared = LIST
@@ -46,6 +53,27 @@ class Deque(Wrapped):
         if isinstance(index, SliceValue):
             raises(vm, TypeError, "sequence index must be integer, not 'slice'", span)
         super().set_item(vm, value, index, new, span)
+        if new is UNBOUND:
+            changed(vm, value, span)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        way = super().iterate(vm, value, span)
+        if not isinstance(way, Live):
+            return way
+        start, items = changes(vm, value), way.at
+
+        def at(position: int) -> object:
+            raises(vm, RuntimeError, _MUTATED, span, E.ne(changes(vm, value), start))
+            return items(position)
+
+        return Live(at)
+
+    def iterator(self, vm: VM, value: Any, reverse: bool, span: Span) -> object:
+        kind, first = (_BACKWARDS, -1) if reverse else (_FORWARDS, 0)
+        source = contents(vm, value)
+        start = list_box(vm, source).length + first if reverse else E.const(first)
+        made = {"source": source, "deque": value, "start": changes(vm, value), "done": False}
+        return kind.make(vm, position=start, **made)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         before = list_box(vm, contents(vm, value)).segments
@@ -83,6 +111,7 @@ class Deque(Wrapped):
             return left
         if op == "*" and index_of(vm, right, span) is not None:
             vm.inplace("*", contents(vm, left), right, span)
+            changed(vm, left, span)
             _shortened(vm, left, False, span)
             return left
         return NotImplemented
@@ -97,9 +126,64 @@ class Deque(Wrapped):
 DEQUE_KIND: Final = Deque()
 
 
+class DequeIterator(SequenceIterator):
+    """``iter()`` of a deque, which must not get more or fewer items meanwhile.
+
+    ``deque`` is asked for its number of changes, which was ``start``.
+    """
+
+    host = type(iter(collections.deque()))
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(self.host)
+
+    def changed(self, vm: VM, ref: Ref) -> Bool:
+        start = field(vm, ref, "start")
+        assert isinstance(start, Expr)
+        return E.ne(changes(vm, field(vm, ref, "deque")), start)
+
+    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+        raises(vm, RuntimeError, _MUTATED, span, self.changed(vm, ref))
+        return super().advance(vm, ref, span)
+
+    def rest(self, vm: VM, ref: Ref, span: Span) -> tuple[Segment, ...] | None:
+        if vm.decide(self.changed(vm, ref)) is not False:
+            return None
+        return super().rest(vm, ref, span)
+
+
+class ReverseDequeIterator(DequeIterator, ReverseIterator):
+    """``reversed()`` of a deque."""
+
+    host: type = type(reversed(collections.deque()))  # type: ignore[call-overload]
+
+    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+        return UNBOUND if field(vm, ref, "done") is True else super().advance(vm, ref, span)
+
+
+_FORWARDS: Final = DequeIterator()
+_BACKWARDS: Final = ReverseDequeIterator()
+#: what CPython says of a deque that changes under its iterator
+_MUTATED: Final = "deque mutated during iteration"
+
+
+def changes(vm: VM, value: object) -> Expr:
+    """How often a deque has got more or fewer items, or others at their places."""
+    found = field(vm, value, "changes")
+    assert isinstance(found, Expr)
+    return found
+
+
+def changed(vm: VM, ref: Ref, span: Span, times: Expr | int = 1) -> None:
+    """Note a change of a deque."""
+    change(vm, ref, span, changes=changes(vm, ref) + times)
+
+
 def make_deque(vm: VM, segments: tuple[Segment, ...], maxlen: object) -> Ref:
     inner = as_list(vm, segments)
-    return vm.heap.new(StateBox(DEQUE_KIND, {"entries": inner, "maxlen": maxlen}))
+    return vm.heap.new(
+        StateBox(DEQUE_KIND, {"entries": inner, "maxlen": maxlen, "changes": E.const(0)})
+    )
 
 
 def new_deque(vm: VM, span: Span, /, iterable: object = (), maxlen: object = None) -> object:
@@ -124,6 +208,7 @@ def _extended(vm: VM, ref: Ref, iterable: object, span: Span) -> None:
             return
         inner = contents(vm, ref)
         store_list(vm, inner, (*list_box(vm, inner).segments, *more), "", span)
+        changed(vm, ref, span, ListBox(more).length)
         _shortened(vm, ref, False, span)
 
     apart(vm, iterable, one)
@@ -162,6 +247,7 @@ def _extend(vm: VM, span: Span, self: Ref, iterable: object, /) -> object:
 @DEQUE.add("appendleft")
 def _appendleft(vm: VM, span: Span, self: Ref, item: object, /) -> object:
     vm.call(vm.attribute(contents(vm, self), "insert", span), (E.const(0), item), span=span)
+    changed(vm, self, span)
     _shortened(vm, self, True, span)
     return None
 
@@ -181,6 +267,7 @@ def _taken(vm: VM, ref: Ref, index: int, span: Span) -> object:
     inner = contents(vm, ref)
     empty = E.eq(list_box(vm, inner).length, 0)
     raises(vm, IndexError, "pop from an empty deque", span, empty)
+    changed(vm, ref, span)
     return vm.call(vm.attribute(inner, "pop", span), (E.const(index),), span=span)
 
 
@@ -202,6 +289,22 @@ def _insert(vm: VM, span: Span, self: Ref, index: object, item: object, /) -> ob
         full = E.ge(list_box(vm, inner).length, limit)
         raises(vm, IndexError, "deque already at its maximum size", span, full)
     vm.call(vm.attribute(inner, "insert", span), (index, item), span=span)
+    changed(vm, self, span)
+    return None
+
+
+@DEQUE.add("remove")
+def _remove(vm: VM, span: Span, self: Ref, value: object, /) -> object:
+    vm.call(vm.attribute(contents(vm, self), "remove", span), (value,), span=span)
+    changed(vm, self, span)
+    return None
+
+
+@DEQUE.add("clear")
+def _clear(vm: VM, span: Span, self: Ref, /) -> object:
+    length = list_box(vm, contents(vm, self)).length
+    vm.call(vm.attribute(contents(vm, self), "clear", span), (), span=span)
+    changed(vm, self, span, length)
     return None
 
 
@@ -217,6 +320,7 @@ def _rotate(vm: VM, span: Span, self: Ref, n: object = E.const(1), /) -> object:
             return
         if not length.const:
             return
+        changed(vm, self, span, int(length.const > 1))
         k = -number.const % length.const
         store_list(vm, inner, (*box.segments[k:], *box.segments[:k]), "", span)
 

@@ -17,7 +17,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited, namespace
 from verifier.symbolic.python.library import enum_bodies
-from verifier.symbolic.python.library.enum_bodies import members
+from verifier.symbolic.python.library.enum_bodies import members as members
 from verifier.symbolic.python.model import (
     Builtin,
     Class,

@@ -8,7 +8,7 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import attributes, hierarchy, making
+from verifier.symbolic.python import attributes, concrete, hierarchy, making
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, Scope
 from verifier.symbolic.python.kinds import descriptors, protocols
@@ -178,6 +178,9 @@ def _with_traceback(vm: VM, span: Span, self: object, tb: object, /) -> object:
 @EXCEPTION.add("add_note")
 def _add_note(vm: VM, span: Span, self: object, note: object, /) -> object:
     assert isinstance(self, Ref)
+    if not isinstance(concrete.payload(vm, note), (str, Opaque)) and vm.kind(note).complete:
+        what = vm.kind(note).describe(vm, note)
+        vm.fault(TypeError, f"note must be a str, not {what}", span)
     held = _exception(vm, self).attributes.get("__notes__", UNBOUND)
     if held is UNBOUND:
         attributes.put(vm, self, "__notes__", vm.heap.new(ListBox.of([note])), span)
