@@ -94,14 +94,29 @@ def _bases(vm: VM, stmt: ir.ClassDef) -> tuple[tuple[object, ...], dict[str, obj
     if not bases:
         bases.append(HostType(object))
     if len({id(b) if isinstance(b, Class) else b for b in bases}) < len(bases):
+        if "aliased" in traits:
+            vm.unfollowed("bases that come of one class are not followed", stmt.span)
         vm.fault(TypeError, f"`{stmt.name}` has the same base twice", stmt.span)
+    _check_typed(vm, stmt, bases, traits)
     return tuple(bases), traits
+
+
+def _check_typed(vm: VM, stmt: ir.ClassDef, bases: list[object], traits: dict[str, object]) -> None:
+    """What ``typing`` says of the bases of named tuples and protocols."""
+    generic, protocol = HostType(typing.Generic), HostType(typing.Protocol)
+    if "namedtuple" in traits and any(b not in (HostType(tuple), generic) for b in bases):
+        vm.fault(TypeError, "can only inherit from a NamedTuple type and Generic", stmt.span)
+    if protocol in bases:
+        others = [b for b in bases if b not in (protocol, generic, HostType(object))]
+        if not all(isinstance(b, Class) and protocol in b.bases for b in others):
+            vm.unfollowed("a protocol with other bases is not followed", stmt.span)
 
 
 def _base(
     vm: VM, stmt: ir.ClassDef, value: object, bases: list[object], traits: dict[str, object]
 ) -> None:
     if isinstance(value, Alias):
+        traits["aliased"] = True
         _count_parameters(value, traits)
         value = value.origin
     if isinstance(value, Class):
@@ -119,8 +134,9 @@ def _base(
         if not (isinstance(value, Opaque) and value.harmless):
             traits["external"] = value
     elif isinstance(value, TypeForm):
-        what = f"`{value.name}` as a base of a class is not followed"
-        traits["external"] = vm.unfollowed(what, stmt.span)
+        traits["external"] = value
+        if value.name != "TypedDict":
+            vm.unfollowed(f"`{value.name}` as a base of a class is not followed", stmt.span)
     elif isinstance(value, Guarded):
         what = f"which base `{stmt.name}` has depends on the inputs"
         traits["external"] = vm.unfollowed(what, stmt.span)

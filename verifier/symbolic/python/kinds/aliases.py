@@ -14,7 +14,7 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
 from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.descriptors import TypeForm, TypeKind
-from verifier.symbolic.python.kinds.typed import is_type
+from verifier.symbolic.python.kinds.typed import entered, is_type
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Opaque
@@ -49,7 +49,7 @@ def made(vm: VM, origin: object, index: object, span: Span, *, typed: bool) -> o
     if found is None or (typed and not _fits(origin, found)):
         what = hierarchy.described(origin)
         return vm.unfollowed(f"the types that {what} is given are not followed", span)
-    return Alias(origin, tuple(map(_entered, found)) if typed else found, typed)
+    return Alias(origin, tuple(map(entered, found)) if typed else found, typed)
 
 
 _CALLABLE: Final = HostType(collections.abc.Callable)  # type: ignore[arg-type]
@@ -71,13 +71,6 @@ def _fits(origin: object, args: tuple[object, ...]) -> bool:
     elif origin == HostType(tuple) and len(args) == 2 and args[1] is ...:
         args = args[:1]
     return bool(args) and all(map(is_type, args))
-
-
-def _entered(arg: object) -> object:
-    """What ``typing`` keeps of a type that it is given."""
-    if isinstance(arg, str):
-        return TypeForm("a type that is not there yet", made=True)
-    return HostType(type(None)) if arg is None else arg
 
 
 def settled(value: object) -> bool:
@@ -105,6 +98,9 @@ class AliasKind(TypeKind):
         if name.startswith("__") and name not in _FORWARDED:
             return vm.unfollowed(f"`.{name}` of a generic alias is not followed", span)
         return vm.attribute(value.origin, name, span)
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        vm.unfollowed(f"`.{name}` of a generic alias is assigned to", span)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         vm.unfollowed("a generic alias in a loop is not followed", span)

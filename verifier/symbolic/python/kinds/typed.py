@@ -7,6 +7,7 @@ types down is not followed: most of it is an error.
 from __future__ import annotations
 
 import ast
+import typing
 from typing import Any, Final
 
 from verifier.source.ir import Span
@@ -24,10 +25,13 @@ from verifier.symbolic.values import ApiRef, ExternalRef, Opaque, RecordType
 _TAKES: Final[dict[str, tuple[int, int]]] = {
     "Union": (1, 1000), "Optional": (1, 1), "Annotated": (2, 1000), "Final": (1, 1),
     "Concatenate": (2, 1000), "Literal": (1, 1000), "Required": (1, 1), "NotRequired": (1, 1),
-    "ReadOnly": (1, 1), "TypeGuard": (1, 1), "TypeIs": (1, 1), "Unpack": (1, 1),
+    "ReadOnly": (1, 1), "ClassVar": (1, 1), "TypeGuard": (1, 1), "TypeIs": (1, 1), "Unpack": (1, 1),
 }  # fmt: skip
 #: names that stand for a type as they are
 _PLAIN: Final = frozenset({"Any", "NoReturn", "Never", "Self", "LiteralString", "AnyStr", "Text"})
+
+#: bases that are no types by themselves
+_BARE: Final = (HostType(typing.Generic), HostType(typing.Protocol))
 
 
 def is_type(value: object) -> bool:
@@ -37,9 +41,18 @@ def is_type(value: object) -> bool:
     if isinstance(value, str):
         return _parses(value)
     if isinstance(value, Alias):
-        return True
+        return value.origin not in _BARE
+    if value in _BARE:
+        return False
     kinds = (Class, HostType, Union, NewType, Opaque, ExternalRef, ApiRef, DType, RecordType)
     return isinstance(value, kinds) or value is None
+
+
+def entered(arg: object) -> object:
+    """What ``typing`` keeps of a type that it is given."""
+    if isinstance(arg, str):
+        return TypeForm("a type that is not there yet", made=True)
+    return HostType(type(None)) if arg is None else arg
 
 
 def _parses(text: str) -> bool:
@@ -83,6 +96,10 @@ class TypeFormKind(TypeKind):
             fits = all(map(is_type, args))
         if not fits:
             return self._not_followed(vm, value, "with these types", span)
+        if value.name == "Union" and len(dict.fromkeys(args)) == 1:
+            return entered(args[0])
+        if value.name == "Optional" and args[0] in (None, HostType(type(None))):
+            return HostType(type(None))
         return TypeForm(f"{value.name}[...]", made=True)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
@@ -93,7 +110,17 @@ class TypeFormKind(TypeKind):
         return Unknown(f"the items of `{value.name}`")
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return united(vm, left, right) if op == "|" else NotImplemented
+        return self._united(vm, op, left, right)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return self._united(vm, op, left, right)
+
+    def _united(self, vm: VM, op: str, left: object, right: object) -> object:
+        if op != "|":
+            return NotImplemented
+        if isinstance(left, str) or isinstance(right, str):
+            return TypeForm("Union[...]", made=True)
+        return united(vm, left, right)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op not in ("==", "!="):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import typing
 from typing import Any, Final
@@ -13,12 +14,12 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, classes, hierarchy
 from verifier.symbolic.python.builtin import invoke
-from verifier.symbolic.python.heap import UNBOUND, DictBox, StateBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import Inherited, answers_class
 from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts, typed
 from verifier.symbolic.python.kinds.descriptors import TypeKind
-from verifier.symbolic.python.library import enums
+from verifier.symbolic.python.library import enum_bodies, enums
 from verifier.symbolic.python.model import (
     AttributeDict,
     BoundBuiltin,
@@ -29,7 +30,12 @@ from verifier.symbolic.python.model import (
     Super,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, Ref
+
+#: what ``typing`` enters into classes
+_OF_TYPED: Final = frozenset(
+    {"__parameters__", "__orig_bases__", "_is_protocol", "_is_runtime_protocol"}
+)
 
 
 class ClassKind(TypeKind):
@@ -66,6 +72,8 @@ class ClassKind(TypeKind):
             return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
         if found is not UNBOUND:
             return hierarchy.bind(vm, found, UNBOUND, value, span)
+        if name in _OF_TYPED and hierarchy.trait(value, "aliased") is not None:
+            return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
         host = self.type_of(vm, value)
         if isinstance(host, HostType) and hasattr(host.type, name):
             return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
@@ -110,6 +118,8 @@ class ClassKind(TypeKind):
             return super().contains(vm, value, item, span)
         if vm.type_of(item) is value:
             return E.TRUE
+        if hierarchy.trait(vm.type_of(item), "enum") is not None and _is_plain(vm, value, item):
+            return E.FALSE  # a member of another one
         # an error before 3.12, a test of the values since
         return vm.unfollowed(f"whether a value is in `{value.name}` is not followed", span)
 
@@ -119,6 +129,8 @@ class ClassKind(TypeKind):
         return E.TRUE
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
+        if hierarchy.derives_from_host(value, enum.Flag):
+            return Opaque("a string", harmless=True)  # another one by version
         if hierarchy.trait(value, "enum") is not None:
             return f"<enum '{value.name}'>"
         module = hierarchy.namespace(vm, value).get("__module__")
@@ -131,6 +143,14 @@ class ClassKind(TypeKind):
         if hierarchy.is_external(value) or isinstance(value.metaclass, Class):
             return vm.unfollowed(f"whether {self.describe(vm, value)} {what}", span)
         return super()._missing(vm, value, what, span)
+
+
+def _is_plain(vm: VM, cls: Class, member: object) -> bool:
+    """Whether a member of one enumeration cannot be the value of a member of another one."""
+    values = [enums.value_of(vm, other) for other in enums.members(cls).own]
+    box = vm.box(member)
+    plain = isinstance(box, ObjectBox) and box.payload is UNBOUND
+    return plain and not any(isinstance(value, (Ref, tuple, Opaque)) for value in values)
 
 
 def _parameterised(vm: VM, cls: Class, found: Inherited, index: object, span: Span) -> object:
@@ -153,6 +173,8 @@ def _of_type(vm: VM, cls: Class, name: str, span: Span) -> object:
     own = hierarchy.namespace(vm, cls)
     if name == "__name__":
         return cls.name
+    if name in ("__mro__", "__bases__") and hierarchy.trait(cls, "aliased") is not None:
+        return vm.unfollowed(f"`{cls.name}.{name}` is not followed", span)
     if name == "__mro__":
         return cls.mro
     if name == "__bases__":
@@ -168,6 +190,10 @@ def _of_type(vm: VM, cls: Class, name: str, span: Span) -> object:
         return _entries(vm, cls)
     if name == "__annotations__" and name not in own and not hierarchy.is_external(cls):
         return vm.unfollowed(f"`{cls.name}.__annotations__` is not followed", span)
+    if hierarchy.trait(cls, "enum") is not None:
+        known = enum_bodies.kept(vm, cls, name)
+        if known is not UNBOUND:
+            return known
     if name == "__members__" and "enum" in cls.traits:
         return enums.as_dict(vm, cls)
     if name == "__abstractmethods__":
@@ -212,6 +238,8 @@ class HostTypeKind(TypeKind):
             return HostType(type(host))
         if name == "__doc__":
             return host.__doc__
+        if name == "_member_type_" and issubclass(host, enum.Enum):
+            return HostType(getattr(host, name))
         if name == "__new__":
             return vm.language.methods["object"][name] if host is object else _maker(host)
         found = _method_of(vm, host, name)
@@ -272,8 +300,8 @@ def _method_of(vm: VM, host: type, name: str) -> object:
         if name in base.__dict__:
             raw = base.__dict__[name]
             break
-    if raw is None and name.startswith("__") and hasattr(host, name):
-        return None
+    if any(base.__dict__.get(name, name) is None for base in host.__mro__):
+        return None  # the type says that it has none
     table = hierarchy.table_of(vm, host, name)
     if isinstance(raw, classmethod) or _is_class_method(raw):
         return BoundBuiltin(table, name, HostType(host)) if table is not None else UNBOUND

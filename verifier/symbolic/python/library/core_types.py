@@ -97,6 +97,8 @@ def _issubclass(vm: VM, span: Span, cls: object, class_or_tuple: object, /) -> o
             return vm.unknown_bool("`issubclass()` of a class that is not followed", span)
         if not isinstance(value, (Class, HostType)):
             kind = vm.kind(value)
+            if isinstance(value, (hierarchy.Alias, Union)):
+                vm.unfollowed("`issubclass()` of a class with types is not followed", span)
             if kind.complete and not _looks_like_class(vm, value):
                 vm.fault(TypeError, "issubclass() arg 1 must be a class", span)
             vm.unfollowed("`issubclass()` of what may be no class is not followed", span)
@@ -239,17 +241,17 @@ def _own_answer(
 
 def _not_derived(vm: VM, cls: object, other: Class, span: Span) -> Bool:
     """A class has another one not among its bases; with a base that is not followed, who knows."""
+    if isinstance(hierarchy.trait(other, "external"), TypeForm):
+        vm.unfollowed(f"whether something is a `{other.name}` is not followed", span)
     if hierarchy.is_external(cls):
         return vm.unknown_bool(f"whether a class derives from `{other.name}`", span)
     if HostType(typing.Protocol) in other.bases:
         vm.unfollowed(f"whether a class fits the protocol `{other.name}` is not followed", span)
         return vm.unknown_bool(f"whether a class fits the protocol `{other.name}`", span)
-    if any(base == HostType(abc.ABC) for base in other.mro):
-        return (
-            E.FALSE
-            if not _registers(vm, other)
-            else vm.unknown_bool(f"what is registered with `{other.name}`", span)
-        )
+    known = vm.type_of(other)
+    is_abstract = isinstance(known, HostType) and issubclass(known.type, abc.ABCMeta)
+    if is_abstract and _registers(vm, other):
+        vm.unfollowed(f"what is registered with `{other.name}` is not followed", span)
     return E.FALSE
 
 

@@ -16,16 +16,17 @@ from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, Scope, SetBox
 from verifier.symbolic.python.hierarchy import Inherited, namespace
 from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.kinds.descriptors import TypeForm
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
-CLASS_VAR: Final = Opaque("`typing.ClassVar`", harmless=True)
+CLASS_VAR: Final = TypeForm("ClassVar")
 INIT_VAR: Final = Opaque("`dataclasses.InitVar`", harmless=True)
 KW_ONLY: Final = Opaque("`dataclasses.KW_ONLY`", harmless=True)
 
 #: how the words of an annotation in quotes begin
-_QUOTED: Final = {
+_QUOTED: Final[dict[str, object]] = {
     "ClassVar": CLASS_VAR, "typing.ClassVar": CLASS_VAR, "InitVar": INIT_VAR,
     "dataclasses.InitVar": INIT_VAR, "KW_ONLY": KW_ONLY, "dataclasses.KW_ONLY": KW_ONLY,
 }  # fmt: skip
@@ -217,7 +218,7 @@ def _meaning(vm: VM, cls: Class, annotation: ir.Expr) -> object:
     finally:
         vm.frames.pop()
     known = (CLASS_VAR, INIT_VAR, KW_ONLY)
-    return value if isinstance(value, Opaque) and value in known else None
+    return value if isinstance(value, (Opaque, TypeForm)) and value in known else None
 
 
 def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:

@@ -22,6 +22,7 @@ from verifier.symbolic.python.model import (
     Builtin,
     Class,
     ClassMethod,
+    Function,
     HostType,
     Property,
     StaticMethod,
@@ -116,6 +117,28 @@ def _assert_type(vm: VM, span: Span, val: object, typ: object, /) -> object:
     return val
 
 
+def _marked(mark: str) -> Callable[..., object]:
+    """A decorator that leaves a mark, where it can."""
+
+    def decorate(vm: VM, span: Span, value: object, /) -> object:
+        if isinstance(value, Class):
+            hierarchy.define_attribute(vm, value, mark, True)
+        elif isinstance(value, Function):
+            hierarchy.note(vm, value, mark, True)
+        elif isinstance(value, (StaticMethod, ClassMethod)):
+            return vm.unfollowed(f"`{mark}` of a static or class method", span)
+        return value
+
+    return decorate
+
+
+def _no_type_check(vm: VM, span: Span, arg: object, /) -> object:
+    if not isinstance(arg, Function):
+        return vm.unfollowed("`no_type_check` of what is no function", span)
+    hierarchy.note(vm, arg, "__no_type_check__", True)
+    return arg
+
+
 def _overload(vm: VM, span: Span, func: object, /) -> object:
     """One of several signatures: what it gives is not to be called."""
 
@@ -158,7 +181,7 @@ _TYPING: Final[dict[str, object]] = {
     "get_type_hints": Builtin.of("get_type_hints", _get_type_hints),
     **{
         name: Builtin.of(name, _same)
-        for name in ("final", "override", "no_type_check", "reveal_type")
+        for name in ("reveal_type",)
     },
     "runtime_checkable": Builtin.of("runtime_checkable", _runtime_checkable),
     **{
@@ -169,6 +192,12 @@ _TYPING: Final[dict[str, object]] = {
     **{
         name: Builtin.of(name, _variable(name)) for name in ("TypeVar", "ParamSpec", "TypeVarTuple")
     },
+    **{
+        name: Builtin.of(name, _marked(mark))
+        for name, mark in (("final", "__final__"), ("override", "__override__"))
+    },
+    "no_type_check": Builtin.of("no_type_check", _no_type_check),
+    "TypedDict": TypeForm("TypedDict"),
     "AnyStr": TypeForm("AnyStr", variable=True),
     "Text": HostType(str),
     "overload": Builtin.of("overload", _overload),
