@@ -501,6 +501,84 @@ for a in (("x", "utf-8"), (3, "utf-8"), (b"a", 3), (None, "ascii"), (b"a", "utf-
     except TypeError:
         result.append("t")
 """,
+    """
+from enum import Enum, IntEnum, StrEnum, Flag, auto
+
+
+class A(Enum):
+    x = 1
+    y = 2
+    z = 1
+
+
+class B(IntEnum):
+    x = 1
+
+
+class M(str, Enum):
+    x = "a"
+
+
+result = [
+    A._member_type_ is object,
+    B._member_type_ is int,
+    Enum._member_type_ is object,
+    IntEnum._member_type_ is int,
+    StrEnum._member_type_ is str,
+    M._member_type_ is str,
+    A._member_names_,
+    list(A._member_map_),
+    [m.name for m in reversed(A)],
+]
+""",
+    """
+from enum import Enum
+
+
+class A(Enum):
+    x = 1
+
+
+class B(Enum):
+    x = 1
+
+
+result = A.x in B, B.x in B
+""",
+    """
+import enum
+
+
+class E(float, enum.ReprEnum):
+    def _generate_next_value_(name, start, count, last):
+        return [4.4, 5.5][count]
+
+    a = enum.auto()
+    b = enum.auto()
+
+
+result = E.a.value, E.b + 1, str(E.a), E.a == 4.4, f"{E.b}", len(E), repr(E.a)
+""",
+    """
+from enum import Enum
+
+
+class M(str, Enum):
+    x = "a"
+
+
+result = str(M.x), M.x.upper(), repr(M.x), M.x + "b"
+""",
+    """
+class A:
+    pass
+
+
+try:
+    reversed(A)
+except TypeError:
+    result = 1
+""",
 ]
 
 

@@ -296,6 +296,8 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
     """A built-in type's attribute, on an instance of a class that derives from it."""
     name = value.name
     if name == "__new__":
+        if issubclass(value.type, enum.Enum):
+            return vm.unfollowed("`__new__` of an enumeration is not followed", span)
         return vm.language.methods["object"][name]
     if isinstance(value.type.__dict__[name], _OF_CLASS):
         return _of_class(vm, value, cls, span)

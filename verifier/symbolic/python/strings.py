@@ -28,6 +28,7 @@ from verifier.symbolic.python.concrete import (
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ratio, Ref
@@ -179,6 +180,8 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if own is not UNBOUND:
         return _checked(vm, own, "`__format__()`", span)
     spec = plain
+    if _is_mixed_member(vm, value):
+        return TEXT
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
@@ -197,6 +200,21 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         return TEXT
     text = run(vm, span, format, held, spec)
     return text if to_host(vm, value) is not SYMBOLIC else TEXT
+
+
+#: enumerations whose members are written as their values
+_AS_VALUES: Final = frozenset({"IntEnum", "IntFlag", "StrEnum", "ReprEnum"})
+
+
+def _is_mixed_member(vm: VM, value: object) -> bool:
+    """Whether a value is written as a member or as its data type has it, by version."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
+        return False
+    if hierarchy.trait(box.cls, "enum") is None or hierarchy.overrides(vm, box.cls, "__str__"):
+        return False
+    mro = hierarchy.mro_of(box.cls)
+    return not any(isinstance(b, HostType) and b.name in _AS_VALUES for b in mro)
 
 
 def stand_in(vm: VM, value: object) -> object:

@@ -150,7 +150,7 @@ class DescriptorKind(Kind):
             return hierarchy.plain(value.function)
         elif name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
             return vm.attribute(hierarchy.plain(value.function), name, span)
-        if hasattr(self.host, name):
+        if hasattr(self.host, name) or isinstance(value, EnumProperty):
             return vm.unfollowed(f"`.{name}` of a {self.name} is not followed", span)
         return UNBOUND
 

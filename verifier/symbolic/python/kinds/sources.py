@@ -156,6 +156,12 @@ def reversed_of(vm: VM, value: object, span: Span) -> object:
     if isinstance(box, ObjectBox):
         return _reversed_object(vm, value, box, span)
     what = vm.kind(value).describe(vm, value)
+    if isinstance(value, Class) and hierarchy.trait(value, "enum") is not None:
+        way = vm.iteration(value, span)
+        assert isinstance(way, Items)
+        return iterator_of(vm, way.items[::-1], span)
+    if isinstance(value, Class) and isinstance(value.metaclass, Class):
+        return vm.unfollowed(f"`reversed()` of {what}", span)
     if vm.kind(value).complete:
         vm.fault(TypeError, f"{what} is not reversible", span)
     return vm.unfollowed(f"`reversed()` of {what}", span)

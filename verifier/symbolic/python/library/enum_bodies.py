@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.model import (
     Builtin,
@@ -191,6 +191,29 @@ def choose_texts(vm: VM, cls: Class) -> None:
             hierarchy.define_attribute(vm, cls, name, chosen)
 
 
+def member_type(cls: Class) -> object:
+    """The data type of an enumeration's members: ``object`` if they have none."""
+    host = hierarchy.layout(cls)
+    mixed = [base for base in mixins(cls) if hierarchy.layout(base) is host]
+    return mixed[0] if mixed and host is not None else HostType(host or object)
+
+
+#: what the type of enumerations enters into them
+_HOUSEKEEPING: Final = ("_member_type_", "_member_names_", "_member_map_")
+
+
+def kept(vm: VM, cls: Class, name: str) -> object:
+    """What an enumeration keeps of its members under a name, UNBOUND if it is none of these."""
+    held = members(cls)
+    if name not in _HOUSEKEEPING:
+        return UNBOUND
+    if name == "_member_type_":
+        return member_type(cls)
+    if name == "_member_map_":
+        return vm.heap.new(DictBox(dict(held.by_name.items()), ghost=True))
+    return vm.heap.new(ListBox.of([_name_of(vm, member) for member in held.own]))
+
+
 def check_order(vm: VM, cls: Class, span: Span) -> None:
     """``_order_`` has to name the members in their order."""
     given = vm.settled(namespace(vm, cls).get("_order_", UNBOUND))
@@ -267,7 +290,9 @@ __all__ = [
     "check_order",
     "choose_texts",
     "close",
+    "kept",
     "make_property",
+    "member_type",
     "members",
     "mixins",
     "redirected",

@@ -417,6 +417,7 @@ MODULES: Final[dict[str, dict[str, object]]] = {
         "auto": HostType(enum.auto),
         "unique": Builtin.of("unique", _unique),
         "property": _PROPERTY,
+        **({"ReprEnum": HostType(enum.ReprEnum)} if hasattr(enum, "ReprEnum") else {}),
         **{host.__name__: HostType(host) for host in enum_bodies.WRAPPERS},
     },
     "types": {"DynamicClassAttribute": HostType(types.DynamicClassAttribute)},
