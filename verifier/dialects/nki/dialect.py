@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.dialects.nki import host, instructions, methods, names, operators
 from verifier.dialects.nki.binding import bind, signature_of, spoken
-from verifier.dialects.nki.emission import perform
+from verifier.dialects.nki.emission import perform, present
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
@@ -57,6 +57,7 @@ class NkiDialect(PlainDialect):
         if handler is not None:
             return handler(machine, bound, call)
         assert instruction is not None
+        bound = present(machine, instruction, bound, call)
         if api.name == "language.broadcast_to" and signature.generation == "beta1":
             # a view in Beta 1, a copy when the function came back in 0.3
             view = machine.as_view(bound.value("src"), bound.span("src", call.span))

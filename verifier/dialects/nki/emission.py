@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from verifier.dialects.nki import names
-from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
+from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound, spoken
 from verifier.dialects.nki.instructions import Instruction
 from verifier.dialects.nki.results import result_of
 from verifier.hardware import dtypes as dt
@@ -14,13 +14,14 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Bool, Expr
-from verifier.symbolic.machine import Machine
+from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
     Enumerator,
     ExternalRef,
+    Guarded,
     IndexMask,
     IndexTensor,
     Opaque,
@@ -31,6 +32,9 @@ from verifier.symbolic.values import (
 #: values that are certainly no tensor
 _NUMBERS = (Expr, Bool, int, float, bool)
 _NO_TENSOR = (*_NUMBERS, str, DType, Enumerator, BufferValue, ApiRef, IndexTensor, IndexMask)
+
+#: roles of parameters that hold a tensor, or a number, and nothing else
+_NEEDED = frozenset({"in", "out", "inout", "rmw", "vec", "sync"})
 
 HANDLE = Opaque("handle of an instruction", harmless=True)
 
@@ -56,6 +60,49 @@ def as_operator(value: object) -> object:
     else:
         return value
     return Enumerator("op", name) if name is not None else value
+
+
+def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> Bound:
+    """The arguments with a tensor wherever there must be one; ``None`` there is a finding."""
+    operands = dict(bound.operands)
+    for parameter in bound.signature.parameters:
+        operand = operands.get(parameter.name)
+        role = instruction.role(parameter.name)
+        if operand is None or not operand.given or role not in _NEEDED:
+            continue
+        if parameter.default is None or role == "in":
+            operands[parameter.name] = _there(machine, role, operand, call.text)
+    return replace(bound, operands=operands)
+
+
+def _there(machine: Machine, role: str, operand: Operand, text: str) -> Operand:
+    """An operand that must not be None: the paths on which it is are reported, and left out."""
+    value = operand.value
+    if value is None and role != "in":
+        _no_tensor(machine, operand, text, FALSE, role)
+    if not isinstance(value, Guarded) or all(item is not None for _, item in value.cases):
+        return operand
+    absent = E.or_(*(guard for guard, item in value.cases if item is None))
+    _no_tensor(machine, operand, text, E.not_(absent), role)
+    cases = [(guard, item) for guard, item in value.cases if item is not None]
+    rest = cases[0][1] if len(cases) == 1 else Guarded(tuple(cases))
+    return replace(operand, value=rest if cases else None)
+
+
+def _no_tensor(
+    machine: Machine, operand: Operand, text: str, predicate: Bool, role: str = "in"
+) -> None:
+    """An operand is a tensor only where the predicate holds."""
+    name = operand.role
+    what = "a number, a tile or a tensor" if role == "vec" else "a tile or a tensor"
+    machine.check(
+        SIGNATURE_RULE,
+        predicate,
+        operand.span,
+        f"`{name}` is a tensor" if role != "vec" else f"`{name}` is not None",
+        f"`{name}` of `{text}` must be {what}",
+        facts=("N09",),
+    )
 
 
 def perform(
@@ -191,14 +238,7 @@ def _gather(
         if isinstance(operand.value, Register):
             gathered.operands[name] = operand
             return
-        machine.check(
-            SIGNATURE_RULE,
-            FALSE,
-            operand.span,
-            f"`{name}` is a tensor",
-            f"`{name}` of `{text}` must be a tile or a tensor",
-            facts=("N09",),
-        )
+        _no_tensor(machine, operand, text, FALSE)
         gathered.operands[name] = operand
         return
     else:
