@@ -39,6 +39,9 @@ SPECIAL: Final = "special"
 #: those of them that give back the value that they have changed
 IN_PLACE: Final = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "and", "or", "xor"))
 
+#: ends the name of the table of methods that a class has in another way than the type it heirs
+HEIR: Final = "heir"
+
 #: built-in types that give an instance no value of its own
 _EMPTY: Final[frozenset[type]] = frozenset(
     {
@@ -308,6 +311,9 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
     box = vm.box(instance)
     payload = box.payload if isinstance(box, ObjectBox) else UNBOUND
     if payload is not UNBOUND and issubclass(layout(cls) or object, value.type):
+        heir = heir_method(vm, value, instance)
+        if heir is not UNBOUND:
+            return heir
         if value.type is not object:
             if name in vm.language.methods.get(SPECIAL, {}):
                 return BoundBuiltin(SPECIAL, name, instance if name in IN_PLACE else payload)
@@ -330,6 +336,14 @@ def _of_class(vm: VM, value: Inherited, cls: object, span: Span) -> object:
         return vm.attribute(cls, value.name, span)
     what = f"`{value.type.__name__}.{value.name}`"
     return vm.unfollowed(f"{what} of a class that derives from it is not followed", span)
+
+
+def heir_method(vm: VM, value: Inherited, instance: object) -> object:
+    """A method that makes instances of the class; :data:`UNBOUND` if it is none of these."""
+    table = f"{value.type.__name__}.{HEIR}"
+    if value.name in vm.language.methods.get(table, {}):
+        return BoundBuiltin(table, value.name, instance)
+    return UNBOUND
 
 
 def table_of(vm: VM, host: type, name: str) -> str | None:

@@ -15,7 +15,7 @@ from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, Inherited, lookup, namespace
-from verifier.symbolic.python.library import enums
+from verifier.symbolic.python.library import enums, heirs
 from verifier.symbolic.python.library.core_errors import GROUPS, attributes_of
 from verifier.symbolic.python.model import (
     Builtin,
@@ -87,6 +87,10 @@ def allocate(vm: VM, cls: Class, call: Call) -> object:
     if host in _IMMUTABLE:
         payload = vm.invoke(HostType(host), call)
         return vm.heap.new(ObjectBox(cls, payload=payload))
+    asked = heirs.asked_of(vm, cls, host)
+    if asked:
+        what = f"`{cls.name}.{asked}`, which methods of `{host.__name__}` call, is not followed"
+        return vm.unfollowed(what, call.span)
     if issubclass(host, _CONTAINERS) and host in vm.language.constructors:
         empty = Call((), {}, call.span, call.text)
         payload = vm.invoke(HostType(host), empty)

@@ -66,7 +66,7 @@ def dict_ref(vm: VM, value: object) -> Ref | None:
         inner = box.fields.get("entries")
         return inner if isinstance(vm.box(inner), DictBox) else None  # type: ignore[return-value]
     payload = getattr(box, "payload", None)
-    return payload if isinstance(vm.box(payload), DictBox) else None
+    return dict_ref(vm, payload) if isinstance(payload, Ref) else None
 
 
 # ------------------------------------------------------------------------ finding

@@ -211,6 +211,9 @@ class ObjectKind(Kind):
             payload = _box(vm, value).payload
             if found.type is object:
                 return NotImplemented
+            heir = hierarchy.heir_method(vm, found, value)
+            if heir is not UNBOUND:
+                return vm.call(heir, (other,), span=span)
             if payload is not UNBOUND and not issubclass(found.type, enum.Enum):
                 return inside(payload)
             return self._call_built_in(vm, value, found, (other,), span)

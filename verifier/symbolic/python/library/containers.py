@@ -10,14 +10,14 @@ from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import LazyShape
 from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.entries import put, updated, writable
+from verifier.symbolic.python.kinds.foretold import collected
 from verifier.symbolic.python.kinds.segments import (
     as_list,
     inert_segments,
     lost,
-    segments_of,
     values_in,
 )
-from verifier.symbolic.python.library import collections_, counters
+from verifier.symbolic.python.library import collections_, counters, heirs
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
@@ -30,7 +30,7 @@ def _list(vm: VM, span: Span, iterable: object = (), /) -> object:
     def one(value: object) -> object:
         if isinstance(value, Opaque):
             return value
-        segments = segments_of(vm, value, span)
+        segments = collected(vm, value, span)
         if segments is None:
             return vm.unfollowed("a list of items that are not followed", span)
         return as_list(vm, segments)
@@ -43,7 +43,7 @@ def _tuple(vm: VM, span: Span, iterable: object = (), /) -> object:
     def one(value: object) -> object:
         if isinstance(value, (tuple, LazyShape, Opaque)):
             return value
-        segments = segments_of(vm, value, span)
+        segments = collected(vm, value, span)
         if segments is None:
             return vm.unfollowed("a tuple of items that are not followed", span)
         items = values_in(segments)
@@ -97,7 +97,7 @@ CONSTRUCTORS: Final[dict[type, Builtin]] = {
     **counters.CONSTRUCTORS,
 }
 BUILTINS: Final[dict[str, object]] = {name: HostType(host) for name, host in _HOSTS.items()}
-METHODS: Final = {**collections_.METHODS, **counters.METHODS}
+METHODS: Final = {**collections_.METHODS, **counters.METHODS, **heirs.METHODS}
 MODULES: Final[dict[str, dict[str, object]]] = {
     "collections": {**collections_.NAMES, **counters.NAMES},
 }

@@ -62,7 +62,19 @@ def shallow(vm: VM, value: object, span: Span) -> object:
         return vm.heap.new(box.copy())
     if isinstance(box, ObjectBox) and isinstance(value, Ref):
         return _of_object(vm, value, box, span, None)
+    found = _own_copy(vm, value)
+    if found is not UNBOUND:
+        return vm.call(found, (), span=span)
     return vm.unfollowed(f"a copy of {vm.kind(value).describe(vm, value)}", span)
+
+
+def _own_copy(vm: VM, value: object) -> object:
+    """The method ``__copy__`` of a container of the standard library's."""
+    known = vm.type_of(value)
+    if not isinstance(known, HostType):
+        return UNBOUND
+    table = vm.language.methods.get(known.name, {})
+    return BoundBuiltin(known.name, "__copy__", value) if "__copy__" in table else UNBOUND
 
 
 def deep(vm: VM, value: object, span: Span) -> object:
