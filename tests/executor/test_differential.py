@@ -20,13 +20,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.executor.cases import BAD, GOOD, OTHERS, Case
+from tests.oracles import agreement
+from tests.oracles.agreement import gist
 from verifier.executor import simulate
 from verifier.executor.api import Simulation, load_kernel
 from verifier.executor.loader import generation_of
@@ -34,10 +35,8 @@ from verifier.executor.machine import Options, Plans
 from verifier.executor.running import Outcome, Shaped
 from verifier.executor.session import Session, using
 from verifier.executor.worker import drawn as random_tensor
-from verifier.hardware import dtypes as dt
 from verifier.hardware import targets
-from verifier.report.model import Diagnostic, FileRequest, FileResult
-from verifier.source.ir import Span
+from verifier.report.model import FileRequest, FileResult
 
 NKI = Path(__file__).resolve().parents[2] / "fixtures" / "nki"
 RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "500"))
@@ -87,24 +86,8 @@ MOST = 1 << 23
 
 WIDE = Shaped("bfloat16", (128, 640))
 
-#: faults that no run in order shows
-NOT_RUN = ("loop-carried-dependence", "no-admitted-input", "input-tail-dropped")
-
-NEEDED = " (needed, not said)"
-
 #: elements of the arguments of a run that is done on numbers as well; one of so many is
 SMALL, NUMBERS = 1 << 17, 8
-
-#: Python errors at the places of host rules
-RAISED = {
-    "KeyError": "missing-key",
-    "UnboundLocalError": "unbound-name",
-    "NameError": "unbound-name",
-    "ZeroDivisionError": "division-by-zero",
-    "IndexError": "list-index",
-    "ValueError": "unpack-mismatch",
-    "TypeError": "call-signature",
-}
 
 CASES = [("good", case) for case in GOOD]
 CASES += [("good" if case.made_by else "bad", case) for case in OTHERS]
@@ -242,69 +225,12 @@ def performed(draw: Draw, numbers: bool = False) -> Outcome:
     ).outcome(**arguments)
 
 
-def gist(outcome: Outcome) -> tuple[object, ...]:
-    """What a run came to, without the words."""
-    found = {(d.rule, d.span.line) for d in outcome.diagnostics if d.severity != "note"}
-    ended = outcome.ended
-    return sorted(found), ended and (ended[0], ended[2] and ended[2].line)
-
-
-def outside(draw: Draw, assumptions: tuple[str, ...]) -> bool:
-    """Whether an input lacks what the verdict says it needs although the kernel does not say it."""
-    names: dict[str, Any] = {name: name for name in dt.DTYPES}
-    for name, value in draw.arguments.items():
-        shaped = isinstance(value, Shaped)
-        names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
-    needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
-    return any(not eval(text, {"__builtins__": {}}, names) for text in needed)
-
-
 def judged(draw: Draw, outcome: Outcome, result: FileResult | None = None) -> tuple[str, str]:
     """What became of a run, and what is wrong between it and the check (empty: nothing)."""
-    first = next((d for d in outcome.diagnostics if d.severity != "note"), None)
-    broken = first.rule if first is not None else ""
-    where = range(first.span.line, first.span.end_line + 1) if first is not None else range(0)
-    if first is None and outcome.ended is not None:
-        kind, message, place = outcome.ended
-        raised = message.partition(":")[0]
-        if kind == "raised" and raised == "AssertionError" and demands(place):
-            return "refused", ""
-        if kind != "raised" or raised not in RAISED or place is None:
-            return kind, f"{kind}: {message}: {draw}"
-        broken, where = RAISED[raised], range(place.line, place.line + 1)
     result = result or checked(path_of(draw.folder, draw.case), draw.target)
     kernel = next(k for k in result.kernels if k.name == draw.case.kernel)
-    if outside(draw, kernel.assumptions):
-        return "outside", ""
     said = [d for d in result.diagnostics if d.kernel == kernel.name]
-    if not broken:
-        always = sorted({d.rule for d in said if d.verdict == "always" and d.severity == "error"})
-        always = [rule for rule in always if rule not in NOT_RUN]
-        return "clean", f"every input breaks {always}, but this one does not: {draw}" * bool(always)
-    if kernel.status == "verified":
-        return "violated", f"verified, but breaks {broken}: {draw}"
-    reported = sorted({(d.rule, n) for d in said for n in lines_of(d)})
-    if any((broken, line) in reported for line in where):
-        return "violated", ""
-    if kernel.status == "unknown":
-        return "undecided", ""
-    return "violated", f"{broken} in line {where.start} is not among {reported}: {draw}"
-
-
-def demands(place: Span | None) -> bool:
-    """Whether the text of a kernel demands something there."""
-    if place is None:
-        return False
-    text = Path(place.path).read_text(encoding="utf-8").splitlines()[place.line - 1]
-    return re.search(r"\bassert\b|\braise\b", text) is not None
-
-
-def lines_of(diagnostic: Diagnostic) -> list[int]:
-    """Where a finding holds: its own place, and others that the same inputs break."""
-    span = diagnostic.span
-    notes = " ".join(diagnostic.notes)
-    others = re.findall(r"the same inputs break it at line ([\d, ]+)", notes)
-    return [*range(span.line, span.end_line + 1), *map(int, re.findall(r"\d+", " ".join(others)))]
+    return agreement.judged(outcome, kernel, said, draw.arguments, draw)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

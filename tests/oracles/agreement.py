@@ -1,0 +1,135 @@
+"""Whether what a run of a kernel came to agrees with what the check says of the kernel.
+
+- A kernel that is verified never breaks a rule, and raises nothing but its own demands.
+- A rule that a run breaks was reported there as violated, or as undecided.
+- A rule that every input breaks is broken by every run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from verifier.executor import watch
+from verifier.executor.replay import UNJUDGED
+from verifier.executor.running import Outcome, Shaped
+from verifier.hardware import dtypes as dt
+from verifier.report.model import Diagnostic, KernelReport
+from verifier.source.ir import Span
+
+#: faults that no run in order shows
+NOT_RUN = watch.RULES | frozenset(UNJUDGED)
+
+NEEDED = " (needed, not said)"
+
+#: Python errors, and the host rules that they break
+RAISED: Mapping[str, tuple[str, ...]] = {
+    "KeyError": ("missing-key",),
+    "UnboundLocalError": ("unbound-name",),
+    "NameError": ("unbound-name",),
+    "ZeroDivisionError": ("division-by-zero",),
+    "IndexError": ("list-index",),
+    "ValueError": ("unpack-mismatch", "wrong-value"),
+    "TypeError": ("call-signature", "wrong-type", "unpack-mismatch"),
+    "AttributeError": ("no-attribute",),
+}
+#: of the other errors
+UNCAUGHT = ("uncaught-exception",)
+
+
+def judged(
+    outcome: Outcome,
+    kernel: KernelReport,
+    said: Sequence[Diagnostic],
+    arguments: Mapping[str, Any],
+    what: object,
+) -> tuple[str, str]:
+    """What became of a run, and what is wrong between it and the check (empty: nothing).
+
+    ``said``: the findings about the kernel. ``what``: the run, in words.
+    """
+    first = next((d for d in outcome.diagnostics if d.severity != "note"), None)
+    broken: tuple[str, ...] = ()
+    places: list[tuple[str, int]] = []
+    if first is not None:
+        broken = (first.rule,)
+        lines = range(first.span.line, first.span.end_line + 1)
+        places = [(real(first.span.path), line) for line in lines]
+    elif outcome.ended is not None:
+        kind, message, place = outcome.ended
+        raised = message.partition(":")[0]
+        if kind == "raised" and demands(place, raised):
+            return "refused", ""
+        if kind != "raised" or place is None:
+            return kind, f"{kind}: {message}: {what}"
+        broken, places = RAISED.get(raised, UNCAUGHT), [(real(place.path), place.line)]
+    if outside(arguments, kernel.assumptions):
+        return "outside", ""
+    if not broken:
+        always = sorted({d.rule for d in said if d.verdict == "always" and d.severity == "error"})
+        always = [rule for rule in always if rule not in NOT_RUN]
+        return "clean", f"every input breaks {always}, but this one does not: {what}" * bool(always)
+    names = " or ".join(broken)
+    if kernel.status == "verified":
+        return "violated", f"verified, but breaks {names} in line {places[0][1]}: {what}"
+    reported = {(d.rule, real(d.span.path), n) for d in said for n in lines_of(d)}
+    if any((rule, *place) in reported for rule in broken for place in places):
+        return "violated", ""
+    if kernel.status != "violated" or cut_off(kernel, said):
+        return "undecided", ""
+    listed = sorted({(rule, line) for rule, _, line in reported})
+    return "violated", f"{names} in line {places[0][1]} is not among {listed}: {what}"
+
+
+def gist(outcome: Outcome) -> tuple[object, ...]:
+    """What a run came to, without the words."""
+    found = {(d.rule, d.span.line) for d in outcome.diagnostics if d.severity != "note"}
+    ended = outcome.ended
+    return sorted(found), ended and (ended[0], ended[2] and ended[2].line)
+
+
+def outside(arguments: Mapping[str, Any], assumptions: Sequence[str]) -> bool:
+    """Whether an input lacks what the verdict says it needs although the kernel does not say it."""
+    names: dict[str, Any] = {name: name for name in dt.DTYPES}
+    for name, value in arguments.items():
+        shaped = isinstance(value, Shaped)
+        names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
+    needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
+    return any(not eval(text, {"__builtins__": {}}, names) for text in needed)
+
+
+def cut_off(kernel: KernelReport, said: Sequence[Diagnostic]) -> bool:
+    """Whether something of the kernel was not followed, so that findings may be missing."""
+    undecided = {(d.span.path, d.span.line) for d in said if d.verdict == "unknown"}
+    return bool(kernel.calls.unmodelled) or any(
+        (reason.path, reason.line) not in undecided for reason in kernel.reasons
+    )
+
+
+def demands(place: Span | None, raised: str) -> bool:
+    """Whether the text of a kernel demands something there, and raises that where it lacks."""
+    if place is None:
+        return False
+    text = Path(place.path).read_text(encoding="utf-8").splitlines()[place.line - 1]
+    if raised == "AssertionError":
+        return re.search(r"\bassert\b|\braise\b", text) is not None
+    return re.search(r"\braise\b", text) is not None
+
+
+def lines_of(diagnostic: Diagnostic) -> list[int]:
+    """Where a finding holds: its own place, and others that the same inputs break."""
+    span = diagnostic.span
+    notes = " ".join(diagnostic.notes)
+    others = re.findall(r"the same inputs break it at line ([\d, ]+)", notes)
+    return [*range(span.line, span.end_line + 1), *map(int, re.findall(r"\d+", " ".join(others)))]
+
+
+@cache
+def real(path: str) -> str:
+    """The path without links."""
+    return os.path.realpath(path)
