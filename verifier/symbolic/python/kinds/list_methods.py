@@ -8,10 +8,11 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import concrete
+from verifier.symbolic.python import concrete, hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.choices import spelt
-from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, ObjectBox, Segment
+from verifier.symbolic.python.kinds.foretold import collected, taken
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
     as_list,
@@ -72,11 +73,16 @@ def extended(vm: VM, ref: Ref, other: object, span: Span) -> None:
     """``list.extend(other)`` and ``list += other``."""
 
     def one(value: object) -> None:
-        more = segments_of(vm, value, span)
+        more = taken(vm, value, span)
         if more is None:
             vm.unfollowed("a list is extended by something that is not followed", span)
-            return
-        store(vm, ref, (*list_box(vm, ref).segments, *more), "", span)
+        elif isinstance(more, tuple):
+            store(vm, ref, (*list_box(vm, ref).segments, *more), "", span)
+        else:  # what comes next sees what has come before, also if there is an error
+            vm.iterate(more, add, span)
+
+    def add(item: object) -> None:
+        store(vm, ref, (*list_box(vm, ref).segments, Item(item)), "", span)
 
     apart(vm, other, one)
 
@@ -160,6 +166,9 @@ def _right_side(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None
     kind = vm.kind(value)
     if kind.complete and vm.language.kinds.get(type(value)) is kind and _no_iterable(value):
         raises(vm, TypeError, "can only assign an iterable", span)
+    box = vm.box(value)
+    if isinstance(box, ObjectBox) and hierarchy.overrides(vm, box.cls, "__next__"):
+        return collected(vm, value, span)  # it is the iterator that is asked how many
     return segments_of(vm, value, span)
 
 

@@ -23,6 +23,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.kinds.elements import unordered_items
+from verifier.symbolic.python.kinds.foretold import collected
 from verifier.symbolic.python.kinds.segments import segments_of, values_in
 from verifier.symbolic.python.library.core_numbers import number_of
 from verifier.symbolic.python.library.sorting import sort_values
@@ -368,7 +369,8 @@ def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span
     known = unfollowed_operand((iterable,))
     if known is not None:
         return known
-    segments = _segments(vm, iterable, key, span)
+    settled = _in_any_order(vm, iterable) if key is None else None
+    segments = collected(vm, iterable, span) if settled is None else ListBox.of(settled).segments
     items = None if segments is None else values_in(segments)
     if items is None:
         told = None if segments is None else spelt(vm, segments)

@@ -1,0 +1,85 @@
+"""How ``list()`` and its like take items: they first ask how many there will be."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.attempts import attempt
+from verifier.symbolic.python.concrete import payload
+from verifier.symbolic.python.heap import Item, ListBox, ObjectBox, Segment
+from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips
+from verifier.symbolic.python.kinds.protocols import as_length
+from verifier.symbolic.python.kinds.segments import range_segments
+from verifier.symbolic.python.terms import as_formula
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Guarded, Opaque
+
+#: ways through items that run code of the program
+Run: TypeAlias = Live | Pull | Push | Mapped
+
+
+def taken(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | Run | None:
+    """The items of an iterable, or the way through them; None: they are not followed."""
+    value = vm.settled(value)
+    if isinstance(value, (Guarded, Opaque)):
+        return None
+    box = vm.box(value)
+    if isinstance(box, ListBox):
+        return box.segments
+    known = vm.kind(value).as_items(vm, value, span)
+    if known is not None:
+        foretell(vm, value, span)
+        return tuple(Item(item) for item in known)
+    way = vm.iteration(value, span)
+    foretell(vm, value, span)
+    if isinstance(way, Items):
+        return tuple(Item(item) for item in way.items)
+    if isinstance(way, Runs):
+        return way.ref.segments
+    if isinstance(way, Trips):
+        return range_segments(vm, way.range)
+    return way if isinstance(way, (Live, Pull, Push, Mapped)) else None
+
+
+def collected(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None:
+    """The items of an iterable as segments, consumed; None: they are not followed."""
+    way = taken(vm, value, span)
+    return way if way is None or isinstance(way, tuple) else vm.gathered_items(way, span).segments
+
+
+def foretell(vm: VM, value: object, span: Span) -> None:
+    """Ask an instance how many items there will be: what that raises, ``TypeError`` apart."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox) or hierarchy.is_external(box.cls):
+        return
+    counts = hierarchy.overrides(vm, box.cls, "__len__")
+    hints = hierarchy.overrides(vm, box.cls, "__length_hint__")
+
+    def refused(error: object) -> object:
+        return _hinted(vm, value, box.cls, span) if hints else None
+
+    if counts:
+        attempt(vm, lambda: vm.length(value, span), TypeError, refused)
+    else:
+        refused(None)
+
+
+def _hinted(vm: VM, value: object, cls: object, span: Span) -> object:
+    """What ``__length_hint__`` says, which has to be an integer that is not negative."""
+    found = hierarchy.lookup(vm, cls, "__length_hint__")
+
+    def call() -> object:
+        return vm.call(hierarchy.bind(vm, found, value, cls, span), (), span=span)
+
+    def one(answer: object) -> object:
+        if answer is NotImplemented or isinstance(answer, Opaque):
+            return None
+        held = payload(vm, answer)
+        if as_formula(held) is None and not isinstance(held, Expr):
+            vm.fault(TypeError, "`__length_hint__` must return an integer", span)
+        return as_length(vm, held, span)
+
+    return vm.each(attempt(vm, call, TypeError, lambda error: NotImplemented), one)
