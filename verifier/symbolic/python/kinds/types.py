@@ -72,7 +72,7 @@ class ClassKind(TypeKind):
             return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
         if found is not UNBOUND:
             return hierarchy.bind(vm, found, UNBOUND, value, span)
-        if name in _OF_TYPED and hierarchy.trait(value, "aliased") is not None:
+        if name in _OF_TYPED and _is_typed(value):
             return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
         host = self.type_of(vm, value)
         if isinstance(host, HostType) and hasattr(host.type, name):
@@ -162,6 +162,11 @@ def _parameterised(vm: VM, cls: Class, found: Inherited, index: object, span: Sp
         what = f"whether `{cls.name}` takes {given} types is not followed"
         return vm.unfollowed(what, span)
     return aliases.made(vm, cls, index, span, typed=True)
+
+
+def _is_typed(cls: Class) -> bool:
+    """Whether ``typing`` has had a part in making a class."""
+    return hierarchy.trait(cls, "aliased") is not None or HostType(typing.Generic) in cls.mro
 
 
 def _is_of_object(found: object) -> bool:

@@ -103,7 +103,8 @@ def _variable(kind: str) -> Callable[..., object]:
             fits = fits and not constraints
         if not fits or len(constraints) == 1 or (constraints and limits):
             return vm.unfollowed(f"`{kind}` with these arguments is not followed", span)
-        return TypeForm(str(name), variable=True)
+        several = kind == "TypeVarTuple"  # stands for any number of types
+        return TypeForm(str(name), variable=not several, made=several)
 
     return handler
 
