@@ -24,6 +24,7 @@ from verifier.dialects.nki import (
 from verifier.engine import diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.fixes import Fixer
+from verifier.engine.instances import instances
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict
@@ -483,11 +484,12 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]
     everything = tuple(a.condition for a in said)
-    if not everything or not solver.check(Query(everything, E.FALSE)).proved:
+    whole = (*everything, *instances(everything))
+    if not everything or not solver.check(Query(whole, E.FALSE)).proved:
         return None
     for position, assumption in enumerate(said):
-        prefix = tuple(a.condition for a in said[: position + 1])
-        if solver.check(Query(prefix, E.FALSE)).proved:
+        prefix = everything[: position + 1]
+        if solver.check(Query((*prefix, *instances(prefix)), E.FALSE)).proved:
             check = rulebase.Check(
                 predicate=E.FALSE,
                 span=assumption.span or run.trace.span,

@@ -1,0 +1,66 @@
+"""What demands of all trips say of particular ones: inputs that one trip excludes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier.engine import analyze_source
+from verifier.engine.instances import instances
+from verifier.symbolic import expr as E
+
+ROWS = E.symbol("rows", lo=1, hi=9)
+TRIP = E.symbol("trip", lo=0, origin="loop")
+
+
+def excluded(at: E.Expr) -> E.Bool:
+    """No trip below ``rows`` is number ``at``."""
+    return E.implies(E.lt(TRIP, ROWS), E.ne(TRIP, at))
+
+
+@given(st.integers(-3, 12), st.integers(1, 9))
+def test_instances_follow_from_the_demand(at: int, rows: int) -> None:
+    """They hold wherever all trips satisfy the demand, and show the trip that does not."""
+    demand = excluded(E.const(at))
+    every = all(E.evaluate(demand, {"rows": rows, "trip": trip}) for trip in range(rows + 3))
+    found = all(E.evaluate(one, {"rows": rows}) for one in instances([demand]))
+    assert found == every
+
+
+def test_what_has_no_trip_has_no_instances() -> None:
+    assert instances([E.le(ROWS, 4)]) == ()
+
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def step(number):
+    if number == {at}:
+        raise RuntimeError
+    return 5
+
+
+@nki.jit
+def kernel(x):
+    rows, columns = x.shape
+    assert columns == 24 and x.dtype == nl.float32 and rows <= 17
+    total = 0
+    for number in range(rows + 2):
+        total += step(number)
+    tile = nl.ndarray((17, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile[0:rows, :], src=x)
+    out = nl.ndarray((rows, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile[0:rows, :])
+    return out
+"""
+
+
+@pytest.mark.parametrize(("at", "rules"), [(2, {"no-admitted-input"}), (3, set()), (19, set())])
+def test_a_trip_that_every_input_comes_to(at: int, rules: set[str]) -> None:
+    result = analyze_source(KERNEL.format(at=at))
+    assert {d.rule for d in result.diagnostics} == rules
+    assert [k.status for k in result.kernels] == ["violated" if rules else "verified"]
