@@ -100,7 +100,15 @@ def outside(arguments: Mapping[str, Any], assumptions: Sequence[str]) -> bool:
         shaped = isinstance(value, Shaped)
         names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
     needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
-    return any(not eval(text, {"__builtins__": {}}, names) for text in needed)
+    return any(_lacks(text, names) for text in needed)
+
+
+def _lacks(text: str, names: Mapping[str, Any]) -> bool:
+    """Whether a condition does not hold; one about what was not given at all does."""
+    try:
+        return not eval(text, {"__builtins__": {}}, dict(names))
+    except (AttributeError, IndexError, NameError, TypeError):
+        return False
 
 
 def cut_off(kernel: KernelReport, said: Sequence[Diagnostic]) -> bool:
