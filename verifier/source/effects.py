@@ -1,36 +1,26 @@
 """Which top-level statements of a module must run in order, and which may wait.
 
-A statement may wait until somebody asks for the name it binds if all it does is to bind it, once:
-a definition, an import, an assignment of something that computes without touching anything. No
-program can tell the difference. All other statements are effects.
+A statement may wait until somebody asks for the name it binds if all it does is to bind it, once,
+to something that is the same whenever it is made, and if it cannot fail: a definition, an import,
+a constant. No program can tell the difference. All other statements are effects.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-#: built-in functions that neither change anything nor call back
-_QUIET_BUILTINS: Final = frozenset(
-    {
-        "abs", "bool", "bytes", "complex", "dict", "divmod", "float", "frozenset", "getattr",
-        "hasattr", "int", "isinstance", "issubclass", "len", "list", "max", "min", "object", "pow",
-        "range", "repr", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type",
-    }
-)  # fmt: skip
-#: expressions that may run code of the project or bind names
-_LOUD: Final = (
-    ast.Await,
-    ast.Yield,
-    ast.YieldFrom,
-    ast.NamedExpr,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
+from verifier.source.constants import QuietExpressions
+
+#: methods of a class that run when the class is made, if its base is a library's
+_MAKERS: Final = frozenset(
+    {"__new__", "__init__", "__set_name__", "_generate_next_value_", "_missing_"}
 )
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS: Final = (*_FUNCTIONS, ast.ClassDef)
 
 
 def effects(
@@ -41,57 +31,216 @@ def effects(
     ``bound`` says how often each name is bound at top level, ``foreign`` which names imports bind
     (calls of them do not reach the project's own state, unless they are given it).
     """
-    statements = tuple(statements)
-    bound = _once(statements, bound)
-    found = {
-        position
-        for position, statement in enumerate(statements)
-        if _has_effect(statement, bound, foreign) or _tells_base(statement, statements)
-    }
-    fixed = _fixed(statements, bound)
-    last = max(found, default=0)
-    for position, statement in enumerate(statements[:last]):
-        # what it reads may be another value by the time that the effects have run
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            if any(name in bound and name not in fixed for name in _reads(statement.value)):
+    return _Module(tuple(statements), bound, foreign).effects()
+
+
+class _Module:
+    """The statements of a module, gone through in order."""
+
+    def __init__(
+        self, statements: tuple[ast.stmt, ...], bound: Mapping[str, int], foreign: Collection[str]
+    ) -> None:
+        self.statements = statements
+        self.bound = _once(statements, bound)
+        self.quiet = QuietExpressions(foreign)
+        #: classes that may wait, by name
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.postponed = any(
+            isinstance(node, ast.ImportFrom)
+            and node.module == "__future__"
+            and any(alias.name == "annotations" for alias in node.names)
+            for node in statements
+        )
+
+    def effects(self) -> set[int]:
+        found: set[int] = set()
+        unsettled = _declared_global(self.statements)
+        for position, statement in enumerate(self.statements):
+            if self._has_effect(statement):
                 found.add(position)
-    return found
+            elif isinstance(statement, ast.ClassDef):
+                self.classes[statement.name] = statement
+            self._note(statement, position in found, unsettled)
+        return found
 
+    def _note(self, statement: ast.stmt, loud: bool, unsettled: Collection[str]) -> None:
+        """Note what the names that a statement binds stand for from here on."""
+        names = set(_binds(statement))
+        self.quiet.bound |= names
+        if any(map(_is_star, (statement, *_nested(statement)))):
+            self.quiet.complete = False
+        if loud or any(self.bound.get(name, 0) > 1 or name in unsettled for name in names):
+            return
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            if self.quiet.is_number(statement.value):
+                self.quiet.numbers |= names
+            elif self.quiet.is_fixed(statement.value):
+                self.quiet.fixed |= names
+        elif isinstance(statement, _DEFINITIONS):
+            self.quiet.defined |= names
 
-def _fixed(statements: Iterable[ast.stmt], bound: Mapping[str, int]) -> set[str]:
-    """Names that mean the same whenever they are asked for: definitions, imports, constants."""
-    out: set[str] = set()
-    for node in statements:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            out.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            out.update(a.asname or a.name.partition(".")[0] for a in node.names)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            if _immutable(node.value) and all(name in out for name in _reads(node.value)):
-                out.add(node.targets[0].id)
-    return {name for name in out if bound.get(name, 0) <= 1}
-
-
-def _immutable(node: ast.expr) -> bool:
-    """Whether an expression makes a number, a string or a tuple of such."""
-    kinds = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.UnaryOp)
-    parts = (part for part in ast.walk(node) if isinstance(part, ast.expr))
-    return all(isinstance(part, kinds) for part in parts)
-
-
-def _reads(node: ast.expr) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def _tells_base(node: ast.stmt, statements: Iterable[ast.stmt]) -> bool:
-    """Whether a class statement runs ``__init_subclass__`` of a class of the module."""
-    if not isinstance(node, ast.ClassDef):
-        return False
-    if any(keyword.arg != "metaclass" for keyword in node.keywords):
+    def _has_effect(self, node: ast.stmt) -> bool:
+        if isinstance(node, _DEFINITIONS):
+            return self.bound.get(node.name, 0) > 1 or self._defines_loudly(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [a.asname or a.name.partition(".")[0] for a in node.names]
+            return any(self.bound.get(name, 0) > 1 for name in names)
+        if isinstance(node, (ast.Pass, ast.Global)):
+            return False
+        if isinstance(node, ast.Expr):
+            shown = isinstance(node.value, (ast.Constant, ast.Name))
+            return not shown or not self.quiet(node.value)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            return self._assigns_loudly(node)
+        if isinstance(node, ast.If):
+            return not never_runs(node.test) or bool(node.orelse)
         return True
-    known = {s.name: s for s in statements if isinstance(s, ast.ClassDef)}
+
+    def _assigns_loudly(self, node: ast.Assign | ast.AnnAssign) -> bool:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if isinstance(node, ast.AnnAssign) and not self._annotates_quietly([node.annotation]):
+            return True
+        if node.value is None:
+            return not isinstance(targets[0], ast.Name)
+        once = all(isinstance(t, ast.Name) and self.bound.get(t.id, 0) <= 1 for t in targets)
+        return not once or len(targets) > 1 or not self.quiet(node.value)
+
+    def _defines_loudly(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+        if not all(self.quiet.as_decorator(d) for d in node.decorator_list):
+            return True
+        if isinstance(node, ast.ClassDef):
+            return self._makes_class_loudly(node)
+        defaults = (*node.args.defaults, *node.args.kw_defaults)
+        if not all(self.quiet(default) for default in defaults if default is not None):
+            return True
+        return not self._annotates_quietly(_annotations(node))
+
+    def _annotates_quietly(self, annotations: Iterable[ast.expr]) -> bool:
+        return self.postponed or all(map(self.quiet.as_annotation, annotations))
+
+    # -- classes ---------------------------------------------------------------------
+
+    def _makes_class_loudly(self, node: ast.ClassDef) -> bool:
+        if any(not self._is_quiet_base(base, len(node.bases)) for base in node.bases):
+            return True
+        if _tells_base(node, self.classes):
+            return True
+        for keyword in node.keywords:
+            if keyword.arg != "metaclass" or not self.quiet.as_decorator(keyword.value):
+                return True
+        methods = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+        values = [s for s in node.body if isinstance(s, ast.Assign)]
+        if node.bases and values and methods & _MAKERS:
+            return True  # members of an enumeration are made with them
+        if node.decorator_list and _may_be_refused(node):
+            return True
+        outer = self.quiet.bound
+        try:
+            for statement in node.body:
+                if self._runs_loudly(statement):
+                    return True
+                self.quiet.bound = self.quiet.bound | set(_binds(statement))
+        finally:
+            self.quiet.bound = outer
+        return False
+
+    def _is_quiet_base(self, base: ast.expr, count: int) -> bool:
+        if isinstance(base, ast.Name) and base.id not in self.quiet.bound:
+            made = getattr(builtins, base.id, None)
+            return isinstance(made, type) and count == 1 and bool(made.__flags__ & 1 << 10)
+        root = root_name(base)
+        if root in self.classes and isinstance(base, ast.Name):
+            return count == 1
+        return root in self.quiet.foreign and self.quiet(base)
+
+    def _runs_loudly(self, node: ast.stmt) -> bool:
+        """Whether a statement of a class body does more than to bind a name of the class."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if not all(isinstance(target, ast.Name) for target in targets):
+                return True
+            if isinstance(node, ast.AnnAssign):
+                if not self._annotates_quietly([node.annotation]):
+                    return True
+            return node.value is not None and not self.quiet(node.value)
+        if isinstance(node, _DEFINITIONS):
+            return self._defines_loudly(node)
+        if isinstance(node, ast.Expr):
+            return not isinstance(node.value, ast.Constant)
+        return not isinstance(node, ast.Pass)
+
+
+def _is_star(node: ast.AST) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+
+
+def _declared_global(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that functions bind in the module."""
+    out: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, _DEFINITIONS):
+            for node in _nested(statement, ()):
+                if isinstance(node, ast.Global):
+                    out.update(node.names)
+    return out
+
+
+def _nested(node: ast.AST, closed: tuple[type[ast.stmt], ...] = _DEFINITIONS) -> Iterator[ast.AST]:
+    """The statements in a statement; those of some kinds are not looked into."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, closed):
+            continue
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            parts = getattr(item, name, ())
+            if isinstance(parts, list):
+                stack.extend(parts)
+                yield from parts
+
+
+def _binds(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, with the statements in it."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _DEFINITIONS):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            if node.value is not None:
+                stack.append(node.value)
+                stack.extend(node.targets if isinstance(node, ast.Assign) else [node.target])
+        elif not isinstance(node, ast.Lambda):
+            yield from _named(node)
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """Names that are bound by text, not by a node."""
+    for field in ("name", "rest"):
+        name = getattr(node, field, None)
+        if isinstance(name, str) and not isinstance(node, ast.alias):
+            yield name
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
+    args = node.args
+    for arg in (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg):
+        if arg is not None and arg.annotation is not None:
+            yield arg.annotation
+    if node.returns is not None:
+        yield node.returns
+
+
+def _tells_base(node: ast.ClassDef, known: Mapping[str, ast.ClassDef]) -> bool:
+    """Whether a class statement runs ``__init_subclass__`` of a class of the module."""
     seen: set[str] = set()
-    stack = [_root(base) for base in node.bases]
+    stack = [root_name(base) for base in node.bases]
     while stack:
         base = known.get(stack.pop())
         if base is None or base.name in seen:
@@ -99,46 +248,21 @@ def _tells_base(node: ast.stmt, statements: Iterable[ast.stmt]) -> bool:
         seen.add(base.name)
         if any(getattr(s, "name", "") == "__init_subclass__" for s in base.body):
             return True
-        stack.extend(_root(b) for b in base.bases)
+        stack.extend(root_name(b) for b in base.bases)
     return False
 
 
-def _has_effect(node: ast.stmt, bound: Mapping[str, int], foreign: Collection[str]) -> bool:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        decorators = all(_quiet_decorator(d, foreign) for d in node.decorator_list)
-        if bound.get(node.name, 0) > 1 or not decorators:
-            return True
-        if isinstance(node, ast.ClassDef):
-            return any(_body_has_effect(part, foreign) for part in node.body)
-        defaults = (*node.args.defaults, *node.args.kw_defaults)
-        return not all(_quiet(default, foreign) for default in defaults if default is not None)
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        names = [a.asname or a.name.partition(".")[0] for a in node.names]
-        return any(bound.get(name, 0) > 1 for name in names)
-    if isinstance(node, (ast.Pass, ast.Global)):
-        return False
-    if isinstance(node, ast.Expr):
-        return not isinstance(node.value, (ast.Constant, ast.JoinedStr, ast.Name))
-    if isinstance(node, ast.AnnAssign) and node.value is None:
-        return False
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        once = all(isinstance(t, ast.Name) and bound.get(t.id, 0) <= 1 for t in targets)
-        assert node.value is not None
-        return not once or len(targets) > 1 or not _quiet(node.value, foreign)
-    if isinstance(node, ast.If):
-        return not _never_runs(node.test) or bool(node.orelse)
-    return True
-
-
-def _body_has_effect(node: ast.stmt, foreign: Collection[str]) -> bool:
-    """Whether a statement of a class body does more than to bind a name of the class."""
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if not all(isinstance(target, ast.Name) for target in targets):
-            return True
-        return node.value is not None and not _quiet(node.value, foreign)
-    return _has_effect(node, {}, foreign)
+def _may_be_refused(node: ast.ClassDef) -> bool:
+    """Whether ``dataclass`` may refuse a class: fields without a default behind those with one."""
+    given = False
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign):
+            if isinstance(statement.value, (ast.List, ast.Dict, ast.Set)):
+                return True
+            if statement.value is None and given:
+                return True
+            given = statement.value is not None
+    return False
 
 
 def _once(statements: Iterable[ast.stmt], bound: Mapping[str, int]) -> dict[str, int]:
@@ -153,7 +277,7 @@ def _once(statements: Iterable[ast.stmt], bound: Mapping[str, int]) -> dict[str,
     return {name: 1 if packages[name] == count else count for name, count in bound.items()}
 
 
-def _never_runs(test: ast.expr) -> bool:
+def never_runs(test: ast.expr) -> bool:
     """``if __name__ == "__main__"`` and ``if TYPE_CHECKING``: not where a kernel is traced."""
     if isinstance(test, ast.Name):
         return test.id == "TYPE_CHECKING"
@@ -168,29 +292,8 @@ def _never_runs(test: ast.expr) -> bool:
     )
 
 
-def _root(node: ast.expr) -> str:
+def root_name(node: ast.expr) -> str:
+    """The name that a chain of attributes and items starts with, empty if there is none."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _quiet_decorator(node: ast.expr, foreign: Collection[str]) -> bool:
-    if isinstance(node, ast.Call):
-        return _quiet_decorator(node.func, foreign) and all(
-            _quiet(a, foreign) for a in (*node.args, *(k.value for k in node.keywords))
-        )
-    root = _root(node)
-    return root in foreign or root in ("property", "staticmethod", "classmethod")
-
-
-def _quiet(node: ast.expr, foreign: Collection[str]) -> bool:
-    """Whether evaluating an expression changes nothing and runs no code of the project."""
-    for part in ast.walk(node):
-        if isinstance(part, _LOUD):
-            return False
-        if isinstance(part, ast.Call):
-            root = _root(part.func)
-            quiet = root in _QUIET_BUILTINS if isinstance(part.func, ast.Name) else False
-            if not quiet and root not in foreign:
-                return False
-    return True

@@ -8,7 +8,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import Names, names_of
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import generators
+from verifier.symbolic.python import annotated, generators
 from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
@@ -26,6 +26,7 @@ def make_function(
 ) -> Function:
     """A function that closes over the running block; its defaults are evaluated now."""
     defaults = tuple((p.name, vm.eval(p.default)) for p in node.params if p.default is not None)
+    annotated.of_function(vm, node)
     frame = vm.frame
     scope = vm.scope()
     closure = Ref(frame.scope) if frame.function is not None or scope.skipped else None

@@ -13,6 +13,7 @@ from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import (
+    annotated,
     binding,
     classes,
     decorators,
@@ -57,6 +58,11 @@ def _bind_value(vm: VM, target: ir.Expr, node: ir.Expr) -> None:
 def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
     if stmt.value is not None:
         _bind_value(vm, stmt.target, stmt.value)
+    elif isinstance(stmt.target, (ir.Attribute, ir.Subscript)):
+        vm.eval(stmt.target.value)
+        if isinstance(stmt.target, ir.Subscript):
+            vm.eval(stmt.target.index)
+    annotated.of_variable(vm, stmt)
 
 
 def _if(vm: VM, stmt: ir.If) -> None:
