@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -73,7 +72,7 @@ class _Sort:
             except TypeError as error:
                 raises(self.vm, TypeError, str(error), self.span)
                 return None
-        out = self._told_apart() or self._compared({})
+        out = self._told_apart() or self._compared([])
         return None if self.lost else out
 
     def _placed(self, hosts: Sequence[Any]) -> tuple[object, ...]:
@@ -94,58 +93,49 @@ class _Sort:
             out = here if out is None else join(guard, here, out)
         return out if isinstance(out, tuple) else None
 
-    def _compared(self, asked: dict[tuple[int, int], Bool]) -> tuple[object, ...]:
-        """The values in order, each comparison that the facts do not decide on two paths."""
-        vm = self.vm
+    def _compared(self, answers: list[Bool]) -> tuple[object, ...]:
+        """The values in order, each comparison that the facts do not decide on two paths.
+
+        The host sorts, so that CPython's comparisons are made, in CPython's order, as often as
+        CPython makes them; ``answers`` are those that have been made already.
+        """
+        vm, made = self.vm, 0
 
         def before(a: int, b: int) -> bool:
-            if (a, b) not in asked:
+            nonlocal made
+            made += 1
+            if made > len(answers):
                 found = vm.compare("<", self.ranks[a], self.ranks[b], self.span)
-                asked[a, b] = vm.truth(found, self.span)
-            known = vm.decide(asked[a, b])
+                answers.append(vm.truth(found, self.span))
+            known = vm.decide(answers[made - 1])
             if known is None:
-                raise UndecidedError(asked[a, b])
+                raise UndecidedError(answers[made - 1])
             return known
 
-        positions = list(range(len(self.values)))
-        if self.backwards:  # equal values keep their order: those of the list turned around
-            positions.reverse()
+        places = [_Place(number, before) for number in range(len(self.values))]
         try:
-            positions = merge_sorted(positions, before)
+            places.sort(reverse=self.backwards)
         except UndecidedError as undecided:
             self.left -= 1
             if self.left < 0:
                 self.lost = True
                 return self.values
-            sides = (dict(asked), dict(asked))
-            test = undecided.test
+            sides, test = (list(answers), list(answers)), undecided.test
             return vm.fork(test, lambda: self._compared(sides[0]), lambda: self._compared(sides[1]))
-        if self.backwards:
-            positions.reverse()
-        return tuple(self.values[k] for k in positions)
+        return tuple(self.values[place.number] for place in places)
 
 
-def merge_sorted(items: list[int], before: Callable[[int, int], bool]) -> list[int]:
-    """The items in order, equal ones as they were."""
-    if len(items) < 2:
-        return items
-    middle = len(items) // 2
-    left, right = merge_sorted(items[:middle], before), merge_sorted(items[middle:], before)
-    out: list[int] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        if before(right[j], left[i]):
-            out.append(right[j])
-            j += 1
-        else:
-            out.append(left[i])
-            i += 1
-    return out + left[i:] + right[j:]
+class _Place:
+    """A value for the host to sort: its number, and what says which of two comes first."""
 
+    __slots__ = ("before", "number")
 
-def by_order(before: Callable[[Any, Any], bool]) -> Callable[[Any], Any]:
-    """A key of the host that sorts by a given order."""
-    return functools.cmp_to_key(lambda a, b: -1 if before(a, b) else 1 if before(b, a) else 0)
+    def __init__(self, number: int, before: Callable[[int, int], bool]) -> None:
+        self.number = number
+        self.before = before
+
+    def __lt__(self, other: _Place) -> bool:
+        return self.before(self.number, other.number)
 
 
 __all__ = ["E", "sort_values"]
