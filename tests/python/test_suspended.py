@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.python.programs import same, same_for, unknown
 from tests.python.support import machine, run
+from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
 
 BODY = [
@@ -211,3 +214,15 @@ def test_a_generator_dropped_in_a_try_is_noted() -> None:
     run(vm, "next(g)")
     suspended.forget_all(vm)
     assert [entry.kind for entry in vm.trace.ledger] == ["skipped"]
+
+
+def test_who_asks_inside_a_loop_of_the_generator_goes_on_outside_of_it() -> None:
+    text = """
+    def run(count):
+        found = next(item for item in [7 for _ in range(count)] if item > 1)
+        return [found]
+    """
+    same_for(text, count=range(1, 5))
+    vm = machine(textwrap.dedent(text))
+    run(vm, "run(count)", count=E.symbol("count", 1, 4))
+    assert vm.loops == () and vm.forking == 0

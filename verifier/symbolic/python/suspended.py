@@ -23,7 +23,7 @@ from verifier.symbolic.python.hierarchy import derives_from_host
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import LedgerEntry
+from verifier.symbolic.trace import LedgerEntry, Loop
 from verifier.symbolic.values import Opaque, Ref
 
 _tokens = itertools.count(1)
@@ -46,6 +46,8 @@ class Around:
     handled: list[Escape]
     depth: int
     target_name: str | None
+    loops: list[Loop]
+    forking: int
 
     @staticmethod
     def of(vm: VM) -> Around:
@@ -56,11 +58,14 @@ class Around:
             vm.handled,
             vm.depth,
             vm.target_name,
+            vm._loops,
+            vm.forking,
         )
 
     def install(self, vm: VM) -> None:
         vm.frames, vm.landings, vm._path = self.frames, self.landings, self.path
         vm.handled, vm.depth, vm.target_name = self.handled, self.depth, self.target_name
+        vm._loops, vm.forking = self.loops, self.forking
 
 
 @dataclass(slots=True)
@@ -160,6 +165,7 @@ def _enter(vm: VM, stack: Stack, around: Around) -> Landing:
     vm.handled = [*around.handled, *stack.handled]
     vm.depth = around.depth + stack.depth
     vm.target_name = None
+    vm._loops = list(around.loops)
     stack.outer = (
         len(around.frames), len(around.handled), around.depth, vm.forking, len(vm._loops),
     )  # fmt: skip
@@ -220,6 +226,7 @@ def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
     stack.frames, stack.landings = vm.frames[frames:], vm.landings[1:]
     stack.handled, stack.depth = vm.handled[handled:], vm.depth - depth
     stack.path = len(vm._path)
+    inside, forked = vm._loops, vm.forking
     apart = vm.forking != forking or len(vm._loops) != loops
     how, value = "item", item
     if apart or any(landing.escapes for landing in stack.landings):
@@ -235,7 +242,7 @@ def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
         path = [E.TRUE] * stack.path
         Around(
             [*vm.frames[:1], *stack.frames], landings, path, list(stack.handled), stack.depth,
-            None,
+            None, inside, forked,
         ).install(vm)  # fmt: skip
         raise
 
