@@ -169,6 +169,79 @@ c = Counter("a")
 c.update(C("aab"))
 result = result, c["a"]
 """,
+    """
+from collections import namedtuple
+from typing import NamedTuple
+
+P = namedtuple("P", "x y")
+Q = namedtuple("Q", "x")
+
+
+class N(NamedTuple):
+    a: int
+    b: int = 3
+
+
+class M(NamedTuple):
+    "own"
+
+    a: int
+
+
+class S(P):
+    pass
+
+
+result = P.__doc__, Q.__doc__, N.__doc__, M.__doc__, P.x.__doc__, N.b.__doc__, S.__doc__
+""",
+    """
+from collections import namedtuple
+
+P = namedtuple("P", "x y")
+p = P(1, 2)
+result = []
+try:
+    p.z = 3
+except AttributeError:
+    result.append("a")
+try:
+    p.x = 3
+except AttributeError:
+    result.append("b")
+
+
+class S(P):
+    pass
+
+
+s = S(1, 2)
+s.z = 4
+
+
+class T(P):
+    __slots__ = ()
+
+
+try:
+    T(1, 2).z = 4
+except AttributeError:
+    result.append("c")
+result.append((s.z, hasattr(p, "__dict__"), hasattr(s, "__dict__"), P.__slots__))
+""",
+    """
+from typing import NamedTuple
+
+
+class N(NamedTuple):
+    a: int
+
+
+try:
+    N(1).q = 3
+    result = 1
+except AttributeError:
+    result = 2
+""",
 ]
 
 

@@ -15,7 +15,15 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import hierarchy
-from verifier.symbolic.python.heap import UNBOUND, DictBox, Item, ListBox, ObjectBox, SetBox
+from verifier.symbolic.python.heap import (
+    UNBOUND,
+    DictBox,
+    Item,
+    ListBox,
+    ObjectBox,
+    SetBox,
+    StateBox,
+)
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
@@ -80,6 +88,10 @@ UNARY: Final[dict[str, Callable[[Any], Any]]] = {
 # ------------------------------------------------------------------------ to the host
 
 
+#: the field in which a ``bytearray`` has its bytes
+OCTETS: Final = "octets"
+
+
 def to_host(vm: VM, value: object, depth: int = 0) -> Any:
     """The value on the host, :data:`SYMBOLIC` if anything in it is not concrete.
 
@@ -130,6 +142,9 @@ def _quotient(value: Ratio) -> Any:
 
 def _container(vm: VM, ref: Ref, depth: int) -> Any:
     box = vm.heap.get(ref.id)
+    if isinstance(box, StateBox):
+        octets = box.fields.get(OCTETS)
+        return bytearray(octets) if isinstance(octets, bytes) else SYMBOLIC
     if isinstance(box, ListBox):
         if not all(isinstance(segment, Item) for segment in box.segments):
             return SYMBOLIC

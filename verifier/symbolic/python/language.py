@@ -11,6 +11,7 @@ from verifier.symbolic.machine import Dialect
 from verifier.symbolic.python import expressions, functions, generators, loops, statements
 from verifier.symbolic.python.kind import Kind, Language
 from verifier.symbolic.python.kinds import (
+    blurred,
     callables,
     constants,
     external,
@@ -25,8 +26,10 @@ from verifier.symbolic.python.kinds import (
     tensors,
     text,
     types,
+    words,
 )
 from verifier.symbolic.python.library import (
+    bytearrays,
     containers,
     contexts,
     core,
@@ -58,12 +61,15 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     callables,
     tensors,
     inputs,
+    words,
     external,
+    blurred,
     constants,
     core,
     numeric,
     iteration,
     itertools_,
+    bytearrays,
     containers,
     proxies,
     dataclasses_,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import functools
 import inspect
 import typing
 from collections.abc import Iterator
@@ -30,9 +31,11 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 #: built-in types whose instances are made with their value, which never changes
-_IMMUTABLE: Final = (int, float, complex, str, bytes, tuple, frozenset)
+_IMMUTABLE: Final = (
+    int, float, complex, str, bytes, tuple, frozenset, functools.partial,
+)  # fmt: skip
 #: built-in types whose instances are made empty, and filled by ``__init__``
-_CONTAINERS: Final = (list, dict, set, collections.deque)
+_CONTAINERS: Final = (list, dict, set, collections.deque, bytearray)
 
 # ------------------------------------------------------------------------ instances
 

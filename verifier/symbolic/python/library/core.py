@@ -132,7 +132,6 @@ _CONSTRUCTED: Final[dict[type, Builtin]] = {
     bool: Builtin.of("bool", make_bool),
     complex: Builtin.of("complex", make_complex),
     bytes: Builtin.of("bytes", make_bytes),
-    bytearray: Builtin.of("bytearray", _memory),
     memoryview: Builtin.of("memoryview", _memory),
     str: Builtin.of("str", _make_str),
     slice: Builtin.of("slice", _make_slice),

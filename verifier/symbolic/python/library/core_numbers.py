@@ -222,7 +222,7 @@ def truncated(vm: VM, what: str, value: object, span: Span) -> object:
     if isinstance(value, Ratio) and to_host(vm, value) is SYMBOLIC:
         return quotients.truncated(value)
     held = to_host(vm, value)
-    if isinstance(held, (float, str, bytes, complex)):
+    if isinstance(held, (float, str, bytes, bytearray, complex)):
         return run(vm, span, int, held)
     return unusable(vm, what, value, span)
 
@@ -235,7 +235,7 @@ def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
         return vm.each(own, lambda v: make_float(vm, span, v) if is_integer(v) else v)
     value = number_of(vm, x, span)
     held = to_host(vm, value)
-    if isinstance(held, (int, float, str, bytes, complex)):
+    if isinstance(held, (int, float, str, bytes, bytearray, complex)):
         return run(vm, span, float, held)
     if is_integer(value):
         return Ratio(as_expr(value), E.const(1))
@@ -333,7 +333,10 @@ def make_bytes(
 ) -> object:
     """``bytes(source, encoding, errors)``."""
     if encoding is UNBOUND and errors is UNBOUND:
-        return b"" if source is UNBOUND else _bytes_of(vm, source, span)
+        if source is UNBOUND:
+            return b""
+        own = _converted(vm, source, ("__bytes__",), bytes, span)
+        return own if own is not UNBOUND else bytes_of(vm, source, span)
     given = {"source": source, "encoding": encoding, "errors": errors}
     held: dict[str, Any] = {
         name: to_host(vm, payload(vm, value))
@@ -346,16 +349,16 @@ def make_bytes(
     return run(vm, span, bytes, *first, **held)
 
 
-def _bytes_of(vm: VM, source: object, span: Span) -> object:
-    """``bytes(source)``: what it says itself, so many zeros, or its items."""
-    own = _converted(vm, source, ("__bytes__",), bytes, span)
-    if own is not UNBOUND:
-        return own
+def bytes_of(vm: VM, source: object, span: Span) -> object:
+    """The bytes of a buffer, so many zeros, or the items of an iterable."""
     inner = payload(vm, source)
     if isinstance(inner, (str, bytes)):
         return run(vm, span, bytes, inner)
     if is_number(inner):
         return _in_bytes(vm, to_host(vm, inner), span)
+    buffer = to_host(vm, inner)
+    if isinstance(buffer, bytearray):
+        return bytes(buffer)
     box = vm.box(source)
     if not isinstance(box, ObjectBox) or not hierarchy.overrides(vm, box.cls, "__index__"):
         return _bytes_of_items(vm, source, span)

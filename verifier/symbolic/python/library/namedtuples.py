@@ -48,7 +48,9 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
 def _equip(vm: VM, cls: Class, names: tuple[str, ...], defaults: Mapping[str, object]) -> None:
     """Give a class the attributes of a named tuple."""
     cls.traits["namedtuple"] = names
+    cls.traits["slots"] = frozenset()
     made: dict[str, object] = {
+        "__slots__": (),
         "_fields": names,
         "__match_args__": names,
         "_field_defaults": vm.heap.new(DictBox(dict(defaults.items()))),
@@ -57,12 +59,18 @@ def _equip(vm: VM, cls: Class, names: tuple[str, ...], defaults: Mapping[str, ob
         "_replace": _generated(cls, "_replace", _replace(names)),
         "_asdict": _generated(cls, "_asdict", _asdict(names)),
         "__repr__": _generated(cls, "__repr__", _repr(names)),
-        **{name: Property(_getter(k)) for k, name in enumerate(names)},
+        **{
+            name: Property(_getter(k), doc=f"Alias for field number {k}")
+            for k, name in enumerate(names)
+        },
     }
     own = hierarchy.namespace(vm, cls)
     for name, value in made.items():
         if name not in own or name in names:
             hierarchy.define_attribute(vm, cls, name, value)
+    if not isinstance(own.get("__doc__"), str):
+        listed = ", ".join(names) + ("," if len(names) == 1 else "")
+        hierarchy.define_attribute(vm, cls, "__doc__", f"{cls.name}({listed})")
 
 
 def _generated(cls: Class, name: str, handler: Callable[..., object]) -> Generated:
@@ -169,8 +177,6 @@ def _class(
     above = (HostType(tuple), HostType(object))
     cls = Class(name, module, space, bases, None, above)
     _equip(vm, cls, tuple(names), defaults)
-    hierarchy.define_attribute(vm, cls, "__slots__", ())
-    cls.traits["slots"] = frozenset()
     return cls
 
 
