@@ -42,7 +42,7 @@ def made(vm: VM, origin: object, index: object, span: Span, *, typed: bool) -> o
     if origin in (HostType(typing.Generic), HostType(typing.Protocol)):
         fits = all(isinstance(arg, TypeForm) and arg.variable for arg in args)
         if not fits or len(set(args)) < len(args):
-            what = f"what `{origin.type.__name__}` takes"  # type: ignore[attr-defined]
+            what = f"what {hierarchy.described(origin)} takes"
             return vm.unfollowed(f"{what} is not followed", span)
         return Alias(origin, args, typed)
     found = _flat(vm, args) if origin == _CALLABLE else args
@@ -121,7 +121,8 @@ class AliasKind(TypeKind):
     def call(self, vm: VM, value: Any, call: Call) -> object:
         host = value.origin.type if isinstance(value.origin, HostType) else None
         if value.typed and host in _SPELLED:
-            message = f"`typing`'s alias of `{host.__name__}` cannot be instantiated"
+            what = hierarchy.described(value.origin)
+            message = f"`typing`'s alias of {what} cannot be instantiated"
             vm.fault(TypeError, message, call.span)
         result = vm.invoke(value.origin, call)
         if isinstance(value.origin, Class):

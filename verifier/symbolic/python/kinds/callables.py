@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Final
 
 from verifier.source import ir
@@ -10,18 +9,18 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Generated
 from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.kinds import partials
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
     Function,
     HostType,
     Method,
-    Partial,
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
@@ -164,6 +163,13 @@ class _Sample:
 _BOUND: Final = type(_Sample().method)
 
 
+def _asked(vm: VM, name: str, call: Call) -> Opaque | None:
+    """Whether a built-in function refuses the types of its arguments; what type it surely gives."""
+    if call.keywords:
+        return None
+    return probes.called(vm, name, [arg.value for arg in call.args], call.span)
+
+
 class BuiltinKind(Kind):
     """A function of Python's own that has a model."""
 
@@ -187,7 +193,9 @@ class BuiltinKind(Kind):
         vm.unfollowed(f"`.{name}` of {self.describe(vm, value)} is assigned to", span)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
-        return invoke(vm, value, call)
+        known = _asked(vm, value.name, call)
+        found = invoke(vm, value, call)
+        return known if known is not None and isinstance(found, Opaque) else found
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value
@@ -218,6 +226,9 @@ class BoundBuiltinKind(Kind):
         return UNBOUND
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
+        if not call.keywords:
+            given = [arg.value for arg in call.args]
+            probes.method_called(vm, value.type, value.name, given, call.span)
         return invoke(vm, vm.language.methods[value.type][value.name], call, value.self)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
@@ -230,40 +241,6 @@ class BoundBuiltinKind(Kind):
 
     def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
         return _same_object(vm, value, other, span)
-
-    def key(self, vm: VM, value: Any, span: Span) -> object:
-        return value
-
-    def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
-
-
-class PartialKind(Kind):
-    """``functools.partial(function, ...)``."""
-
-    name = "partial"
-    complete = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(functools.partial)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if name == "func":
-            return value.function
-        if name == "args":
-            return value.args
-        return vm.unfollowed(f"`.{name}` of a partial function is not followed", span)
-
-    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
-        vm.unfollowed(f"`.{name}` of a partial function is assigned to", span)
-
-    def call(self, vm: VM, value: Any, call: Call) -> object:
-        keywords = {name: Arg(item, call.span) for name, item in value.keywords}
-        made = _forward(call, *value.args)
-        return vm.invoke(
-            value.function,
-            Call(made.args, {**keywords, **call.keywords}, call.span, call.text),
-        )
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value
@@ -297,7 +274,7 @@ KINDS: Final[dict[type, Kind]] = {
     Method: MethodKind(),
     Builtin: BuiltinKind(),
     BoundBuiltin: BoundBuiltinKind(),
-    Partial: PartialKind(),
+    **partials.KINDS,
 }
 
 __all__ = ["KINDS"]

@@ -23,7 +23,7 @@ from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
 # ------------------------------------------------------------------------ lru_cache
 
 _WRAPPER: Final = type(functools.lru_cache(len))
-_INFO: Final = type(functools.lru_cache(len).cache_info())
+INFO: Final = type(functools.lru_cache(len).cache_info())
 _FUNCTION: Final = "<function>"
 _ENTRIES: Final = "<entries>"
 _LIMIT: Final = "<limit>"
@@ -220,9 +220,15 @@ def _cache_info(vm: VM, span: Span, self: object, /) -> object:
     held = _attributes(vm, self)
     size = vm.length(held[_ENTRIES], span)
     items = (held[_HITS], held[_MISSES], held[_LIMIT], size)
-    names: tuple[str, ...] = _INFO._fields  # type: ignore[attr-defined]
-    fields = dict(zip(names, items, strict=True))
-    return vm.heap.new(ObjectBox(HostType(_INFO), fields, items))
+    return _make_info(vm, span, *items)
+
+
+def _make_info(
+    vm: VM, span: Span, hits: object, misses: object, maxsize: object, currsize: object
+) -> object:
+    items = (hits, misses, maxsize, currsize)
+    fields = dict(zip(INFO._fields, items, strict=True))
+    return vm.heap.new(ObjectBox(HostType(INFO), fields, items))
 
 
 # ------------------------------------------------------------------------ cached_property
@@ -255,6 +261,7 @@ def _get_property(
 
 CONSTRUCTORS: Final[dict[type, Builtin]] = {
     functools.cached_property: Builtin.of("cached_property", _cached_property),
+    INFO: Builtin.of("_CacheInfo", _make_info),
 }
 FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {"lru_cache": lru_cache, "cache": cache}
 METHODS: Final[Mapping[str, Table]] = {table.owner: table for table in (CACHED, CACHED_PROPERTY)}

@@ -12,6 +12,7 @@ from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, Inherited
+from verifier.symbolic.python.kinds.partials import is_plain, keywords_of
 from verifier.symbolic.python.library import caches
 from verifier.symbolic.python.library.wrapping import update_wrapper, wraps
 from verifier.symbolic.python.model import (
@@ -27,9 +28,15 @@ from verifier.symbolic.values import Ref
 
 
 def _partial(vm: VM, span: Span, func: object, /, *args: object, **keywords: object) -> object:
-    if isinstance(func, Partial):
-        named = {**dict(func.keywords), **keywords}
+    if isinstance(func, Partial) and is_plain(vm, func):
+        held = keywords_of(vm, func)
+        if held is None:
+            return vm.unfollowed("the keywords of a partial function are not followed", span)
+        named = {**held, **keywords}
         return Partial(func.function, (*func.args, *args), tuple(named.items()))
+    may = vm.call(vm.language.builtins["callable"], (func,), span=span)
+    refused = E.not_(vm.truth(may, span))
+    vm.fault(TypeError, "the first argument must be callable", span, when=refused)
     return Partial(func, args, tuple(keywords.items()))
 
 
@@ -188,6 +195,7 @@ MODULES: Final[dict[str, dict[str, object]]] = {
     "functools": {
         "partial": HostType(functools.partial),
         "cached_property": HostType(functools.cached_property),
+        "_CacheInfo": HostType(caches.INFO),
         "reduce": Builtin.of("reduce", _reduce),
         "update_wrapper": Builtin.of("update_wrapper", update_wrapper),
         "wraps": Builtin.of("wraps", wraps),

@@ -16,9 +16,10 @@ from verifier.symbolic.python.kinds.numbers import as_expr, is_integer
 from verifier.symbolic.python.library import numeric_runtime
 from verifier.symbolic.python.library.core_numbers import number_of, unusable
 from verifier.symbolic.python.library.numeric_math import CONSTANTS, MATH
-from verifier.symbolic.python.library.numeric_operator import OPERATOR
+from verifier.symbolic.python.library.numeric_operator import GETTERS, OPERATOR
 from verifier.symbolic.python.library.numeric_ordered import BISECT, HEAPQ
 from verifier.symbolic.python.lifting import lifted
+from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
 
@@ -39,7 +40,7 @@ def _rounding(name: str) -> None:
         if is_integer(value):
             return Ratio(as_expr(value), E.const(1))
         if isinstance(value, Ratio):
-            return Ratio(exact(value), E.const(1))
+            return Ratio(exact(vm, value, span), E.const(1))
         if isinstance(value, float) and to_host(vm, value) is not SYMBOLIC:
             whole = MATH[name].handler(vm, span, value)
             return Ratio(as_expr(whole), E.const(1)) if is_integer(whole) else whole
@@ -68,11 +69,12 @@ def _sqrt(vm: VM, span: Span, x: object, /, *args: object, **keywords: object) -
 
 MODULES: Final[dict[str, Mapping[str, object]]] = {
     "math": {**MATH, **CONSTANTS},
-    "operator": OPERATOR,
+    "operator": {**OPERATOR, **{kind.__name__: HostType(kind) for kind in GETTERS}},
     "bisect": BISECT,
     "heapq": HEAPQ,
     "numpy": NUMPY,
     **numeric_runtime.MODULES,
 }
+CONSTRUCTORS: Final[dict[type, Builtin]] = GETTERS
 METHODS: Final[dict[str, Table]] = numeric_runtime.METHODS
 KINDS: Final[dict[type, Kind]] = numeric_runtime.KINDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from verifier.source.ir import Span
@@ -151,12 +152,10 @@ _ATTRIBUTES: Final = Builtin.of("attrgetter", _get_attributes)
 _METHOD: Final = Builtin.of("methodcaller", _call_method)
 
 
-@OPERATOR.add("itemgetter")
 def _itemgetter(vm: VM, span: Span, item: object, /, *items: object) -> object:
     return Partial(_ITEMS, ((item, *items),), ())
 
 
-@OPERATOR.add("attrgetter")
 def _attrgetter(vm: VM, span: Span, attr: object, /, *attrs: object) -> object:
     names = tuple(payload(vm, name) for name in (attr, *attrs))
     if not all(isinstance(name, str) for name in names):
@@ -166,7 +165,6 @@ def _attrgetter(vm: VM, span: Span, attr: object, /, *attrs: object) -> object:
     return Partial(_ATTRIBUTES, (names,), ())
 
 
-@OPERATOR.add("methodcaller")
 def _methodcaller(vm: VM, span: Span, name: object, /, *args: object, **keywords: object) -> object:
     text = payload(vm, name)
     if not isinstance(text, str):
@@ -174,3 +172,11 @@ def _methodcaller(vm: VM, span: Span, name: object, /, *args: object, **keywords
             vm.fault(TypeError, "method name must be a string", span)
         return vm.unfollowed("`methodcaller()` of a name that is not followed", span)
     return Partial(_METHOD, ((text, *args),), tuple(keywords.items()))
+
+
+#: what makes functions that get something, by their type
+GETTERS: Final[dict[type, Builtin]] = {
+    operator.itemgetter: Builtin.of("operator.itemgetter", _itemgetter),
+    operator.attrgetter: Builtin.of("operator.attrgetter", _attrgetter),
+    operator.methodcaller: Builtin.of("operator.methodcaller", _methodcaller),
+}
