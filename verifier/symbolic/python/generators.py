@@ -21,7 +21,6 @@ from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.kind import Items, Iteration, Pull, Push, Unknown
-from verifier.symbolic.python.kinds.iterators import METHODS as ITERATOR_METHODS
 from verifier.symbolic.python.kinds.iterators import IteratorKind
 from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.kinds.states import change, state_of
@@ -56,11 +55,7 @@ class GeneratorKind(IteratorKind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         found = method(METHODS, "generator", name, value)
-        if found is UNBOUND:
-            found = method(ITERATOR_METHODS, "iterator", name, value)
-        if found is not UNBOUND:
-            return found
-        return concrete.host_attribute(vm, value, self.host, name, span)
+        return super().attribute(vm, value, name, span) if found is UNBOUND else found
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         state = vm.settled(state_of(vm, value).fields["state"])

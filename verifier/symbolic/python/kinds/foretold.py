@@ -59,7 +59,7 @@ def foretell(vm: VM, value: object, span: Span) -> None:
     hints = hierarchy.overrides(vm, box.cls, "__length_hint__")
 
     def refused(error: object) -> object:
-        return _hinted(vm, value, box.cls, span) if hints else None
+        return hinted(vm, value, box.cls, span) if hints else None
 
     if counts:
         attempt(vm, lambda: vm.length(value, span), TypeError, refused)
@@ -67,8 +67,8 @@ def foretell(vm: VM, value: object, span: Span) -> None:
         refused(None)
 
 
-def _hinted(vm: VM, value: object, cls: object, span: Span) -> object:
-    """What ``__length_hint__`` says, which has to be an integer that is not negative."""
+def hinted(vm: VM, value: object, cls: object, span: Span) -> object:
+    """What ``__length_hint__`` says, an integer that is not negative; None: it does not know."""
     found = hierarchy.lookup(vm, cls, "__length_hint__")
 
     def call() -> object:

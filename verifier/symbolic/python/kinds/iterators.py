@@ -25,6 +25,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 ITERATOR: Final = Table("iterator")
+HINT: Final = "__length_hint__"
 METHODS: Final = {"iterator": ITERATOR}
 
 
@@ -82,9 +83,21 @@ class IteratorKind(Kind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         found = method(METHODS, "iterator", name, value)
-        if found is not UNBOUND:
+        if found is not UNBOUND and (name != HINT or self.hints(vm, value)):
             return found
         return concrete.host_attribute(vm, value, self.host, name, span)
+
+    def hints(self, vm: VM, value: Any) -> bool:
+        """Whether it says how many items it expects to have."""
+        known = self.type_of(vm, value)
+        return isinstance(known, HostType) and hasattr(known.type, HINT)
+
+    def expected(self, vm: VM, ref: Ref, span: Span) -> object:
+        """How many items it expects to have."""
+        rest = self.rest(vm, ref, span)
+        if rest is None:
+            return vm.unfollowed("how many items an iterator expects to have", span)
+        return ListBox(rest).length
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         """Runs on until an equal item is found."""
@@ -221,9 +234,11 @@ def _next(vm: VM, span: Span, self: Ref, /) -> object:
     return vm.call(vm.language.builtins["next"], (self,), span=span)
 
 
-@ITERATOR.add("__length_hint__")
+@ITERATOR.add(HINT)
 def _hint(vm: VM, span: Span, self: Ref, /) -> object:
-    return vm.unfollowed("how many items an iterator expects to have", span)
+    kind = state_of(vm, self).kind
+    assert isinstance(kind, IteratorKind)
+    return kind.expected(vm, self, span)
 
 
 KINDS: Final[dict[type, Kind]] = states.KINDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -295,7 +295,7 @@ class SequenceIterator(IteratorKind):
 class ReverseIterator(SequenceIterator):
     """``reversed(sequence)``."""
 
-    host = reversed
+    host: ClassVar[type] = reversed
 
     def type_of(self, vm: VM, value: Any) -> object:
         if isinstance(vm.box(field(vm, value, "source")), ListBox):
@@ -416,6 +416,17 @@ class EntryIterator(IteratorKind):
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         return Pull(lambda: self.advance(vm, value, span))
+
+    def expected(self, vm: VM, ref: Ref, span: Span) -> object:
+        fields = state_of(vm, ref).fields
+        position, start, done = fields["position"], fields["start"], fields["done"]
+        size = vm.length(fields["source"], span)
+        simple = isinstance(position, Expr) and isinstance(size, Expr) and isinstance(done, bool)
+        if not simple or not isinstance(start, tuple):
+            return vm.unfollowed("how many items an iterator expects to have", span)
+        assert isinstance(position, Expr) and isinstance(size, Expr)
+        left = E.ite(E.eq(size, len(start)), E.const(len(start)) - position, 0)
+        return E.const(0) if done else left
 
 
 SEQUENCE: Final = SequenceIterator()

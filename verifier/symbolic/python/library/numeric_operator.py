@@ -7,14 +7,19 @@ from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import OPERATORS as _SYMBOLS
 from verifier.symbolic.python.concrete import asked, payload
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
+from verifier.symbolic.python.kinds.foretold import hinted
+from verifier.symbolic.python.kinds.iterators import HINT, IteratorKind
 from verifier.symbolic.python.kinds.numbers import as_expr, is_integer
 from verifier.symbolic.python.library.core_numbers import NUMBERS, number_of, unusable
-from verifier.symbolic.python.model import Builtin, Partial
+from verifier.symbolic.python.model import Builtin, HostType, Partial
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque, Ref
 
 OPERATOR: Final = Table("operator")
 
@@ -111,7 +116,43 @@ def _delitem(vm: VM, span: Span, a: object, b: object, /) -> object:
     return None
 
 
-@OPERATOR.add("countOf", "indexOf", "length_hint")
+@OPERATOR.add("length_hint")
+def _length_hint(vm: VM, span: Span, obj: object, default: object = UNBOUND, /) -> object:
+    other = E.const(0) if default is UNBOUND else payload(vm, default)
+    if not is_integer(other):
+        return unusable(vm, "`length_hint()`", other, span)
+
+    def one(value: object) -> object:
+        found = _expected(vm, value, span)
+        return as_expr(other) if found is None else found
+
+    return vm.each(obj, one)
+
+
+def _expected(vm: VM, value: object, span: Span) -> object:
+    """How many items there may be; None if a value does not say."""
+    box = vm.box(value)
+    cls = vm.type_of(value)
+    if isinstance(value, Opaque) or hierarchy.is_external(cls):
+        return Opaque("how many items there may be")
+    if isinstance(box, StateBox) and isinstance(box.kind, IteratorKind):
+        assert isinstance(value, Ref)
+        return box.kind.expected(vm, value, span) if box.kind.hints(vm, value) else None
+    if isinstance(box, ObjectBox):
+        hints = hierarchy.overrides(vm, cls, HINT)
+
+        def refused(error: object) -> object:
+            return hinted(vm, value, cls, span) if hints else None
+
+        if hierarchy.lookup(vm, cls, "__len__") is UNBOUND:
+            return refused(None)
+        return attempt(vm, lambda: vm.length(value, span), TypeError, refused)
+    if isinstance(cls, HostType):
+        return vm.length(value, span) if hasattr(cls.type, "__len__") else None
+    return vm.unfollowed("how many items there may be is not followed", span)
+
+
+@OPERATOR.add("countOf", "indexOf")
 def _not_followed(vm: VM, span: Span, /, *args: object) -> object:
     return vm.unfollowed("this function of `operator` is not followed", span)
 
