@@ -1,4 +1,4 @@
-"""Bytearrays: small programs that agree with CPython."""
+"""Bytes and bytearrays: small programs that agree with CPython."""
 
 from __future__ import annotations
 
@@ -238,6 +238,83 @@ result = (
     bytes(b),
     bytearray.maketrans(b"a", b"b")[97],
 )
+""",
+    """
+result = [
+    b"abc".__rmod__("%r") is NotImplemented,
+    "abc".__rmod__(b"q") is NotImplemented,
+    "a%s".__mod__("q"),
+    b"a%s".__mod__(b"q"),
+    b"abc".__rmod__(b"%r"),
+    "b".__rmod__("a%s"),
+    (5).__rmod__(7),
+    "a".__add__("b"),
+    "a".__rmul__(2),
+]
+try:
+    "abc".__add__(1)
+except TypeError:
+    result.append("t")
+""",
+    """
+b = bytearray(b"abc")
+result = [
+    b.__rmod__("%r") is NotImplemented,
+    bytes(b.__rmod__(b"%s")) if b.__rmod__(b"%s") is not NotImplemented else "ni",
+]
+""",
+    """
+class X:
+    def __index__(self):
+        a.clear()
+        return 42
+
+
+a = [X(), X()]
+result = bytes(a)
+""",
+    """
+class X:
+    def __index__(self):
+        if len(a) < 5:
+            a.append(X())
+        return 42
+
+
+a = [X()]
+result = (
+    bytes(a),
+    bytes(range(3)),
+    bytes((1, True)),
+    bytes(x for x in (3, 4)),
+    bytes({7: 1}),
+    bytes([]),
+)
+a = [X()]
+result = result, bytes(bytearray(a)), len(a)
+""",
+    """
+def g():
+    yield 1
+    yield 300
+    yield 2
+
+
+try:
+    bytes(g())
+except ValueError:
+    result = 1
+""",
+    """
+def g():
+    yield 1
+    raise KeyError
+
+
+try:
+    bytes(g())
+except KeyError:
+    result = 1
 """,
 ]
 

@@ -203,7 +203,7 @@ def _compared(
         return E.not_(vm.truth(same, span))
     lengths = tuple(map(len, items))
     if op in (">", ">="):
-        return _compared(vm, "<" if op == ">" else "<=", sides[::-1], items[::-1], span)  # type: ignore[arg-type]
+        return _compared(vm, "<" if op == ">" else "<=", sides[::-1], items[::-1], span)
     if not {"==": lengths[0] == lengths[1], "<": lengths[0] < lengths[1]}.get(
         op, lengths[0] <= lengths[1]
     ):

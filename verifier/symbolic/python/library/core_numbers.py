@@ -14,6 +14,8 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Mapped, Runs, Trips, Unknown
+from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import HostType
@@ -177,7 +179,7 @@ def _round(vm: VM, span: Span, number: object, ndigits: object = None) -> object
         if is_integer(value):
             return as_expr(value)
         if isinstance(value, Ratio):
-            return quotients.rounded(value)
+            return quotients.rounded(vm, value, span)
     if is_integer(digits):
         if is_integer(value):
             a, b = as_expr(value), as_expr(digits)
@@ -220,7 +222,7 @@ def truncated(vm: VM, what: str, value: object, span: Span) -> object:
     if is_integer(value):
         return as_expr(value)
     if isinstance(value, Ratio) and to_host(vm, value) is SYMBOLIC:
-        return quotients.truncated(value)
+        return quotients.truncated(vm, value, span)
     held = to_host(vm, value)
     if isinstance(held, (float, str, bytes, bytearray, complex)):
         return run(vm, span, int, held)
@@ -238,7 +240,7 @@ def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
     if isinstance(held, (int, float, str, bytes, bytearray, complex)):
         return run(vm, span, float, held)
     if is_integer(value):
-        return Ratio(as_expr(value), E.const(1))
+        return quotients.quotient(vm, as_expr(value), E.const(1), span)
     return value if isinstance(value, (Ratio, Opaque)) else unusable(vm, "`float()`", value, span)
 
 
@@ -371,13 +373,18 @@ def bytes_of(vm: VM, source: object, span: Span) -> object:
 
 
 def _bytes_of_items(vm: VM, source: object, span: Span) -> object:
-    items = vm.items_of(source, span)
+    def hand(item: object, body: Callable[[object], None]) -> None:
+        body(_index_of(vm, item, span) if isinstance(vm.box(item), ObjectBox) else item)
+
+    way = vm.iteration(source, span)
+    foretell(vm, source, span)
+    if isinstance(way, (Trips, Runs, Unknown)):
+        items = vm.items_of(source, span)
+    else:  # one by one: asking an item for its number may change what is run through
+        items = vm.gathered_items(Mapped(way, hand), span).concrete
     if items is None:
         return vm.unfollowed("these `bytes()` are not followed", span)
-    numbers = tuple(
-        _index_of(vm, item, span) if isinstance(vm.box(item), ObjectBox) else item for item in items
-    )
-    return _in_bytes(vm, to_host(vm, numbers), span)
+    return _in_bytes(vm, to_host(vm, items), span)
 
 
 def _in_bytes(vm: VM, held: Any, span: Span) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -132,7 +132,7 @@ class DequeIterator(SequenceIterator):
     ``deque`` is asked for its number of changes, which was ``start``.
     """
 
-    host = type(iter(collections.deque()))
+    host: ClassVar[type] = type(iter(collections.deque()))
 
     def type_of(self, vm: VM, value: Any) -> object:
         return HostType(self.host)
@@ -155,7 +155,7 @@ class DequeIterator(SequenceIterator):
 class ReverseDequeIterator(DequeIterator, ReverseIterator):
     """``reversed()`` of a deque."""
 
-    host: type = type(reversed(collections.deque()))  # type: ignore[call-overload]
+    host: ClassVar[type] = type(reversed(collections.deque()))
 
     def advance(self, vm: VM, ref: Ref, span: Span) -> object:
         return UNBOUND if field(vm, ref, "done") is True else super().advance(vm, ref, span)

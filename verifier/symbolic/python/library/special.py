@@ -44,6 +44,9 @@ def _operator(op: str, way: str) -> Callable[..., object]:
                 return _of_sequence(vm, op, way, self, right, span)
             if not _takes(self, right):
                 return NotImplemented
+            kept = op == "%" and way == "reflected" and vm.type_of(self) in _TEXTS
+            if kept and vm.type_of(right) != vm.type_of(self):
+                return NotImplemented
             if way == "reflected":
                 return vm.kind(right).binary(vm, op, right, self, span)
             return getattr(vm.kind(self), way)(vm, op, self, right, span)
@@ -54,6 +57,8 @@ def _operator(op: str, way: str) -> Callable[..., object]:
     return handler
 
 
+#: which format their own type alone
+_TEXTS: Final = tuple(map(HostType, (str, bytes, bytearray)))
 #: of which ``+`` and ``*`` raise an error for what they do not take
 _SEQUENCES: Final = tuple(map(HostType, (str, bytes, tuple, list)))
 
