@@ -472,14 +472,7 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     rule = rulebase.find("no-admitted-input")
     if rule is None or rule.id not in selected:
         return None
-    guessed = _guessed(run)
-    ranks = {s for p in run.inputs.parameters.values() for s in run.inputs.rank_symbol(p).free()}
-    said = [
-        a
-        for a in run.trace.assumptions
-        if a.kind in ("assert", "contract", "grid") or not ranks.isdisjoint(a.condition.free())
-        if (a.order, id(a.condition)) not in guessed
-    ]
+    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
     skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]

@@ -13,9 +13,11 @@ import ast
 import contextlib
 import hashlib
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from verifier.source import footprint, ir
 from verifier.source.outline import (
@@ -23,6 +25,7 @@ from verifier.source.outline import (
     BrokenDefinition,
     Outline,
     StarImport,
+    first_line_of,
     outline,
     preferred,
 )
@@ -30,8 +33,12 @@ from verifier.source.scopes import bound_by
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
-__all__ = ["Binding", "Module", "Project", "Resolved", "StarImport"]
+__all__ = ["EFFECTS", "Binding", "Module", "Project", "Resolved", "StarImport"]
 
+#: the name under which it is looked at what a module does when it runs, see :mod:`.order`
+EFFECTS = "<effects>"
+#: statements that only bind names
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.ClassDef)
 # Where a project ends, walking up from a file.
 _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
@@ -118,6 +125,8 @@ class Module:
         known = self._digests.get(name)
         if known is not None:
             return known
+        if name == EFFECTS:
+            return self._order_digest()
         parts: list[object] = [name in self.broken]
         chunks: dict[int, None] = {}
         for b in self.all_bindings(name):
@@ -135,6 +144,22 @@ class Module:
             parts.append("\n".join(self.lines[chunk.line - 1 : chunk.end_line]))
         found = (hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest(), tuple(places))
         self._digests[name] = found
+        return found
+
+    def _order_digest(self) -> tuple[str, tuple[tuple[int, int], ...]]:
+        """What the module does when it runs, and what its definitions mention."""
+        parts: list[object] = []
+        places = []
+        for index, statement in self.chunked_syntax():
+            chunk = self._outline.chunks[index]
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+                parts.append((statement.name, sorted(names)))
+            if index in self._outline.effects or isinstance(statement, _SIMPLE):
+                places.append((chunk.line, chunk.end_line))
+                parts.append("\n".join(self.lines[chunk.line - 1 : chunk.end_line]))
+        found = (hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest(), tuple(places))
+        self._digests[EFFECTS] = found
         return found
 
     def chunk_at(self, line: int) -> tuple[int, int] | None:
@@ -204,6 +229,29 @@ class Module:
             SourceError: as :meth:`definition`.
         """
         return tuple(s for index in self._outline.effects for s in self._lowered(index))
+
+    @property
+    def effect_chunks(self) -> tuple[int, ...]:
+        """The positions of the chunks that :meth:`effects` gives."""
+        return self._outline.effects
+
+    def chunked_syntax(self) -> Iterator[tuple[int, ast.stmt]]:
+        """The top-level statements that parse, each with the position of its chunk."""
+        starts = [chunk.line for chunk in self._outline.chunks]
+        for statement in self.syntax():
+            yield bisect_right(starts, first_line_of(statement)) - 1, statement
+
+    def statements_of(self, chunk: int) -> tuple[ir.Stmt, ...]:
+        """The statements of a chunk.
+
+        Raises:
+            SourceError: as :meth:`definition`.
+        """
+        return self._lowered(chunk)
+
+    def binding_chunks(self, name: str) -> tuple[int, ...]:
+        """The positions of the chunks that bind a name."""
+        return tuple(b.chunk for b in self.all_bindings(name))
 
     def is_deferred(self, name: str) -> bool:
         """Whether a name may be bound when it is first asked for."""
@@ -293,6 +341,8 @@ class Project:
             folder = root if root.is_dir() else root.parent
             self._roots.setdefault(os.path.abspath(folder), folder)
         self._modules: dict[str, Module | SourceError] = {}
+        #: what was read off modules, by file; for who reads them
+        self.readings: dict[str, Any] = {}
         self._search: dict[str, tuple[str, ...]] = {}
         self._locations: dict[tuple[str, str], _Location | None] = {}
 
