@@ -104,7 +104,7 @@ def holds(source: str) -> None:
         assert not answer.proved, (source, env, place["result"], outcome.value, facts(vm))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(LOOPS), st.lists(st.sampled_from(STEPS), min_size=1, max_size=4), st.booleans()
 )

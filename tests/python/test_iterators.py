@@ -14,7 +14,7 @@ from tests.python.support import machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.values import Opaque
 
-EXAMPLES = settings(max_examples=50, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 
 STEPS = [
     "next(i)", "next(i, 'end')", "a.append(9)", "a.pop()", "a.insert(0, 8)", "list(i)", "next(e)",

@@ -1,0 +1,67 @@
+"""What is not of the project, and the values that there is one of."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.python.programs import same
+from tests.python.support import at, machine, run
+from verifier.symbolic import expr as E
+from verifier.symbolic.values import ExternalRef, Opaque
+
+SINGLETONS = ("None", "...", "NotImplemented")
+
+
+@pytest.mark.parametrize("name", SINGLETONS)
+@pytest.mark.parametrize(
+    "use",
+    ["x is x", "x == x", "x != 1", "str(x)", "x + 1", "x[0]", "x()", "len(x)", "x.y",
+     "x < x", "iter(x)", "{x: 1}[x]", "type(x).__name__",
+     "1 in x", "-x", "[x].index(x)"],
+)  # fmt: skip
+def test_values_that_there_is_one_of(name: str, use: str) -> None:
+    same(f"def run():\n    x = {name}\n    return {use}\n")
+
+
+def test_none_is_false() -> None:
+    same("def run(): return not None, bool(None), 1 if ... else 2, None or 'a'\n")
+
+
+def external() -> str:
+    return "import elsewhere\nfrom elsewhere.deep import thing\n"
+
+
+@pytest.mark.parametrize("source", ["elsewhere", "elsewhere.a.b", "thing", "thing.c"])
+def test_a_name_of_a_library(source: str) -> None:
+    outcome = run(machine(external()), source)
+    assert isinstance(outcome.value, ExternalRef) and not outcome.skipped and not outcome.escapes
+
+
+@pytest.mark.parametrize("source", ["thing(1)", "thing[0]", "thing + 1", "-thing", "thing.f(x=2)"])
+def test_what_a_library_makes_is_not_followed(source: str) -> None:
+    outcome = run(machine(external()), source)
+    assert isinstance(outcome.value, Opaque) and not outcome.value.harmless
+
+
+@pytest.mark.parametrize(
+    "source", ["thing == 1", "thing() is None", "thing()", "not thing()", "thing() in (1, 2)"]
+)
+def test_a_condition_on_it_is_either(source: str) -> None:
+    outcome = run(machine(external()), f"1 if {source} else 2")
+    assert isinstance(outcome.value, E.Expr) and E.bounds(outcome.value) == (1, 2)
+    assert outcome.vm.trace.ledger
+
+
+@pytest.mark.parametrize(
+    "source", ["thing(a)", "thing(x=[a])", "thing(lambda: a)", "thing((a, 1))"]
+)
+def test_what_a_library_is_given_may_be_changed(source: str) -> None:
+    vm = machine(external() + f"def run():\n    a = [1]\n    {source}\n    return len(a)\n")
+    outcome = run(vm, "run()")
+    assert outcome.skipped or isinstance(outcome.value, Opaque)
+
+
+def test_what_it_is_not_given_stays() -> None:
+    vm = machine(external() + "def run():\n    a = [1]\n    thing(2)\n    return len(a)\n")
+    outcome = run(vm, "run()")
+    assert at(vm, outcome.value, {}) == 1 and not outcome.skipped
