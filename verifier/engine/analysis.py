@@ -49,7 +49,6 @@ from verifier.source.sources import Sources
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, run_all
-from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.trace import Assumption
 
 #: seconds for one kernel when no ``--timeout`` is given
@@ -496,39 +495,32 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
 
 
 def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
-    """Why nothing is proved of a run whose inputs were taken to have ranks that they cannot have.
+    """Why nothing is proved of a run whose tensors cannot have the ranks that they are given.
 
     The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
-    say otherwise.
+    say otherwise. Demands of the kernel's own may exclude each other, too.
     """
-    if not any(_is_doubtful(run, p) for p in run.inputs.parameters.values()):
+    inputs = run.inputs.parameters.values()
+    ranks = {symbol for p in inputs for symbol in run.inputs.rank_symbol(p).free()}
+    said = [a for a in run.trace.assumptions if not ranks.isdisjoint(a.condition.free())]
+    if len(said) < 2 or not solver.check(Query(_conditions(said), E.FALSE)).proved:
         return []
-    guessed = _guessed(run)
-    made = [a for a in run.trace.assumptions if (a.order, id(a.condition)) in guessed]
-    rest = [a for a in run.trace.assumptions if (a.order, id(a.condition)) not in guessed]
-    everything = tuple(a.condition for a in (*rest, *made))
-    if not made or not solver.check(Query(everything, E.FALSE)).proved:
-        return []
-    if solver.check(Query(everything[: len(rest)], E.FALSE)).proved:
-        return []  # whatever the rank
-    span = made[-1].span or run.trace.span
-    text = f"it is assumed that {made[-1].text}, which the kernel's other demands exclude"
+    guesses = [guess for p in inputs for guess in p.guesses]
+    guessed = {(guess.order, id(guess.condition)) for guess in guesses}
+    made = [a for a in said if (a.order, id(a.condition)) in guessed]
+    rest = [a for a in said if a not in made]
+    if made and not solver.check(Query(_conditions(rest), E.FALSE)).proved:
+        last = made[-1]
+        text = f"it is assumed that {last.text}, which the kernel's other demands exclude"
+    else:
+        last = said[-1]
+        text = "what the kernel does with a shape excludes what it says of its rank"
+    span = last.span or run.trace.span
     return [report.Reason(span.path, span.line, text)]
 
 
-def _guessed(run: Run) -> set[tuple[int, int]]:
-    """The assumptions of ranks that nothing settles, by order and condition."""
-    guesses = [guess for p in run.inputs.parameters.values() for guess in p.guesses]
-    return {(guess.order, id(guess.condition)) for guess in guesses}
-
-
-def _is_doubtful(run: Run, p: Parameter) -> bool:
-    """Whether the rank of a parameter was assumed, and the kernel says something about it."""
-    if not p.guesses:
-        return False
-    symbols = set(run.inputs.rank_symbol(p).free())
-    said = [a for a in run.trace.assumptions if not symbols.isdisjoint(a.condition.free())]
-    return len(said) > len(p.guesses)
+def _conditions(assumptions: Sequence[Assumption]) -> tuple[E.Bool, ...]:
+    return tuple(a.condition for a in assumptions)
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
