@@ -47,13 +47,13 @@ class NoDialect(PlainDialect):
         raise AssertionError(f"the dialect is asked for {name}")
 
 
-def machine(text: str = "") -> VM:
+def machine(text: str = "", dialect: PlainDialect | None = None) -> VM:
     """A machine that is about to run a function of a module with this text."""
     E.fresh_context()
     project = Project([PLACE], Sources({str(PLACE): text}))
     vm = VM(
         PYTHON,
-        NoDialect(),
+        NoDialect() if dialect is None else dialect,
         project=project,
         hardware=next(iter(TARGETS.values())),
         api="0.6",

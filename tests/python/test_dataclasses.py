@@ -710,9 +710,7 @@ class _Nki(NoDialect):
 
 def nki(program: str) -> Outcome:
     """What comes of ``run()`` where NKI's rules hold."""
-    vm = machine(HEAD + "from nki.language import NKIObject\n" + program)
-    vm.dialect = _Nki()  # type: ignore[assignment]
-    return run(vm, "run()")
+    return run(machine(HEAD + "from nki.language import NKIObject\n" + program, _Nki()), "run()")
 
 
 def test_every_field_is_an_optional_parameter() -> None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
-from verifier.source.order import Order, Wanted
+from verifier.source.order import Order
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
+from verifier.symbolic.python import missing
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
 from verifier.symbolic.python.model import Class, Function
@@ -31,40 +31,57 @@ if TYPE_CHECKING:
     from verifier.source.project import Binding, Module
 
 
-def started(vm: VM, module: Module) -> Globals:
-    """A module of the project, its body run."""
+def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
+    """A module of the project, its body run; ``here``: by an import that is being executed."""
     key = str(module.path)
     found = vm.modules.get(key)
     if found is not None:
         return found
-    order = vm.order
-    if order is None:
-        order = vm.order = Order(vm.project)
-        vm.ordered = order.matters(module)
-    found = vm.modules[key] = Globals(Ref(0))
-    with before_the_kernel(vm):
-        found.scope = vm.heap.new(Scope({"__name__": module.path.stem, "__file__": key}))
+    program = vm.program
+    if program is None:
+        program = vm.program = Order(vm.project)
+        vm.ordered = program.matters(module)
+    found = vm.modules[key] = Globals(Ref(0), Ref(next(vm.heap.ids)), at=-1)
+    vm.base[found.waiting.id] = Scope({})
+    # what an import raises goes to the handlers around it
+    straight = here and vm.importing and not vm.forking and not vm._loops
+    with contextlib.nullcontext() if straight else before_the_kernel(vm):
+        found.scope = vm.heap.new(Scope({"__name__": dotted_name(module), "__file__": key}))
         try:
             _run_body(vm, module, found)
         except SourceError as error:
             vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
-        found.done = True
     return found
 
 
+def dotted_name(module: Module) -> str:
+    """The name under which a module is imported."""
+    package = module.path.absolute().parent
+    names = [] if module.path.stem == "__init__" else [module.path.stem]
+    while (package / "__init__.py").is_file() and package.name:
+        names.append(package.name)
+        package = package.parent
+    return ".".join(reversed(names)) or module.path.stem
+
+
 def _run_body(vm: VM, module: Module, globals_: Globals) -> None:
+    assert vm.program is not None
+    running = set(module.effect_chunks)
+    if vm.ordered:
+        running.update(vm.program.running(module))
+    running.update(missing.chunks(vm, module))
+    globals_.ordered = frozenset(running)
+    starting = dict(vm.program.starting(module))
     vm.frames.append(Frame(module, globals_.scope.id, 0))
     try:
-        if not vm.ordered:
-            for statement in module.effects():
-                _run_statement(vm, statement)
-            return
-        assert vm.order is not None
-        globals_.ordered = frozenset(vm.order.running(module))
-        for chunk in sorted(globals_.ordered):
+        for chunk in sorted({*running, *starting}):
             globals_.at = chunk
-            for statement in module.statements_of(chunk):
-                _run_statement(vm, statement)
+            if chunk in running:
+                for statement in module.statements_of(chunk):
+                    _run_statement(vm, statement)
+                continue
+            for found in starting[chunk]:
+                started(vm, found, here=True)
         globals_.at = None
     finally:
         vm.frames.pop()
@@ -75,8 +92,12 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
     trace = vm.trace
     traced = (trace.ledger, trace.assumptions, trace.unmodelled, trace.operations, trace.storages)
     noted = [(found, len(found)) for found in (*traced, vm.checks)]
-    with contextlib.suppress(Ended):
+    outside = vm.outside()
+    try:
         vm.exec((statement,))
+    except Ended:
+        if vm.outside() > outside:  # an import in another module has a handler for it
+            raise
     lost = trace.ledger[noted[0][1] :]
     if not any(entry.kind == "skipped" for entry in lost):
         # what is not known of the module's data is unknown wherever a kernel uses it
@@ -138,26 +159,33 @@ def _forget(vm: VM, module: Module, names: set[str], reason: str) -> None:
 
 @contextlib.contextmanager
 def before_the_kernel(vm: VM) -> Iterator[None]:
-    """Evaluate what ran when its module was imported: its objects live below every path."""
+    """Evaluate what ran when its module was imported: its objects live below every path.
+
+    What waits while a module's body runs is evaluated apart from the paths of that body: it
+    depends on none of them, and changes nothing.
+    """
     heap, path, loops = vm.heap, list(vm._path), list(vm._loops)
     landings, frames = vm.landings, vm.frames
-    nested = vm.importing
-    if not nested:
-        vm.heap = Heap(vm.base, vm.heap.ids)
+    nested, forking = vm.importing, vm.forking
+    if nested:
+        vm.heap = heap.fork()
+    else:
+        vm.heap = Heap(vm.base, heap.ids)
         vm.heap.boxes = dict(vm.base)
-    vm.landings, vm.frames, vm.importing = [], list(frames[:1]), True
+    known = set(vm.heap.boxes) if nested else set()
+    vm.landings, vm.frames, vm.importing, vm.forking = [], list(frames[:1]), True, 0
     vm.cut_path(0)
     vm._loops = []
     try:
         yield
     finally:
         made = vm.heap
-        vm.landings, vm.frames, vm.importing = landings, frames, nested
+        vm.landings, vm.frames, vm.importing, vm.forking = landings, frames, nested, forking
         vm._path[:] = path
         vm._loops = loops
-        if not nested:
-            vm.heap = heap
-            for number, box in made.boxes.items():
+        vm.heap = heap
+        for number, box in made.boxes.items():
+            if number not in known:
                 box.owner = 0
                 vm.base[number] = box
 
@@ -170,29 +198,45 @@ def global_value(vm: VM, module: Module, name: str) -> object:
     globals_ = started(vm, module)
     scope = vm.heap.get(globals_.scope.id)
     assert isinstance(scope, Scope)
-    value = scope.names.get(name, UNBOUND)
-    if value is not UNBOUND:
-        return value
-    below = vm.base.get(globals_.scope.id)
-    if isinstance(below, Scope) and below is not scope and name in below.names:
-        return below.names[name]
+    if name in scope.names:
+        return scope.names[name]  # UNBOUND if it has been deleted
+    waiting = _waiting(vm, globals_)
+    if name in waiting:
+        return waiting[name]
     binding = module.binding(name)
     if binding is None:
         found = vm.project.resolve_name(module, name)
-        return UNBOUND if found is None else _resolved(vm, *found)
-    if name in scope.names or not _is_pending(module, name, globals_):
-        return UNBOUND  # deleted, or not bound yet
+        return UNBOUND if found is None else resolved(vm, *found)
+    if not _is_pending(module, name, globals_):
+        return UNBOUND  # not bound yet
     return _evaluated(vm, module, name, binding, globals_)
+
+
+def _waiting(vm: VM, globals_: Globals) -> dict[str, object]:
+    """What has been asked for of the names that are bound when somebody asks."""
+    box = vm.base[globals_.waiting.id]
+    assert isinstance(box, Scope)
+    return box.names
 
 
 def _is_pending(module: Module, name: str, globals_: Globals) -> bool:
     """Whether a name is bound as soon as it is asked for."""
-    if globals_.ordered is None:
-        return module.is_deferred(name)
+    if not module.is_deferred(name):
+        return False
     chunks = module.binding_chunks(name)
-    if any(chunk in globals_.ordered for chunk in chunks):
+    if globals_.ordered is not None and any(chunk in globals_.ordered for chunk in chunks):
         return False
     return globals_.at is None or any(chunk < globals_.at for chunk in chunks)
+
+
+def is_waiting(vm: VM, module: Module, name: str) -> bool:
+    """Whether a global name is bound to something that nobody has asked for yet."""
+    globals_ = started(vm, module)
+    scope = vm.heap.get(globals_.scope.id)
+    assert isinstance(scope, Scope)
+    if name in scope.names or module.binding(name) is None:
+        return False
+    return _is_pending(module, name, globals_)
 
 
 def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Globals) -> object:
@@ -207,11 +251,7 @@ def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Gl
         value = Opaque(f"`{name}`, which cannot be read")
     finally:
         globals_.running.discard(name)
-    below = vm.base.get(globals_.scope.id)
-    mine = vm.heap.write(globals_.scope.id) if below is None else vm.heap.get(globals_.scope.id)
-    for scope in (below, mine):
-        if isinstance(scope, Scope):
-            scope.names[name] = value
+    _waiting(vm, globals_)[name] = value
     return value
 
 
@@ -222,7 +262,7 @@ def _bound(vm: VM, module: Module, name: str, binding: Binding, globals_: Global
             if found is not None and found[1] is None:
                 return ModuleRef(str(found[0].path), found[0])
         dotted = binding.module or name
-        return external(vm, dotted, dotted, _import_place(vm, module, binding.line))
+        return external(vm, dotted, dotted, import_place(vm, module, binding.line))
     if binding.kind == "from":
         return _from_import(vm, module, name, binding)
     vm.frames.append(Frame(module, globals_.scope.id, 0))
@@ -241,13 +281,13 @@ def _from_import(vm: VM, module: Module, name: str, binding: Binding) -> object:
     original = binding.original or name
     found = vm.project.resolve_from(module, binding.module, binding.level, original)
     if found is not None and (found[0] is not module or found[1] != name):
-        return _resolved(vm, *found)
+        return resolved(vm, *found)
     dotted = f"{binding.module}.{original}"
     source = "." * binding.level + binding.module
-    return external(vm, dotted, source, _import_place(vm, module, binding.line))
+    return external(vm, dotted, source, import_place(vm, module, binding.line))
 
 
-def _resolved(vm: VM, module: Module, name: str | None) -> object:
+def resolved(vm: VM, module: Module, name: str | None) -> object:
     if name is None:
         return ModuleRef(str(module.path), module)
     value = global_value(vm, module, name)
@@ -283,7 +323,7 @@ def elsewhere(vm: VM, module: Module, name: str) -> object:
     return UNBOUND
 
 
-def module_attribute(vm: VM, ref: ModuleRef, name: str) -> object:
+def module_attribute(vm: VM, ref: ModuleRef, name: str, span: ir.Span) -> object:
     """``module.name``, :data:`UNBOUND` if there is none."""
     if ref.module is None:
         return external(vm, f"{ref.path}.{name}")
@@ -292,14 +332,17 @@ def module_attribute(vm: VM, ref: ModuleRef, name: str) -> object:
         sub = vm.project.resolve_from(ref.module, "", 1, name)
         if sub is not None and sub[1] is None:
             return ModuleRef(str(sub[0].path), sub[0])
-        return elsewhere(vm, ref.module, name)
+        value = elsewhere(vm, ref.module, name)
+        hook = global_value(vm, ref.module, "__getattr__")
+        if value is UNBOUND and hook is not UNBOUND and name != "__getattr__":
+            return vm.call(hook, (name,), span=span)
     return value
 
 
 # ------------------------------------------------------------------------ imports
 
 
-def _import_place(vm: VM, module: Module, line: int) -> str:
+def import_place(vm: VM, module: Module, line: int) -> str:
     """Where an import stands, in words."""
     other = str(module.path) != vm.trace.path
     return f"line {line} of {module.path.name}" if other else f"line {line}"
@@ -322,74 +365,3 @@ def external(vm: VM, dotted: str, imported: str = "", where: str = "") -> object
         # a term is of one analysis, the tables are of all
         return E.const(known) if type(known) is int else known
     return ExternalRef(dotted, imported, where)
-
-
-def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind) -> None:  # type: ignore[no-untyped-def]
-    """An import that runs: in a function, or in a module's body among other effects."""
-    module = vm.frame.module
-    where = _import_place(vm, module, stmt.span.line)
-    for alias in stmt.names:
-        _start(vm, stmt, alias)
-        if isinstance(stmt, ir.Import):
-            bound = alias.asname or alias.name.partition(".")[0]
-            wanted = alias.name if alias.asname else bound
-            found = vm.project.resolve_import(module, wanted)
-            value = external(vm, wanted, wanted, where)
-            if found is not None:
-                value = ModuleRef(str(found.path), found)
-        elif alias.name == "*":
-            _bind_all(vm, stmt, bind)
-            continue
-        else:
-            bound = alias.asname or alias.name
-            resolved = vm.project.resolve_from(module, stmt.module, stmt.level, alias.name)
-            source = "." * stmt.level + stmt.module
-            value = (
-                _resolved(vm, *resolved)
-                if resolved is not None
-                else external(vm, f"{stmt.module}.{alias.name}", source, where)
-            )
-        if isinstance(value, ExternalRef) and vm.catching:
-            _may_be_missing(vm, value, stmt.span)
-        bind(vm, bound, value)
-
-
-def _start(vm: VM, stmt: ir.Import | ir.ImportFrom, alias: ir.ImportAlias) -> None:
-    """Run the modules that an import starts, where it can be seen when they run."""
-    if vm.order is None:
-        return
-    if isinstance(stmt, ir.Import):
-        wanted = Wanted(alias.name, 0, None)
-    else:
-        wanted = Wanted(stmt.module, stmt.level, alias.name)
-    for found in vm.order.starts(vm.frame.module, wanted):
-        if str(found.path) in vm.modules:
-            continue
-        if vm.importing:
-            if vm.ordered:
-                started(vm, found)
-        elif vm.order.matters(found):
-            text = f"`{found.path.name}` changes other modules when the kernel imports it"
-            vm.unfollowed(text, stmt.span)
-
-
-def _bind_all(vm: VM, stmt: ir.ImportFrom, bind) -> None:  # type: ignore[no-untyped-def]
-    """``from module import *`` where it can be seen when it runs."""
-    source = vm.project.resolve_import(vm.frame.module, stmt.module, stmt.level)
-    if source is None or not vm.ordered or not vm.importing:
-        return
-    names = source.exports
-    if names is None:
-        names = tuple(name for name in source.bindings if not name.startswith("_"))
-    for name in names:
-        value = module_attribute(vm, ModuleRef(str(source.path), source), name)
-        if value is not UNBOUND:
-            bind(vm, name, value)
-
-
-def _may_be_missing(vm: VM, value: ExternalRef, span: ir.Span) -> None:
-    """An import that fails goes to a handler, if there is one; whether it does is not known."""
-    package = value.imported.lstrip(".").partition(".")[0]
-    if package not in sys.stdlib_module_names:
-        missing = vm.unknown_bool(f"whether `{package}` can be imported is not known", span)
-        vm.fault(ImportError, f"No module named '{package}'", span, when=missing)

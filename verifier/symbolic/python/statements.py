@@ -19,8 +19,8 @@ from verifier.symbolic.python import (
     decorators,
     guesses,
     handlers,
+    imports,
     loops,
-    modules,
     names,
     patterns,
     whiles,
@@ -228,7 +228,7 @@ def _class(vm: VM, stmt: ir.ClassDef) -> None:
 
 
 def _import(vm: VM, stmt: ir.Import | ir.ImportFrom) -> None:
-    modules.import_here(vm, stmt, names.bind)
+    imports.import_here(vm, stmt, names.bind)
 
 
 def _delete(vm: VM, stmt: ir.Delete) -> None:

@@ -255,7 +255,8 @@ def at_hand(vm: VM) -> bool:
     if any(isinstance(box, StateBox) and box.fields["state"] == "running" for box in boxes):
         return True
     scopes = [Ref(frame.scope) for frame in vm.frames]
-    found = reachable(vm.heap, [*scopes, *(held.scope for held in vm.modules.values())])
+    held = [ref for globals_ in vm.modules.values() for ref in (globals_.scope, globals_.waiting)]
+    found = reachable(vm.heap, [*scopes, *held])
     return any(number in found for number in vm.stacks)
 
 

@@ -22,6 +22,7 @@ from verifier.symbolic.trace import DType, View
 from verifier.symbolic.values import Guarded, Ref
 
 if TYPE_CHECKING:
+    from verifier.source.order import Order
     from verifier.source.project import Module
 
 
@@ -41,8 +42,12 @@ class Globals:
     """A module of the project while it runs: its scope, and what has been started of it."""
 
     scope: Ref
+    #: the box with what has been asked for of the names that wait
+    waiting: Ref
     running: set[str] = field(default_factory=set)
-    done: bool = False
+    #: the pieces of its text that run in order, and the one that runs now
+    ordered: frozenset[int] | None = None
+    at: int | None = None
 
 
 class VM(Operations):
@@ -55,6 +60,9 @@ class VM(Operations):
         self.depth = 0
         self.target_name: str | None = None
         self.modules: dict[str, Globals] = {}
+        #: in which order modules run, and whether that can be seen
+        self.program: Order | None = None
+        self.ordered = False
         #: what has been made once and is asked for again: enum classes, caches, by key
         self.memo: dict[object, object] = {}
         #: the exceptions that the running handlers handle, innermost last
@@ -166,9 +174,9 @@ class VM(Operations):
         return self.truth(value, span)
 
     def as_view(self, value: object, span: Span) -> View | None:
-        """The tensor a value is."""
+        """The tensor a value is; None where it may be none, or one of several."""
         if isinstance(value, Guarded):
-            live = [(g, v) for g, v in self.cases(value) if v is not None]
+            live = self.cases(value)
             return self.as_view(live[0][1], span) if len(live) == 1 else None
         return self.kind(value).as_view(self, value, span)
 

@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import modules, names
+from verifier.symbolic.python import missing, modules, names
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
@@ -122,7 +122,10 @@ def _is_shared(vm: VM, ref: Ref, given: Collection[int]) -> bool:
 
 
 class OpaqueKind(Kind):
-    """A value that is not followed: everything that is done with it gives the same."""
+    """A value that is not followed: everything that is done with it gives the same.
+
+    One that is ``lost`` may be of any type: whatever is done with it may raise as well.
+    """
 
     name = "unknown"
     pure = True
@@ -131,56 +134,69 @@ class OpaqueKind(Kind):
         return str(value.reason)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        return value
+        return _used(vm, value, span)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         """What it is has no part in what is followed."""
+        _used(vm, value, span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        return value
+        return _used(vm, value, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
         """What it is has no part in what is followed."""
+        _used(vm, value, span)
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
-        return value
+        return _used(vm, value, span)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, IndexTensor):
             return NotImplemented  # the array knows its axes whatever the number is
-        return _worse(left, right)
+        return _worse(_used(vm, left, span), right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        return _worse(right, left)
+        return _worse(_used(vm, right, span), left)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.harmless and right is None and op in ("==", "!="):
             return op == "!="
-        return _worse(left, right)
+        return _worse(_used(vm, left, span), right)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        return value
+        return _used(vm, value, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        _used(vm, value, span)
         return vm.unknown_bool(f"a condition depends on {value.reason}", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
-        return value
+        return _used(vm, value, span)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        return Unknown(value.reason)
+        return Unknown(_used(vm, value, span).reason)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
+        _used(vm, value, call.span)
         what = f"`{call.text}`" if call.text else value.reason
         return unknown_call(vm, call, what, call.text, value.harmless)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        _used(vm, value, span)
         return vm.unknown_int(f"a size depends on {value.reason}", span)
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
+        _used(vm, value, span)
         code = E.fresh("dtype", 0, len(dt.NAMES) - 1)
         vm.approximate("opaque", f"a dtype depends on {value.reason}", span, [repr(code)])
         return DType(code)
+
+
+def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
+    """A value that is not followed, with which something is done."""
+    if value.lost:
+        vm.unfollowed(value.reason, span)
+    return value
 
 
 def _worse(value: Opaque, other: object) -> Opaque:
@@ -204,10 +220,8 @@ class ExternalKind(Kind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         found = modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
-        module = sys.modules.get(value.path)
-        if vm.catching and isinstance(found, ExternalRef) and module is not None:
-            if value.path.split(".")[0] in sys.stdlib_module_names and not hasattr(module, name):
-                return vm.unfollowed(f"whether there is `{found.path}` is not followed", span)
+        if isinstance(found, ExternalRef) and missing.has(value.path, name) is False:
+            return UNBOUND
         return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
@@ -248,6 +262,8 @@ class ExternalKind(Kind):
         return Opaque(value.said)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        if value.path in sys.stdlib_module_names:
+            return E.TRUE
         return vm.unknown_bool(f"a condition depends on {value.said}", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
@@ -290,10 +306,10 @@ class ModuleKind(Kind):
 
     def describe(self, vm: VM, value: Any) -> str:
         module = value.module
-        return f"the module `{module.path.stem if module is not None else value.path}`"
+        return f"the module `{value.path if module is None else modules.dotted_name(module)}`"
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        found = names.found(vm, modules.module_attribute(vm, value, name), span)
+        found = names.found(vm, modules.module_attribute(vm, value, name, span), span)
         if found is UNBOUND and name.startswith("__") and name.endswith("__"):
             return vm.unfollowed(f"`.{name}` of a module is not followed", span)
         return found

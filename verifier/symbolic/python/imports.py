@@ -1,0 +1,166 @@
+"""Imports that are executed: which modules they start, what they bind, and how they fail."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from verifier.source import ir
+from verifier.source.order import Wanted
+from verifier.source.project import Module
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import missing, modules
+from verifier.symbolic.python.attempts import attempt
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ExternalRef, Guarded, ModuleRef
+
+Bind: TypeAlias = Callable[[VM, str, object], None]
+
+#: what may bind names of a module without naming them
+_DYNAMIC: Final = re.compile(r"\b(globals|locals|vars|setattr|exec|__dict__|sys\.modules)\b")
+
+
+def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind: Bind) -> None:
+    """An import that runs: in a function, or in a module's body among other effects."""
+    for alias in stmt.names:
+        _start(vm, stmt, alias)
+        if isinstance(stmt, ir.Import):
+            bound = alias.asname or alias.name.partition(".")[0]
+            bind(vm, bound, _module(vm, alias.name, bound, alias.asname is not None, stmt.span))
+        elif alias.name == "*":
+            _bind_all(vm, stmt, bind)
+        else:
+            bind(vm, alias.asname or alias.name, _from_module(vm, stmt, alias.name))
+
+
+def _start(vm: VM, stmt: ir.Import | ir.ImportFrom, alias: ir.ImportAlias) -> None:
+    """Run the modules that an import starts."""
+    if vm.program is None:
+        return
+    if isinstance(stmt, ir.Import):
+        wanted = Wanted(alias.name, 0, None)
+    else:
+        wanted = Wanted(stmt.module, stmt.level, alias.name)
+    for found in vm.program.starts(vm.frame.module, wanted):
+        if str(found.path) in vm.modules:
+            continue
+        if vm.importing:
+            modules.started(vm, found, here=True)
+        elif vm.program.matters(found):
+            text = f"`{found.path.name}` changes other modules when the kernel imports it"
+            vm.unfollowed(text, stmt.span)
+
+
+# ------------------------------------------------------------------------ import module
+
+
+def _module(vm: VM, name: str, bound: str, whole: bool, span: ir.Span) -> object:
+    """What ``import name`` binds: the module if it has a name of its own, else its package."""
+    module = vm.frame.module
+    wanted = name if whole else bound
+    found = vm.project.resolve_import(module, wanted)
+    _check_parts(vm, name, span)
+    if found is not None:
+        return ModuleRef(str(found.path), found)
+    value = modules.external(vm, wanted, wanted, modules.import_place(vm, module, span.line))
+    _check_external(vm, value, missing.module_error(name), span)
+    return value
+
+
+def _check_parts(vm: VM, name: str, span: ir.Span) -> None:
+    """Whether a module of the project has the submodules that an import names."""
+    names = name.split(".")
+    owner = vm.project.resolve_import(vm.frame.module, names[0])
+    for count in range(2, len(names) + 1):
+        if owner is None:
+            return
+        part = ".".join(names[:count])
+        found = vm.project.resolve_import(vm.frame.module, part)
+        if found is None and owner.path.name != "__init__.py":
+            said = f"No module named '{part}'; '{'.'.join(names[: count - 1])}' is not a package"
+            vm.fault(ModuleNotFoundError, said, span, args=(said,))
+        if found is None and vm.catching:
+            # it may have been compiled, or be made by the package itself
+            unknown = vm.unknown_bool(f"whether `{part}` can be imported is not known", span)
+            vm.fault(ImportError, f"No module named '{part}'", span, when=unknown)
+        owner = found
+
+
+def _check_external(vm: VM, value: object, error: str | None, span: ir.Span) -> None:
+    """Whether an import of something that is not the project's fails."""
+    if not isinstance(value, ExternalRef):
+        return
+    if error is not None:
+        kind = ModuleNotFoundError if error.startswith("No module") else ImportError
+        vm.fault(kind, error, span, args=(error,))
+    package = value.imported.lstrip(".").partition(".")[0]
+    if vm.catching and package not in sys.stdlib_module_names:
+        unknown = vm.unknown_bool(f"whether `{package}` can be imported is not known", span)
+        vm.fault(ImportError, f"No module named '{package}'", span, when=unknown)
+
+
+# ------------------------------------------------------------------------ from module import
+
+
+def _from_module(vm: VM, stmt: ir.ImportFrom, name: str) -> object:
+    """What ``from module import name`` binds."""
+    module = vm.frame.module
+    source = vm.project.resolve_import(module, stmt.module, stmt.level)
+    part = vm.project.resolve_from(module, stmt.module, stmt.level, name)
+    if part is not None and part[1] is None:
+        return ModuleRef(str(part[0].path), part[0])
+    if source is not None and source is not module:
+        value = _bound_in(vm, source, name, stmt.span)
+        if value is not UNBOUND:
+            return value
+        if not _may_have_more(source):
+            said = f"cannot import name '{name}' from '{modules.dotted_name(source)}'"
+            vm.fault(ImportError, said, stmt.span)
+    elif part is not None:
+        return modules.resolved(vm, *part)
+    place = modules.import_place(vm, module, stmt.span.line)
+    written = "." * stmt.level + stmt.module
+    value = modules.external(vm, f"{stmt.module}.{name}", written, place)
+    error = None if stmt.level or source is not None else missing.name_error(stmt.module, name)
+    _check_external(vm, value, error, stmt.span)
+    return value
+
+
+def _bound_in(vm: VM, source: Module, name: str, span: ir.Span) -> object:
+    """A name of a module of the project, :data:`UNBOUND` if it has none."""
+    ref = ModuleRef(str(source.path), source)
+    value = attempt(
+        vm,
+        lambda: modules.module_attribute(vm, ref, name, span),
+        AttributeError,
+        lambda error: UNBOUND,
+    )
+    if isinstance(value, Guarded):
+        absent = E.or_(*(guard for guard, item in value.cases if item is UNBOUND))
+        vm.fault(ImportError, f"cannot import name '{name}'", span, when=absent)
+        return vm.settled(value)
+    return value
+
+
+def _may_have_more(source: Module) -> bool:
+    """Whether a module may have names that its text does not bind."""
+    if source.path.name == "__init__.py" or source.errors:
+        return True  # a part of a package may have been compiled
+    return _DYNAMIC.search(source.text) is not None
+
+
+def _bind_all(vm: VM, stmt: ir.ImportFrom, bind: Bind) -> None:
+    """``from module import *`` where it can be seen when it runs."""
+    source = vm.project.resolve_import(vm.frame.module, stmt.module, stmt.level)
+    if source is None or not vm.ordered or not vm.importing:
+        return
+    names = source.exports
+    if names is None:
+        names = tuple(name for name in source.bindings if not name.startswith("_"))
+    for name in names:
+        value = modules.module_attribute(vm, ModuleRef(str(source.path), source), name, stmt.span)
+        if value is not UNBOUND:
+            bind(vm, name, value)
