@@ -10,6 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
 from verifier.symbolic.python.kind import Items, Runs, Trips, Unknown
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
@@ -77,6 +78,13 @@ def index_of(vm: VM, value: object, span: Span) -> Expr | None:
     return vm.as_int(value, span)
 
 
+def _is_no_index(vm: VM, value: object) -> bool:
+    """Whether a value, which is no integer, has no ``__index__`` either."""
+    if isinstance(value, _NO_INDEX):
+        return True
+    return vm.kind(value).complete and not hierarchy.is_external(vm.type_of(value))
+
+
 def too_often(times: Expr) -> bool:
     """Whether a sequence is repeated so often that CPython may refuse it."""
     return times.is_const and abs(times.const) > _MAX_TIMES
@@ -84,7 +92,7 @@ def too_often(times: Expr) -> bool:
 
 def needs_index(vm: VM, value: object, what: str, span: Span) -> Opaque:
     """Python's error for something that is no index, unless it may be one after all."""
-    if isinstance(value, _NO_INDEX) or vm.kind(value).complete:
+    if _is_no_index(vm, value):
         cls = vm.type_of(value)
         name = cls.name if isinstance(cls, (HostType, Class)) else "object"
         vm.fault(TypeError, f"{what} must be integers or slices, not {name}", span)
@@ -146,7 +154,7 @@ def bounds_of(vm: VM, index: SliceValue, length: Expr, span: Span) -> tuple[Expr
             return None
         number = index_of(vm, part, span)
         if number is None:
-            if isinstance(part, _NO_INDEX):
+            if _is_no_index(vm, part):
                 message = "slice indices must be integers or None or have an __index__ method"
                 raises(vm, TypeError, message, span)
             return None
@@ -384,6 +392,7 @@ def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None
     if known is not None:
         return tuple(Item(item) for item in known)
     if isinstance(value, Opaque):
+        probes.refused(vm, iter, (value,), span)
         return None
     way = vm.iteration(value, span)
     if isinstance(way, Items):
