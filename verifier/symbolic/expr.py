@@ -63,10 +63,10 @@ class Sym(Atom):
     iteration index), ``axis`` (an element index of a view), ``grid`` (a program index or the grid's
     size), ``point`` (an element of a region
     under a for-all), ``havoc`` (an over-approximated value: see the ledger). ``lo`` and ``hi`` are
-    inclusive bounds that hold always, or None.
+    inclusive bounds that hold always, or None. ``words`` says what some of its values stand for.
     """
 
-    __slots__ = ("domain", "hi", "lo", "name", "origin")
+    __slots__ = ("domain", "hi", "lo", "name", "origin", "words")
 
     def __init__(
         self,
@@ -75,7 +75,9 @@ class Sym(Atom):
         hi: int | None,
         origin: str,
         domain: tuple[str, ...] | None,
+        words: Mapping[int, str] | None = None,
     ) -> None:
+        self.words = words
         self.name = name
         self.lo = lo
         self.hi = hi
@@ -390,12 +392,13 @@ def symbol(
     hi: int | None = None,
     origin: str = "input",
     domain: tuple[str, ...] | None = None,
+    words: Mapping[int, str] | None = None,
 ) -> Expr:
     """The symbol of that name; asking again gives the same one.
 
     ``domain`` names the values of an enumeration (a dtype, say); the integer is an index into it.
     """
-    return _intern(("sym", name), lambda: Sym(name, lo, hi, origin, domain))
+    return _intern(("sym", name), lambda: Sym(name, lo, hi, origin, domain, words))
 
 
 def fresh(prefix: str, lo: int | None = None, hi: int | None = None, origin: str = "havoc") -> Expr:

@@ -69,28 +69,28 @@ def _join(parts: list[_Part]) -> tuple[str, int]:
     return text, _SUM
 
 
-def _enumerated(e: Expr) -> tuple[Sym, int] | None:
+def _enumerated(e: Expr) -> tuple[Sym, str] | None:
     """``(symbol, value)`` when ``e == 0`` says that a symbol of an enumeration has a value."""
     if len(e.terms) == 1:
         mono, coef = e.terms[0]
-        if len(mono) == 1 and abs(coef) == 1 and isinstance(mono[0], Sym) and mono[0].domain:
-            value = -e.const * coef
-            if 0 <= value < len(mono[0].domain):
-                return mono[0], value
+        if len(mono) == 1 and abs(coef) == 1 and isinstance(mono[0], Sym):
+            value, symbol = -e.const * coef, mono[0]
+            if symbol.domain and 0 <= value < len(symbol.domain):
+                return symbol, symbol.domain[value]
+            if symbol.words and value in symbol.words:
+                return symbol, symbol.words[value]
     return None
 
 
 def _membership(b: Bool) -> str | None:
     """``q.dtype in (float32, bfloat16)`` for a disjunction of such equalities."""
-    found: list[tuple[Sym, int]] = []
+    found: list[tuple[Sym, str]] = []
     for arg in b.args:
         item = _enumerated(arg.expr) if arg.kind == "eq" and arg.expr is not None else None
         if item is None or (found and found[0][0] is not item[0]):
             return None
         found.append(item)
-    symbol = found[0][0]
-    assert symbol.domain is not None
-    return f"{name(symbol)} in ({', '.join(symbol.domain[value] for _, value in found)})"
+    return f"{name(found[0][0])} in ({', '.join(value for _, value in found)})"
 
 
 def _side(parts: list[_Part]) -> str:
@@ -246,9 +246,7 @@ class _Printer:
         if kind in ("eq", "ne"):
             item = _enumerated(e)
             if item is not None:
-                symbol, value = item
-                assert symbol.domain is not None
-                return f"{name(symbol)} {op} {symbol.domain[value]}"
+                return f"{name(item[0])} {op} {item[1]}"
         parts = self._parts(e)
         number = 0
         if parts and parts[-1][1].isdigit():

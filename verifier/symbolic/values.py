@@ -41,6 +41,16 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
+class OpaqueOf(Opaque):
+    """A value that is not followed but for its type, a built-in one: the float that ``n % 0.3`` is.
+
+    It goes where others go that are not followed; what its type does not take is an error still.
+    """
+
+    host: type = float
+
+
+@dataclass(frozen=True, slots=True)
 class Enumerator:
     """A named constant of an API: an ALU operator, an engine, a reduce command, a DGE mode.
 

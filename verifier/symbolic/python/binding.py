@@ -8,7 +8,7 @@ from typing import Any, Final
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import hierarchy, names, ranks
+from verifier.symbolic.python import hierarchy, names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
@@ -65,6 +65,7 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
     if isinstance(value, Parameter) and value.kind in (None, "tuple") and star is None:
         return tuple(vm.inputs.item(value, k) for k in range(count))
     if isinstance(value, Opaque):
+        probes.refused(vm, iter, (value,), span)
         return tuple(value for _ in range(count))
     symbolic = _of_list(vm, value, count, star, span)
     if symbolic is not None:

@@ -29,7 +29,7 @@ from verifier.symbolic.python.flow import (
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.hints import Hint
-from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned
+from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, is_text
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
@@ -325,7 +325,8 @@ class _Entry:
         """The value of an input."""
         vm = self.vm
         annotation = vm.text(made.annotation.span) if made.annotation is not None else ""
-        p = Parameter(
+        make = Word if isinstance(made.default, str) or is_text(annotation) else Parameter
+        p = make(
             name=made.name,
             span=made.span,
             default=made.default,

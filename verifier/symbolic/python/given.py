@@ -9,13 +9,13 @@ from __future__ import annotations
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import ObjectBox
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import Parameter, Word
 from verifier.symbolic.python.kinds.inputs import member_name
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import DType
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 #: members of an enumeration that a parameter may be each of
 _MEMBERS = 32
@@ -37,6 +37,9 @@ def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
 
 
 def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
+    if isinstance(p, Word):
+        p.kind = "str"
+        return p
     if p.annotation == "bool":
         return vm.inputs.flag(p)
     if p.annotation == "float":
@@ -74,7 +77,9 @@ def _like_default(vm: VM, p: Parameter) -> object:
     default = p.default
     if isinstance(default, (bool, Bool)) or p.annotation == "bool":
         return vm.inputs.flag(p)
-    if isinstance(default, float) or p.annotation == "float":
+    if isinstance(default, float):
+        return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float)
+    if p.annotation == "float":  # which may be an integer
         return Opaque(f"the float `{p.name}`", harmless=True)
     if isinstance(default, Expr):
         return vm.inputs.integer(p)
@@ -114,7 +119,7 @@ def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
     for member in held.own:
         name = member_name(vm, member)
         assert name is not None
-        here = vm.inputs.string_equals(p, name)
+        here = vm.inputs.string_equals(p, name, name)
         last = member is held.own[-1]
         cases.append((left if last else E.and_(left, here), member))
         if last:

@@ -8,17 +8,20 @@ assertions of the kernel settle them like any other number; see :mod:`.ranks`.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.trace import Axis, Buffer, DType, Storage, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
+#: annotations of strings
+_TEXTS = frozenset({"str", "Optional[str]", "str|None", "None|str", "Union[str,None]"})
 #: the highest rank that is considered
 MAX_RANK = 8
 
@@ -82,6 +85,18 @@ class Parameter:
         return f"<parameter {self.name}>"
 
 
+class Word(Parameter):
+    """A parameter that is a string: its default or its annotation says so."""
+
+    __slots__ = ()
+
+
+def is_text(annotation: str) -> bool:
+    """Whether an annotation says that a parameter is a string."""
+    bare = annotation.strip("\"'").replace(" ", "").replace("typing.", "")
+    return bare in _TEXTS or annotation.startswith(("Literal['", 'Literal["'))
+
+
 @dataclass(frozen=True, slots=True)
 class LazyShape:
     """``x.shape`` of a tensor parameter whose rank is not known yet."""
@@ -95,7 +110,11 @@ class Inputs:
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
+    #: the strings by their codes, as they are written in Python
+    words: dict[int, str] = field(default_factory=dict)
     storages: list[Storage] = field(default_factory=list)
+    #: the symbols of tensors' extents, with the name of the tensor
+    extents: dict[Sym, str] = field(default_factory=dict)
     #: symbols of integer parameters, for the type facts that the report lists
     integers: list[str] = field(default_factory=list)
     #: parameters of which a rank was assumed
@@ -113,7 +132,11 @@ class Inputs:
             pinned = p.pinned.shape[axis]
             if pinned is not None:
                 return pinned
-        return E.symbol(f"{p.name}.shape[{axis}]", lo=1)
+        extent = E.symbol(f"{p.name}.shape[{axis}]", lo=1)
+        atom = extent.as_atom()
+        assert isinstance(atom, Sym)
+        self.extents[atom] = p.name
+        return extent
 
     def shape(self, p: Parameter, rank: int) -> tuple[Expr, ...]:
         return tuple(self.extent(p, axis) for axis in range(rank))
@@ -233,13 +256,18 @@ class Inputs:
         given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
         return E.symbol(name, lo=_least(0, *given))
 
-    def string_equals(self, p: Parameter, text: str) -> Bool:
-        """Whether a string parameter is ``text``."""
+    def string_equals(self, p: Parameter, text: str, said: str | None = None) -> Bool:
+        """Whether a string parameter is ``text``; ``said``: how that is written, if not so."""
         p.kind = "str"
         if p.pinned is not None and p.pinned.kind == "value":
             return E.truth(p.pinned.value == text)
         code = self.strings.setdefault(text, len(self.strings) + 1)
-        return E.eq(E.symbol(f"{p.name}", 0, None), code)
+        self.words.setdefault(code, said if said is not None else json.dumps(text))
+        return E.eq(E.symbol(p.name, 0, None, words=self.words), code)
+
+    def any_of_strings(self, p: Parameter) -> tuple[tuple[Bool, str], ...]:
+        """The strings that any parameter is compared with, and when this one is each."""
+        return tuple((self.string_equals(p, text), text) for text in tuple(self.strings))
 
 
 def _least(usual: int, default: object = None) -> int:

@@ -10,7 +10,8 @@ from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Handler
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque
+from verifier.symbolic.python.words import told
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf
 
 
 def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
@@ -19,6 +20,8 @@ def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
     for value in values:
         if isinstance(value, ExternalRef):
             value = Opaque(value.said)
+        if isinstance(value, OpaqueOf):  # the result is of some other type
+            value = Opaque(value.reason, value.harmless, value.lost)
         if isinstance(value, Opaque) and (found is None or found.harmless):
             found = value
     return found
@@ -31,7 +34,11 @@ def lifted(handler: Handler) -> Handler:
     def asked(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
         known = unfollowed_operand((*args, *keywords.values()))
         if known is not None:
+            if known.lost:
+                vm.unfollowed(known.reason, span)
             return known
+        args = tuple(told(vm, value) for value in args)
+        keywords = {name: told(vm, value) for name, value in keywords.items()}
         for position, value in enumerate(args):
             if isinstance(value, Guarded):
 

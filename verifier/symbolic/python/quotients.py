@@ -1,9 +1,10 @@
 """Floats that are known: quotients of integers, and what arithmetic leaves exact of them.
 
-A :class:`~verifier.symbolic.values.Ratio` is the float next to the quotient of two integers. It is
-the quotient itself for what ``math.ceil``, ``int`` and comparisons with integers ask, as long as
-the integers are below ``2**53``, and sizes are. Arithmetic on floats rounds; it does not where the
-denominators are powers of two, and there alone the result is a quotient again.
+A :class:`~verifier.symbolic.values.Ratio` is the float next to the quotient of two integers. For
+what ``math.ceil``, ``int`` and comparisons with integers ask it is the quotient itself as long as
+both integers are at most ``2**53``; that they are is checked, and unknown where they may be larger.
+Arithmetic on floats rounds; it does not where the denominators are powers of two and numerators are
+that small, and there alone the result is a quotient again.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.integers import COMPARE
+from verifier.symbolic.python.magnitudes import EXACT, OVERFLOW, within
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.values import Opaque, Ratio
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import OpaqueOf, Ratio
 
-_FLOAT: Final = Opaque("a float", harmless=True)
+_FLOAT: Final = OpaqueOf("a float", harmless=True, host=float)
+_ROUNDED: Final = "a float that is not exact, of integers that may be larger than 2**53"
 #: numerators and denominators of floats that take part in exact arithmetic
 _MODEST: Final = 1 << 20
 
@@ -39,25 +45,60 @@ def as_ratio(value: object) -> Ratio | None:
     return None if formula is None else Ratio(E.ite(formula, 1, 0), E.const(1))
 
 
-def operator(op: str, left: object, right: object) -> object:
+def quotient(vm: VM, num: Expr, den: Expr, span: Span) -> Ratio:
+    """``num / den`` of integers, the divisor not zero. One too large for a float is an error.
+
+    Raises:
+        Ended: it always is.
+    """
+    if within(vm, num, OVERFLOW - 1, span) is not E.TRUE:
+        size = E.absolute(den) * OVERFLOW
+        vm.fault(
+            OverflowError,
+            "int too large to convert to float"
+            if den is E.const(1)
+            else "the quotient is too large for a float",
+            span,
+            when=E.or_(E.ge(num, size), E.le(num, -size)),
+            text=f"`{pretty(num)}` is not too large for a float",
+        )
+    return Ratio(num, den)
+
+
+def exact(vm: VM, value: Ratio, span: Span) -> Bool:
+    """When a quotient and the float next to it lie in the same place among the integers."""
+    return E.and_(within(vm, value.num, EXACT, span), within(vm, value.den, EXACT, span))
+
+
+def operator(vm: VM, op: str, left: object, right: object, span: Span) -> object:
     """``+ - * / // %`` with a float operand, the divisor of which is not zero."""
+    for value in (left, right):
+        if isinstance(value, Expr):
+            quotient(vm, value, E.const(1), span)
     a, b = as_ratio(left), as_ratio(right)
     if a is None or b is None or op in ("//", "%"):
         return _FLOAT
-    if not _dyadic(a) and not _dyadic(b):
+    if _rounds_once(op, a, b):  # as a quotient of integers does
+        return _result(op, a, b)
+    if not (_dyadic(a) and _dyadic(b)):
         return _FLOAT
+    result = _result(op, a, b)
+    small = (exact(vm, value, span) is E.TRUE for value in (a, b, result))
+    return result if all(small) else _FLOAT
+
+
+def _rounds_once(op: str, a: Ratio, b: Ratio) -> bool:
+    """Whether an operator scales a quotient by a power of two."""
+    return (op == "*" and (_scale(a) or _scale(b))) or (op == "/" and _scale(b))
+
+
+def _result(op: str, a: Ratio, b: Ratio) -> Ratio:
     if op in ("+", "-"):
-        if not (_dyadic(a) and _dyadic(b)):
-            return _FLOAT
         sign = 1 if op == "+" else -1
         return _reduced(a.num * b.den + b.num * a.den * sign, a.den * b.den)
     if op == "*":
-        if not (_dyadic(a) and _dyadic(b)) and not (_scale(a) or _scale(b)):
-            return _FLOAT
         return _reduced(a.num * b.num, a.den * b.den)
-    if _scale(b) or (_dyadic(a) and _dyadic(b)):  # one rounding, as of a quotient of integers
-        return _reduced(a.num * b.den, a.den * b.num)
-    return _FLOAT
+    return _reduced(a.num * b.den, a.den * b.num)
 
 
 def _dyadic(value: Ratio) -> bool:
@@ -88,8 +129,17 @@ def _reduced(num: Expr, den: Expr) -> Ratio:
 # ------------------------------------------------------------------------ comparison
 
 
-def order(op: str, left: object, right: object) -> Bool | None:
+def order(vm: VM, op: str, left: object, right: object, span: Span) -> Bool | None:
     """``left op right`` of numbers of which one is a float; None if it is not known."""
+    known = _order(vm, op, left, right, span)
+    if known is not None:
+        for value in (left, right):
+            if isinstance(value, Ratio):
+                _small(vm, value, span)
+    return known
+
+
+def _order(vm: VM, op: str, left: object, right: object, span: Span) -> Bool | None:
     if isinstance(right, float):
         return _with_float(op, left, right)
     if isinstance(left, float):
@@ -98,8 +148,17 @@ def order(op: str, left: object, right: object) -> Bool | None:
     a, b = as_ratio(left), as_ratio(right)
     if a is None or b is None:
         return None
-    x, y = _crossed(a, b)
-    return COMPARE[op](x, y)
+    x, y = a.num * b.den, b.num * a.den
+    if isinstance(left, Ratio) and isinstance(right, Ratio) and not (_dyadic(a) and _dyadic(b)):
+        # different quotients may be next to one float unless these are small
+        if any(within(vm, side, EXACT >> 2, span) is not E.TRUE for side in (x, y)):
+            return None
+    return compared(op, a, b)
+
+
+def compared(op: str, a: Ratio, b: Ratio) -> Bool:
+    """``a op b`` of quotients, as rational numbers."""
+    return COMPARE[op](*_crossed(a, b))
 
 
 def _crossed(a: Ratio, b: Ratio) -> tuple[Expr, Expr]:
@@ -131,32 +190,31 @@ def _with_float(op: str, left: object, right: float) -> Bool | None:
     if isinstance(left, Ratio) and not _dyadic(left) and not right.is_integer():
         return None  # the float next to the quotient may be this one
     num, den = right.as_integer_ratio()
-    return order(op, value, Ratio(E.const(num), E.const(den)))
+    return compared(op, value, Ratio(E.const(num), E.const(den)))
 
 
 # ------------------------------------------------------------------------ rounding
 
 
-def floor(value: Ratio) -> Expr:
+def floor(vm: VM, value: Ratio, span: Span) -> Expr:
     """``math.floor(value)``."""
-    return value.num // value.den
+    return _whole(vm, value, value.num // value.den, span)
 
 
-def ceiling(value: Ratio) -> Expr:
+def ceiling(vm: VM, value: Ratio, span: Span) -> Expr:
     """``math.ceil(value)``."""
-    return E.ceildiv(value.num, value.den)
+    return _whole(vm, value, E.ceildiv(value.num, value.den), span)
 
 
-def truncated(value: Ratio) -> Expr:
+def truncated(vm: VM, value: Ratio, span: Span) -> Expr:
     """``int(value)``: towards zero."""
-    low, _ = E.bounds(value.num)
-    positive, _ = E.bounds(value.den)
-    if low is not None and low >= 0 and positive is not None and positive > 0:
-        return floor(value)
-    return E.ite(E.ge(value.num * value.den, 0), floor(value), ceiling(value))
+    if _positive(value):
+        return floor(vm, value, span)
+    down, up = value.num // value.den, E.ceildiv(value.num, value.den)
+    return _whole(vm, value, E.ite(E.ge(value.num * value.den, 0), down, up), span)
 
 
-def rounded(value: Ratio) -> Expr:
+def rounded(vm: VM, value: Ratio, span: Span) -> Expr:
     """``round(value)``: to the nearest integer, halves to the even one."""
     num, den = value.num, value.den
     low, _ = E.bounds(den)
@@ -164,4 +222,40 @@ def rounded(value: Ratio) -> Expr:
         num, den = num * den, den * den
     up = (num * 2 + den) // (den * 2)
     half = E.eq((num * 2 + den) % (den * 2), 0)
-    return up - E.ite(E.and_(half, E.eq(up % 2, 1)), 1, 0)
+    whole = up - E.ite(E.and_(half, E.eq(up % 2, 1)), 1, 0)
+    halved = Ratio(value.num * 2, value.den)  # halves are told apart as integers are
+    return _whole(vm, halved, whole, span)
+
+
+def is_whole(vm: VM, value: Ratio, span: Span) -> Bool:
+    """``value.is_integer()``."""
+    _small(vm, value, span)
+    return E.eq(value.num % value.den, 0)
+
+
+def _positive(value: Ratio) -> bool:
+    low, _ = E.bounds(value.num)
+    positive, _ = E.bounds(value.den)
+    return low is not None and low >= 0 and positive is not None and positive > 0
+
+
+def _whole(vm: VM, value: Ratio, whole: Expr, span: Span) -> Expr:
+    """The integer that a quotient is rounded to: so is the float next to it."""
+    _small(vm, value, span)
+    return whole
+
+
+def _small(vm: VM, value: Ratio, span: Span) -> None:
+    """From here on a quotient is taken for the float; that it differs is neither shown nor not."""
+    sure = exact(vm, value, span)
+    if sure is E.TRUE:
+        return
+    shown = pretty(value.num)
+    vm.check(
+        "wrong-value",
+        E.or_(sure, vm.unknown_bool(_ROUNDED, span)),
+        span,
+        f"`{shown}` is exact as a float",
+        f"`{shown}` can be larger than 2**53, and floats are not exact then",
+        help=("divide with `//`, which is exact",),
+    )

@@ -31,9 +31,9 @@ from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, 
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ratio, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf, Ratio, Ref
 
-TEXT: Final = Opaque("a formatted string", harmless=True)
+TEXT: Final = OpaqueOf("a formatted string", harmless=True, host=str)
 
 #: texts that depend on the path are put together for so many combinations
 _MAX_VARIANTS = 24
@@ -180,8 +180,9 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if own is not UNBOUND:
         return _checked(vm, own, "`__format__()`", span)
     spec = plain
-    if _is_mixed_member(vm, value):
-        return TEXT
+    box = vm.box(value)
+    if isinstance(box, ObjectBox) and hierarchy.trait(box.cls, "enum") is not None:
+        return _of_member(vm, value, box, spec, span)
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
@@ -206,15 +207,15 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
 _AS_VALUES: Final = frozenset({"IntEnum", "IntFlag", "StrEnum", "ReprEnum"})
 
 
-def _is_mixed_member(vm: VM, value: object) -> bool:
-    """Whether a value is written as a member or as its data type has it, by version."""
-    box = vm.box(value)
-    if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
-        return False
-    if hierarchy.trait(box.cls, "enum") is None or hierarchy.overrides(vm, box.cls, "__str__"):
-        return False
+def _of_member(vm: VM, value: object, box: ObjectBox, spec: object, span: Span) -> object:
+    """A member of an enumeration in a format: as such, or as its data type has it."""
     mro = hierarchy.mro_of(box.cls)
-    return not any(isinstance(b, HostType) and b.name in _AS_VALUES for b in mro)
+    as_value = any(isinstance(base, HostType) and base.name in _AS_VALUES for base in mro)
+    own = hierarchy.overrides(vm, box.cls, "__str__")
+    if box.payload is not UNBOUND and own == as_value:
+        return TEXT  # one or the other, by version
+    held = box.payload if as_value else text_of(vm, value, "s", span)
+    return formatted(vm, held, spec, span)
 
 
 def stand_in(vm: VM, value: object) -> object:

@@ -12,7 +12,7 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import ranks
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import ListBox, ObjectBox
-from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
@@ -187,7 +187,7 @@ class ParameterKind(TensorKind):
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(other, float) and p.kind is None:
             return Opaque("a float", harmless=True)
-        if isinstance(other, str):
+        if isinstance(other, (str, Word)):
             return Opaque("a string", harmless=True)
         if isinstance(other, (tuple, LazyShape)) and op == "+":
             return Opaque(f"`+` on `{p.name}`")
@@ -215,6 +215,8 @@ class ParameterKind(TensorKind):
             return NotImplemented
         if isinstance(right, Opaque):
             return right
+        if isinstance(right, Word) and not isinstance(p, Word):
+            return NotImplemented
         if op not in ("==", "!="):
             return self._ordered(vm, op, p, right, span)
         same = self._equals(vm, p, right, span)
@@ -255,11 +257,11 @@ class ParameterKind(TensorKind):
             own = vm.inputs.flag(p)
             return E.or_(E.and_(own, flag), E.and_(E.not_(own), E.not_(flag)))
         if isinstance(right, (Enumerator, ApiRef)):
-            return vm.inputs.string_equals(p, right.name)
+            return vm.inputs.string_equals(p, right.name, right.name)
         if isinstance(right, BufferValue):
-            return vm.inputs.string_equals(p, right.buffer.value)
+            return vm.inputs.string_equals(p, right.buffer.value, right.buffer.value)
         member = member_name(vm, right)
-        return None if member is None else vm.inputs.string_equals(p, member)
+        return None if member is None else vm.inputs.string_equals(p, member, member)
 
     def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
         if isinstance(right, float) and p.kind is None:

@@ -27,10 +27,10 @@ from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ratio
+from verifier.symbolic.values import Opaque, OpaqueOf, Ratio
 
-FLOAT: Final = Opaque("a float", harmless=True)
-COMPLEX: Final = Opaque("a complex number", harmless=True)
+FLOAT: Final = OpaqueOf("a float", harmless=True, host=float)
+COMPLEX: Final = OpaqueOf("a complex number", harmless=True, host=complex)
 
 #: methods that are called on the type
 OF_CLASS: Final = frozenset({"from_bytes", "fromhex"})
@@ -92,7 +92,7 @@ def _whole(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> object:
         nonzero(vm, b, span)
         if a.is_const and b.is_const:
             return operate(vm, op, a.const, b.const, span)
-        return Ratio(a, b)
+        return quotients.quotient(vm, a, b, span)
     if op == "**" and (not b.is_const or b.const < 0):
         return _power(vm, a, b, span)
     return integers.operator(vm, op, a, b, span)
@@ -140,7 +140,7 @@ def _inexact(vm: VM, op: str, left: object, right: object, span: Span) -> object
         _nonzero_number(vm, right, span)
     if op == "**":
         return _float_power(vm, left, right, span)
-    return quotients.operator(op, left, right)
+    return quotients.operator(vm, op, left, right, span)
 
 
 def _nonzero_number(vm: VM, value: object, span: Span) -> None:
@@ -155,8 +155,8 @@ def _nonzero_number(vm: VM, value: object, span: Span) -> None:
 
 def _float_power(vm: VM, base: object, exponent: object, span: Span) -> object:
     """A power with a float; zero to a negative power is an error, a root of less is complex."""
-    negative = quotients.order("<", exponent, E.const(0))
-    zero = quotients.order("==", base, E.const(0))
+    negative = quotients.order(vm, "<", exponent, E.const(0), span)
+    zero = quotients.order(vm, "==", base, E.const(0), span)
     if negative is not None and zero is not None:
         vm.fault(
             ZeroDivisionError,
@@ -188,7 +188,7 @@ def comparison(vm: VM, op: str, left: object, right: object, span: Span) -> obje
     a, b = to_host(vm, left), to_host(vm, right)
     if a is not SYMBOLIC and b is not SYMBOLIC:
         return E.truth(COMPARISONS[op](a, b))
-    found = quotients.order(op, left, right)
+    found = quotients.order(vm, op, left, right, span)
     return Opaque("a comparison of floats", harmless=True) if found is None else found
 
 
@@ -391,7 +391,7 @@ def _symbolic_method(
             return (number, E.const(1))
     if host is float and isinstance(self, Ratio) and not args:
         if name == "is_integer":
-            return E.eq(self.num % self.den, 0)
+            return quotients.is_whole(vm, self, span)
         if name == "conjugate":
             return self
         if name == "as_integer_ratio":

@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import strings
+from verifier.symbolic.python import probes, strings
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import (
     COMPARISONS,
@@ -24,14 +24,17 @@ from verifier.symbolic.python.concrete import (
     selected,
     to_host,
 )
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds.numbers import OF_CLASS, as_expr, class_method, is_integer
+from verifier.symbolic.python.kinds.protocols import converted
 from verifier.symbolic.python.kinds.segments import index_of, needs_index
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.words import method_of, told
 from verifier.symbolic.trace import DType
 from verifier.symbolic.values import DTypeText, Guarded, Opaque, SliceValue
 
@@ -98,7 +101,12 @@ class _Sequence(Kind):
             return Opaque("a part of a text")
         known = unfollowed_operand(parts)
         if known is not None:
+            probes.refused(vm, operator.getitem, (value, index), span)
             return known
+        if any(isinstance(vm.box(part), ObjectBox) for part in parts):
+            asked = (converted(vm, p, "__index__", span) if p is not None else p for p in parts)
+            start, stop, step = asked
+            return self.slice(vm, value, SliceValue(start, stop, step), span)
         held = to_host(vm, index)
         if held is not SYMBOLIC:
             return run(vm, span, operator.getitem, value, held)
@@ -140,9 +148,12 @@ class _Sequence(Kind):
         return NotImplemented
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        item = payload(vm, item)
+        item = told(vm, payload(vm, item))
+        if isinstance(item, Guarded):
+            return vm.each(item, lambda text: self.contains(vm, value, text, span))
         known = unfollowed_operand((item,))
         if known is not None:
+            probes.refused(vm, operator.contains, (value, item), span)
             return known
         held = to_host(vm, item)
         if held is not SYMBOLIC:
@@ -298,6 +309,10 @@ def _concrete(table: Table, host: type, name: str) -> None:
         if any(value is SYMBOLIC for value in (*given, *named.values())):
             if isinstance(self, host) and name in _PADDING and args and is_integer(args[0]):
                 return Opaque("a text", harmless=True)
+            if isinstance(self, Word) and SYMBOLIC not in (*given[1:], *named.values()):
+                known = method_of(vm, self, name, given[1:], span)
+                if known is not None:
+                    return known
             return vm.unfollowed(f"`.{name}()` of a text is not followed", span)
         if name in ("encode", "decode") and not _plain_encoding(given, named):
             return vm.unfollowed("an encoding that is not followed", span)

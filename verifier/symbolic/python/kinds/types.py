@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import attributes, classes, hierarchy
+from verifier.symbolic.python import attributes, classes, hierarchy, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import Inherited, answers_class
@@ -61,6 +61,8 @@ class ClassKind(TypeKind):
         if own is not UNBOUND:
             return own
         found = hierarchy.lookup(vm, value, name)
+        if name == "__new__" and hierarchy.trait(value, "enum") is not None:
+            return vm.unfollowed("`__new__` of an enumeration is not followed", span)
         return hierarchy.split(vm, found, lambda one: self._bound(vm, value, name, one, span))
 
     def _bound(self, vm: VM, value: Class, name: str, found: object, span: Span) -> object:
@@ -270,9 +272,15 @@ class HostTypeKind(TypeKind):
     def call(self, vm: VM, value: Any, call: Call) -> object:
         made = vm.language.constructors.get(value.type)
         if made is not None:
-            return invoke(vm, made, call)
+            given = [] if call.keywords else [arg.value for arg in call.args]
+            known = probes.called(vm, value.type.__name__, given, call.span)
+            found = invoke(vm, made, call)
+            return known if known is not None and isinstance(found, Opaque) else found
         if value.type is object:
-            return vm.call(vm.language.methods["object"]["__new__"], (value,), span=call.span)
+            args = (value, *(arg.value for arg in call.args))
+            keywords = {name: arg.value for name, arg in call.keywords.items()}
+            new = vm.language.methods["object"]["__new__"]
+            return vm.call(new, args, keywords, span=call.span)
         return vm.unfollowed(f"what `{value.name}(...)` makes is not followed", call.span)
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
@@ -393,7 +401,10 @@ class SuperKind(Kind):
         if value.cls not in mro:
             vm.fault(TypeError, "super(type, obj): obj must be an instance of type", span)
             return vm.unfollowed("`super()` of something else", span)
-        found = hierarchy.find(vm, mro[mro.index(value.cls) + 1 :], name)
+        above = mro[mro.index(value.cls) + 1 :]
+        if name == "__new__" and any(isinstance(c, Class) and "enum" in c.traits for c in above):
+            return vm.unfollowed("`__new__` of an enumeration is not followed", span)
+        found = hierarchy.find(vm, above, name)
         if _is_of_object(found) or found is UNBOUND:
             if hierarchy.is_external(start):
                 return Opaque(f"`super().{name}`")

@@ -42,7 +42,10 @@ CONSTANTS: Final[dict[str, object]] = {
 
 
 def _rounding(
-    name: str, special: str, function: Callable[[Any], int], exact: Callable[[Ratio], Expr]
+    name: str,
+    special: str,
+    function: Callable[[Any], int],
+    exact: Callable[[VM, Ratio, Span], Expr],
 ) -> None:
     @MATH.add(name)
     @lifted
@@ -55,7 +58,7 @@ def _rounding(
             return as_expr(value)
         held = to_host(vm, value)
         if isinstance(value, Ratio) and held is SYMBOLIC:
-            return exact(value)
+            return exact(vm, value, span)
         if isinstance(held, float):
             return run(vm, span, function, held)
         return unusable(vm, f"`math.{name}()`", value, span)
@@ -91,9 +94,7 @@ def _below(limit: int) -> _Test:
 
 
 def _order(op: str, value: Ratio, limit: int) -> Bool:
-    found = quotients.order(op, value, E.const(limit))
-    assert found is not None
-    return found
+    return quotients.compared(op, value, Ratio(E.const(limit), E.const(1)))
 
 
 def _between(value: Ratio) -> Bool:

@@ -1,0 +1,113 @@
+"""Values of which nothing is known but their type: a float that was rounded, a text with sizes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.machine import Call
+from verifier.symbolic.python import probes
+from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, UNARY
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.kinds.external import OpaqueKind
+from verifier.symbolic.python.model import HostType
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Opaque, OpaqueOf
+
+
+class BlurredKind(OpaqueKind):
+    """What its type does not take is CPython's error; everything else is not followed."""
+
+    def describe(self, vm: VM, value: Any) -> str:
+        return "a string" if value.host is str else f"a {value.host.__name__}"
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(value.host)
+
+    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        return _plain(value) if hasattr(value.host, name) else UNBOUND
+
+    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        what = self.describe(vm, value)
+        vm.fault(AttributeError, f"`.{name}` of {what} cannot be assigned to", span)
+
+    def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        answer = probes.refused(vm, operator.getitem, (value, index), span)
+        return _result(answer, value, index)
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        what = self.describe(vm, value)
+        vm.fault(TypeError, f"{what} does not support assignment to items", span)
+
+    # -- operators -----------------------------------------------------------------------
+
+    def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        return _result(probes.refused(vm, UNARY[op], (value,), span), value)
+
+    def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        found = super().binary(vm, op, left, right, span)
+        if found is NotImplemented:
+            return found
+        return _operated(vm, op, left, right, span)
+
+    def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        return _operated(vm, op, left, right, span)
+
+    def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op not in ("==", "!="):
+            probes.refused(vm, COMPARISONS[op], (left, right), span)
+        found = super().compare(vm, op, left, right, span)
+        return _plain(found) if isinstance(found, Opaque) else found
+
+    def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        probes.refused(vm, operator.contains, (value, item), span)
+        return _plain(value)
+
+    # -- protocols -----------------------------------------------------------------------
+
+    def length(self, vm: VM, value: Any, span: Span) -> object:
+        probes.refused(vm, len, (value,), span)
+        return _plain(value)
+
+    def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        probes.refused(vm, iter, (value,), span)
+        return super().iterate(vm, value, span)
+
+    def call(self, vm: VM, value: Any, call: Call) -> object:
+        vm.fault(TypeError, f"{self.describe(vm, value)} is not callable", call.span)
+        return _plain(value)
+
+    def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        help_ = ("divide with `//`",) if value.host is float else ()
+        message = f"{self.describe(vm, value)} is used as an integer"
+        vm.fault(TypeError, message, span, text="the value is an integer", help=help_)
+        return None
+
+
+def _plain(value: Opaque) -> Opaque:
+    """A value that is not followed, nor its type."""
+    return Opaque(value.reason, value.harmless, value.lost)
+
+
+def _result(answer: Any, *operands: object) -> Opaque:
+    """What is not followed either, of the type of a sample of it."""
+    opaque = [_plain(value) for value in operands if isinstance(value, Opaque)]
+    worst = next((value for value in opaque if not value.harmless), opaque[0])
+    known = probes.blurred(answer, worst.reason, worst.harmless)
+    return worst if known is None else known
+
+
+def _operated(vm: VM, op: str, left: object, right: object, span: Span) -> object:
+    """``left op right`` of which one is of a type alone."""
+    formats = op == "%" and isinstance(probes.sample(vm, left), (str, bytes))
+    if formats:  # whether it takes what it is given, the text says
+        return vm.unfollowed("`%` on a text is not followed", span)
+    return _result(probes.refused(vm, OPERATORS[op], (left, right), span), left, right)
+
+
+KINDS: Final[dict[type, Kind]] = {OpaqueOf: BlurredKind()}
+
+__all__ = ["KINDS"]

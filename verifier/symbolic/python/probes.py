@@ -1,0 +1,162 @@
+"""Whether CPython refuses values for their types, whatever the values are.
+
+An operator or a function is run on the host on samples of the types: what raises a ``TypeError``
+there does so for all values of these types. Where that depends on more (``"%d" % x``), nothing is
+asked.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
+from verifier.symbolic.python.inputs import Word
+from verifier.symbolic.python.model import Builtin, Function
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Guarded, OpaqueOf, Range, Ratio, SliceValue
+
+
+class Unsampled:
+    """What there is no sample of: its type is not known, or is the program's own."""
+
+    __slots__ = ()
+
+
+UNSAMPLED: Final = Unsampled()
+
+_SAMPLES: Final[dict[type, Any]] = {
+    bool: True, bytes: b"a", complex: 1j, float: 1.5, int: 1, str: "a",
+}  # fmt: skip
+_PLAIN: Final = (bool, float, complex, str, bytes, type(None), type(...))
+
+
+def sample(vm: VM, value: object) -> Any:
+    """A value of the host of the same type; :data:`UNSAMPLED` if the type is not certain."""
+    if isinstance(value, OpaqueOf):
+        return _SAMPLES.get(value.host, UNSAMPLED)
+    if isinstance(value, Word):
+        return "a" if value.kind == "str" else UNSAMPLED
+    if isinstance(value, Expr):
+        return 1
+    if isinstance(value, Bool):
+        return True
+    if isinstance(value, Ratio):
+        return 1.5
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, tuple):
+        return ()
+    if isinstance(value, SliceValue):
+        parts = [sample(vm, part) for part in (value.start, value.stop, value.step)]
+        return UNSAMPLED if UNSAMPLED in parts else slice(*parts)
+    if isinstance(value, Range) and value.kind == "range":
+        return range(1)
+    if isinstance(value, (Function, Builtin)):
+        return len
+    return _of_box(vm, value)
+
+
+def _of_box(vm: VM, value: object) -> Any:
+    box = vm.box(value)
+    if isinstance(box, ListBox):
+        return []
+    if isinstance(box, DictBox):
+        return {}
+    if isinstance(box, SetBox):
+        return frozenset() if box.frozen else set()
+    return UNSAMPLED
+
+
+def refused(vm: VM, function: Callable[..., Any], values: Sequence[object], span: Span) -> Any:
+    """A sample of what a function gives for values; the types that it refuses are a fault.
+
+    Raises:
+        Ended: it refuses them.
+    """
+    samples = [sample(vm, value) for value in values]
+    if any(one is UNSAMPLED for one in samples):
+        return UNSAMPLED
+    try:
+        return function(*samples)
+    except TypeError as error:
+        vm.fault(TypeError, str(error), span)
+    except Exception:  # which depends on the values
+        return UNSAMPLED
+    return UNSAMPLED  # pragma: no cover - the fault ends the path
+
+
+def blurred(answer: Any, reason: str, harmless: bool = True) -> OpaqueOf | None:
+    """What is of the type of a sample; None if there is no such."""
+    if type(answer) in (float, complex, str):
+        return OpaqueOf(reason, harmless, host=type(answer))
+    return None
+
+
+# ------------------------------------------------------------------------ functions
+
+
+#: built-in functions that refuse values for their types alone, and do nothing
+_FUNCTIONS: Final = (
+    "abs bin chr complex divmod enumerate float hash hex int len max min oct ord pow range "
+    "reversed round sorted sum tuple list set frozenset iter"
+)
+_OF_TEXTS: Final = (
+    "center count endswith find index ljust lstrip partition replace rjust rstrip split "
+    "startswith strip zfill removeprefix removesuffix expandtabs rsplit"
+)
+_BUILTIN: Final = frozenset(_FUNCTIONS.split())
+#: methods of built-in types that do so, with a value to call them on
+_METHODS: Final[dict[str, tuple[Any, frozenset[str]]]] = {
+    "list": ([], frozenset({"insert", "pop", "extend"})),
+    "str": ("a", frozenset(_OF_TEXTS.split())),
+}
+
+
+def _function(name: str) -> Callable[..., Any] | None:
+    owner, _, last = name.rpartition(".")
+    if owner == "math":
+        return getattr(math, last, None)
+    if owner == "operator":
+        return getattr(operator, last, None)
+    return getattr(builtins, last) if not owner and last in _BUILTIN else None
+
+
+def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf | None:
+    """Ask a built-in function whether it refuses its arguments; what it surely gives, if known.
+
+    Raises:
+        Ended: it does.
+    """
+    if not any(map(_vague, values)) or any(isinstance(value, Guarded) for value in values):
+        return None
+    function = _function(name)
+    if function is None:
+        return None
+    if name == "sum" and isinstance(sample(vm, values[0]), str):
+        vm.unfollowed("`sum()` of a text is not followed", span)  # an empty one has a sum
+        return None
+    answer = refused(vm, function, values, span)
+    if name in ("float", "abs") or name.startswith("math."):
+        return blurred(answer, "a float")
+    return None
+
+
+def method_called(vm: VM, host: str, name: str, values: Sequence[object], span: Span) -> None:
+    """Ask a method of a built-in type whether it refuses its arguments.
+
+    Raises:
+        Ended: it does.
+    """
+    owner, names = _METHODS.get(host, (None, frozenset()))
+    if name in names and any(map(_vague, values)):
+        refused(vm, getattr(type(owner)(owner), name), values, span)
+
+
+def _vague(value: object) -> bool:
+    return isinstance(value, (OpaqueOf, Word))
