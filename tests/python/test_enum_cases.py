@@ -579,6 +579,58 @@ try:
 except TypeError:
     result = 1
 """,
+    """
+from enum import Enum, IntEnum
+
+
+class A(Enum):
+    x = 1
+
+
+class B(IntEnum):
+    x = 7
+
+
+class C(Enum):
+    x = 1
+
+    def __str__(self):
+        return "see"
+
+
+class D(Enum):
+    x = 1
+
+    def __format__(self, spec):
+        return "D" + spec
+
+
+result = (
+    f"{A.x:>10}",
+    "{:8}|".format(A.x),
+    f"{B.x:5}",
+    f"{C.x:6}|",
+    f"{C.x}",
+    f"{D.x:q}",
+    format(A.x),
+    format(B.x),
+    f"{A.x!s:>5}",
+    f"{A.x!r}",
+)
+""",
+    """
+from enum import Enum
+
+
+class M(str, Enum):
+    x = "a"
+
+    def __str__(self):
+        return "S"
+
+
+result = f"{M.x}", f"{M.x:3}|", str(M.x)
+""",
 ]
 
 
