@@ -267,6 +267,10 @@ class Dialect(Protocol):
         """The inner factor of a loop over a product, and its name; None: one loop."""
         ...
 
+    def tensor_truth(self, machine: VM, span: Span) -> Bool:
+        """``bool(tensor)``."""
+        ...
+
     def traced_once(self, machine: VM, kind: str) -> bool:
         """Whether the body of a loop of that kind is traced once, whatever its trips."""
         ...
@@ -339,6 +343,10 @@ class PlainDialect:
     def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
         """As Python does."""
         return None
+
+    def tensor_truth(self, machine: VM, span: Span) -> Bool:
+        """A tensor is an object like others."""
+        return E.TRUE
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """One loop."""

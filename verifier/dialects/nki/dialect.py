@@ -8,6 +8,7 @@ from verifier.dialects.nki.emission import perform, present
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.vm import VM
@@ -27,6 +28,10 @@ class NkiDialect(PlainDialect):
     def external(self, path: str) -> object | None:
         """What a name of NumPy or a dtype library means to kernels, or None."""
         return names.external(path)
+
+    def tensor_truth(self, machine: VM, span: Span) -> Bool:
+        """No generation is sure to take a tensor as a condition (NKI-G38, NKI-E05)."""
+        return machine.unknown_bool("a condition depends on a tensor", span)
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""

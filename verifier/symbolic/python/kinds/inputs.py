@@ -309,6 +309,8 @@ class ParameterKind(TensorKind):
             return E.not_(vm.inputs.string_equals(p, ""))
         if p.kind == "tuple":
             return vm.unknown_bool(f"a condition depends on the length of `{p.name}`", span)
+        if p.kind == "tensor" and not (p.has_default and p.default is None):
+            return vm.dialect.tensor_truth(vm, span)
         return E.TRUE
 
     def length(self, vm: VM, value: Any, span: Span) -> object:

@@ -142,6 +142,9 @@ class TensorKind(Kind):
 
     # -- protocols -----------------------------------------------------------------------
 
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        return vm.dialect.tensor_truth(vm, span)
+
     def length(self, vm: VM, value: Any, span: Span) -> object:
         view = self._view(vm, value, span)
         if not view.axes:
