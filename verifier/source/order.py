@@ -15,6 +15,8 @@ from verifier.source import footprint
 from verifier.source.effects import never_runs, root_name
 from verifier.source.project import EFFECTS, Module, Project
 
+_WITH_DEFAULTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -47,6 +49,7 @@ class Reading:
     changes: frozenset[str]
     touches: frozenset[str]
     rebinds: frozenset[str]
+    stateful: bool
 
 
 class Order:
@@ -156,6 +159,7 @@ class Order:
             touched = {name for reading in readings for name in reading.touches}
             # data that its own module leaves alone is shared with who gets at it from outside
             shared = (data & touched) | (data & {original})
+            shared.update(name for r in readings for name in r.binds if r.stateful)
             shared.update(name for reading in readings for name in reading.rebinds)
             known = not used.isdisjoint(shared) or any(
                 self._is_shared(owner, n) for n in used if n != original
@@ -244,6 +248,7 @@ def _readings(module: Module) -> Iterator[Reading]:
                 if isinstance(node, ast.Global)
                 for name in node.names
             ),
+            _is_stateful(statement),
         )
 
 
@@ -293,14 +298,52 @@ def _changed(running: Iterable[ast.AST]) -> Iterator[ast.expr]:
 def _touched(statement: ast.stmt) -> Iterator[str]:
     """What a statement may change, now or when a function of it is called."""
     nodes = list(ast.walk(statement))
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        if any(isinstance(node, ast.Call) for node in ast.walk(statement.value)):
+            # an object of a class of its own may be changed by whatever is done with it
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            yield from map(root_name, targets)
     yield from map(root_name, _changed(nodes))
     for node in nodes:
         if isinstance(node, ast.Call):
             arguments = (*node.args, *(keyword.value for keyword in node.keywords))
-            owner = (node.func,) if isinstance(node.func, ast.Attribute) else ()
-            yield from map(root_name, (*owner, *arguments))
+            yield from map(root_name, (node.func, *arguments))
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
             yield node.value.id
+
+
+def _is_stateful(statement: ast.stmt) -> bool:
+    """Whether a function or a class has something of its own that its code may change."""
+    nodes = list(ast.walk(statement))
+    if isinstance(statement, ast.ClassDef):
+        values = [s.value for s in statement.body if isinstance(s, (ast.Assign, ast.AnnAssign))]
+        if any(value is not None and not _is_literal(value) for value in values):
+            return True
+        changed = {root_name(node) for node in _changed(nodes)}
+        if not changed.isdisjoint(("cls", statement.name, "")):
+            return True
+    elif not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    else:
+        changed = {root_name(node) for node in _changed(nodes)}
+        if statement.name in changed:
+            return True
+    arguments = [node.args for node in nodes if isinstance(node, _WITH_DEFAULTS)]
+    defaults = [d for args in arguments for d in (*args.defaults, *args.kw_defaults)]
+    kinds = (ast.List, ast.Dict, ast.Set, ast.Call)
+    return any(isinstance(default, kinds) for default in defaults)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether a value in a class body is one that nothing can change, or a field's description."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, (ast.Name, ast.Attribute)) and (
+            ast.unparse(node.func).rpartition(".")[2] == "field"
+        )
+    return not any(
+        isinstance(part, (ast.List, ast.Dict, ast.Set, ast.Call, ast.comprehension))
+        for part in ast.walk(node)
+    )
 
 
 def _wanted(running: Iterable[ast.AST]) -> Iterator[Wanted]:
