@@ -729,17 +729,17 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
     for role, operand in op.operands.items():
         view = operand.value
         if isinstance(view, View) and kit.is_compute(op) and op.name not in _FIRST:
-            if view.dtype.name is not None and target.generation < 4:
-                packed = view.dtype.among(kit.PACKED)
-                if packed is E.TRUE:
-                    yield check(
-                        op,
-                        role,
-                        E.FALSE,
-                        f"{role} is not packed (it is {view.dtype.name})",
-                        f"{target.name} cannot compute with {view.dtype.name}",
-                        "H82",
-                    )
+            packed = view.dtype.among(kit.PACKED)
+            if target.generation < 4 and packed is not E.FALSE:
+                what = view.dtype.name or "its dtype"
+                yield check(
+                    op,
+                    role,
+                    E.not_(packed),
+                    f"{role} is not packed (it is {what})",
+                    f"{target.name} cannot compute with {what}",
+                    "H82",
+                )
 
 
 register(

@@ -46,7 +46,7 @@ _AGAIN = 4
 #: how runs end that say nothing
 _NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
 _COLUMNS = ("kernels", "runs", "clean", "violated", "refused", "undecided", "outside")
-_COLUMNS += ("guessed", "unsupported")
+_COLUMNS += ("excluded", "guessed", "unsupported")
 
 
 @dataclass(slots=True)

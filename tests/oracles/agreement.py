@@ -82,6 +82,8 @@ def judged(
         return "violated", ""
     if kernel.status != "violated" or cut_off(kernel, said):
         return "undecided", ""
+    if excluded(arguments, said):
+        return "excluded", ""
     listed = sorted({(rule, line) for rule, _, line in reported})
     return "violated", f"{names} in line {places[0][1]} is not among {listed}: {what}"
 
@@ -95,19 +97,41 @@ def gist(outcome: Outcome) -> tuple[object, ...]:
 
 def outside(arguments: Mapping[str, Any], assumptions: Sequence[str]) -> bool:
     """Whether an input lacks what the verdict says it needs although the kernel does not say it."""
+    names = _names(arguments)
+    needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
+    return any(_lacks(text, names) for text in needed)
+
+
+def excluded(arguments: Mapping[str, Any], said: Sequence[Diagnostic]) -> bool:
+    """Whether a finding says of the input that the kernel is not right for it.
+
+    What a finding would have asserted is taken for granted after it, so that one missing assertion
+    is reported once: of other rules that such an input breaks nothing is said.
+    """
+    names = _names(arguments)
+    wanted = [d.help[0] for d in said if d.verdict == "sometimes" and d.help]
+    return any(_lacks(w[7:], names) for w in wanted if w.startswith("assert "))
+
+
+def _names(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the words of the check stand for."""
     names: dict[str, Any] = {name: name for name in dt.DTYPES}
+    names |= {"sizeof": _bytes_of, "min": min, "max": max}
     for name, value in arguments.items():
         shaped = isinstance(value, Shaped)
         names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
-    needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
-    return any(_lacks(text, names) for text in needed)
+    return names
+
+
+def _bytes_of(dtype: str) -> int:
+    return dt.ITEMSIZE[dt.CODES[dtype]]
 
 
 def _lacks(text: str, names: Mapping[str, Any]) -> bool:
     """Whether a condition does not hold; one about what was not given at all does."""
     try:
         return not eval(text, {"__builtins__": {}}, dict(names))
-    except (AttributeError, IndexError, NameError, TypeError):
+    except (AttributeError, IndexError, NameError, SyntaxError, TypeError):
         return False
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
+from verifier.symbolic.trace import DType
 
 from .build import checks, engine, holds, op, operation, storage, tile, violated
 
@@ -122,3 +126,15 @@ def test_symbolic_partition_mismatch() -> None:
     rows = E.symbol("rows", 1, None)
     call = operation("isa.tensor_copy", dst=tile(rows, 8), src=tile(rows, 8))
     assert holds("partition-mismatch", call) and holds("free-size-mismatch", call)
+
+
+def test_packed_dtypes_are_computed_with_from_trn3_on() -> None:
+    """Also where the dtype is an input's: then it is needed that it is none of them."""
+    name = "float8_e4m3fn_x4"
+    packed = operation("isa.activation", dst=tile(64, 10), data=tile(64, 10, dtype=name))
+    assert violated("target-feature", packed) == {"H82"}
+    free = DType(E.symbol("x.dtype", 0, 17))
+    data = replace(tile(64, 10), dtype=free)
+    [check] = checks("target-feature", operation("isa.activation", dst=tile(64, 10), data=data))
+    for dtype, fine in (("float32", True), ("int8", True), (name, False)):
+        assert E.evaluate(check.predicate, {"x.dtype": dt.CODES[dtype]}) is fine
