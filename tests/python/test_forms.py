@@ -13,7 +13,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import draining
 from verifier.symbolic.python.carried import WHOLE, Context, Form, Place
 from verifier.symbolic.python.forms import (
-    Forgotten,
     Last,
     Linear,
     Rest,
@@ -21,7 +20,6 @@ from verifier.symbolic.python.forms import (
     Share,
     advanced,
     difference,
-    forgotten,
     proposed,
     rotations,
 )
@@ -126,29 +124,14 @@ def test_rotation(count: int) -> None:
     assert not form.holds(loop, form.at(loop, loop.loop.index), loop.vm.heap)
 
 
-def test_what_is_forgotten_is_another_unknown_after_the_loop() -> None:
-    loop = context()
-    heap = Heap()
-    ref = heap.new(Scope({"a": E.const(1), "b": "text"}))
-    number = forgotten(loop, Place(ref.id, "a"), heap)
-    assert isinstance(number, Forgotten) and not number.exact
-    inside, after = number.at(loop, loop.loop.index), number.after(loop)
-    assert isinstance(inside, E.Expr) and isinstance(after, E.Expr)
-    assert not inside.is_const and inside is not after
-    text = forgotten(loop, Place(ref.id, "b"), heap)
-    assert isinstance(text.at(loop, loop.loop.index), Opaque)
-    assert [entry.kind for entry in loop.vm.trace.ledger] == ["havoc"] * len(loop.vm.trace.ledger)
-    assert len(loop.vm.trace.ledger) == 2
-
-
 # ------------------------------------------------------------------------ proposals
 
 
-def entry(was: object, now: Callable[[E.Expr], object]) -> Form:
+def entry(was: object, now: Callable[[E.Expr], object]) -> Form | None:
     loop = context()
     heap = Heap()
     ref = heap.new(Scope({"a": was}))
-    return proposed(loop, Place(ref.id, "a"), was, now(loop.loop.index), heap)
+    return proposed(loop, Place(ref.id, "a"), was, now(loop.loop.index))
 
 
 def test_what_is_proposed_for_an_entry() -> None:
@@ -166,7 +149,7 @@ def test_a_rest_is_proposed_where_it_is_not_negative() -> None:
     for low, kind in ((0, Rest), (None, Last)):
         r, s = E.symbol(f"r{low}", low), E.symbol("s", 0)
         ref = heap.new(Scope({"a": r}))
-        form = proposed(loop, Place(ref.id, "a"), r, r - E.minimum(r, s), heap)
+        form = proposed(loop, Place(ref.id, "a"), r, r - E.minimum(r, s))
         assert (type(form) is kind) or (low is None and not isinstance(form, Rest))
 
 
@@ -177,10 +160,10 @@ def test_what_is_proposed_for_a_list() -> None:
     ref = heap.new(ListBox((one,)))
     place = Place(ref.id, WHOLE)
     run = ListBox((one,)).segments
-    assert isinstance(proposed(loop, place, run, (one, two), heap), Append)
-    assert isinstance(proposed(loop, place, run, (two,), heap), Slots)
-    assert isinstance(proposed(loop, place, run, (), heap), Forgotten)
-    assert not isinstance(proposed(loop, place, run, (two, one), heap), (Append, Runs))
+    assert isinstance(proposed(loop, place, run, (one, two)), Append)
+    assert isinstance(proposed(loop, place, run, (two,)), Slots)
+    assert proposed(loop, place, run, ()) is None
+    assert not isinstance(proposed(loop, place, run, (two, one)), (Append, Runs))
 
 
 def test_values_that_are_passed_around() -> None:

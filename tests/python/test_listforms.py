@@ -7,12 +7,12 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.python.support import UNKNOWN, at
+from tests.python.support import at
 from tests.python.test_forms import context
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, put, read
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Many, Scope, Segment
-from verifier.symbolic.python.listforms import Append, Runs, Slots, Stale, slots
+from verifier.symbolic.python.listforms import Append, Runs, Slots, slots
 
 Segments = tuple[Segment, ...]
 
@@ -94,18 +94,6 @@ def test_items_of_a_list(factor: int) -> None:
     assert form.holds(loop, step, loop.vm.heap)
     assert not form.holds(loop, (Item(index * factor + 1), kept), loop.vm.heap)
     assert not form.holds(loop, step[:1], loop.vm.heap)
-
-
-def test_items_that_are_not_followed() -> None:
-    loop = context()
-    kept = Item("kept")
-    form = Slots((Item("a"), kept), (Item("b"), kept)).revised(loop, None, None, ())
-    assert isinstance(form, Stale) and not form.exact
-    now = form.at(loop, loop.loop.index)
-    assert isinstance(now, tuple)
-    assert at(loop.vm, now[0].value, {}) is UNKNOWN and now[1].value == "kept"
-    assert form.holds(loop, (Item("anything"), kept), loop.vm.heap)
-    assert not form.holds(loop, (Item("anything"), Item("lost")), loop.vm.heap)
 
 
 def test_the_items_of_a_list_of_known_length() -> None:

@@ -2,7 +2,8 @@
 
 A :class:`Form` says what a place holds when trip ``i`` starts (``at``), whether a trip that started
 so ends as the next one starts (``holds``), and what is there after the loop (``after``). The forms
-are in ``forms.py`` and, of whole lists, in ``listforms.py``.
+are in ``forms.py`` and, of whole lists, in ``listforms.py``; where there is none, ``widening.py``
+says what may be there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Final
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.python.alike import alike
-from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox
+from verifier.symbolic.python.heap import (
+    UNBOUND,
+    Box,
+    DictBox,
+    Heap,
+    ListBox,
+    ObjectBox,
+    StateBox,
+)
 from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
@@ -23,6 +32,10 @@ from verifier.symbolic.trace import Loop
 
 #: the key of the place that is all of a list
 WHOLE: Final = object()
+#: the key of the place that is whether the order of a dictionary's entries is not followed
+ORDER: Final = object()
+#: the key of the place that is what an object is besides its entries
+NATURE: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,10 @@ def read(heap: Heap, place: Place) -> object:
     box = heap.get(place.box)
     if isinstance(box, ListBox):
         return box.segments
+    if place.key is NATURE:
+        return nature(box)
+    if place.key is ORDER:
+        return isinstance(box, DictBox) and box.shuffled
     return entries(box).get(place.key, UNBOUND)
 
 
@@ -47,8 +64,29 @@ def put(heap: Heap, place: Place, value: object) -> None:
     if isinstance(box, ListBox):
         assert isinstance(value, tuple)
         box.segments = value
-    else:
+    elif place.key is ORDER:
+        assert isinstance(box, DictBox)
+        box.shuffled = True
+    elif place.key is not NATURE:  # that stays, and nobody relies on it
         entries(box)[place.key] = value
+
+
+def nature(box: Box) -> tuple[object, ...]:
+    """What an object is besides its entries: its class, the built-in value inside it."""
+    if isinstance(box, ObjectBox):
+        return (box.cls, box.payload)
+    return (box.kind,) if isinstance(box, StateBox) else ()
+
+
+def reordered(old: Box, new: Box) -> bool:
+    """Whether the entries of a dictionary have come into another order, or into none."""
+    if not isinstance(old, DictBox) or not isinstance(new, DictBox):
+        return False
+    if old.shuffled:
+        return False
+    both = old.items.keys() & new.items.keys()
+    kept = ([key for key in box.items if key in both] for box in (old, new))
+    return new.shuffled or next(kept) != next(kept)
 
 
 @dataclass(slots=True)
@@ -86,10 +124,8 @@ class Context:
 class Form(ABC):
     """What a place holds, by trip."""
 
-    #: whether the value is exactly known; False: it is forgotten
+    #: whether the value is exactly known; False: only what it may be is
     exact: bool = True
-    #: a form that is right although the place does not change from where it starts
-    stays: bool = False
 
     @abstractmethod
     def at(self, loop: Context, index: Expr) -> object:

@@ -15,11 +15,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python import draining
-from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, read
-from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many, Segment
+from verifier.symbolic.python.carried import NATURE, ORDER, WHOLE, Context, Form, Place
+from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many
 from verifier.symbolic.python.listforms import Append, Runs, Slots, slots
 from verifier.symbolic.python.terms import join, same
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,61 +131,6 @@ class Rotation(Form):
         return loop.alike(_turned(following, loop.loop.index), after, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten(Form):
-    """Anything: a fresh symbol for a number, unknown for the rest."""
-
-    value: object
-    name: str
-    exact = False
-    stays = True
-
-    def at(self, loop: Context, index: Expr) -> object:
-        return self.value
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        return True
-
-    def after(self, loop: Context) -> object:
-        # another unknown than inside: the loop has gone on since
-        if isinstance(self.value, Expr):
-            return _symbol(loop, self.name)
-        if isinstance(self.value, SystemAddress):
-            return SystemAddress(self.value.storage, _symbol(loop, self.name))
-        if isinstance(self.value, tuple) and self.value and isinstance(self.value[0], Many):
-            return _unknown_list(loop, self.name)
-        return self.value
-
-
-def _symbol(loop: Context, name: str) -> Expr:
-    symbol = E.fresh(name)
-    reason = f"the value of `{name}` carried around the loop over `{loop.loop.name}`"
-    loop.vm.approximate("havoc", f"{reason} has no closed form", loop.loop.span, [repr(symbol)])
-    return symbol
-
-
-def _unknown_list(loop: Context, name: str) -> tuple[Segment, ...]:
-    count = E.fresh("length", 0)
-    reason = f"the value of {name} carried around the loop over `{loop.loop.name}`"
-    loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
-    return (Many(count, loop.vm.loop_symbol("item"), (Opaque(reason),)),)
-
-
-def forgotten(loop: Context, place: Place, before: Heap) -> Form:
-    """The form of a place of which nothing is known; the ledger says so."""
-    if place.key is WHOLE:
-        return Forgotten(_unknown_list(loop, "a list"), "a list")
-    old = read(before, place)
-    name = str(place.key)
-    if isinstance(old, Expr):
-        return Forgotten(_symbol(loop, name), name)
-    if isinstance(old, SystemAddress):
-        return Forgotten(SystemAddress(old.storage, _symbol(loop, name)), name)
-    reason = f"the value of `{name}` carried around the loop over `{loop.loop.name}`"
-    loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
-    return Forgotten(Opaque(reason), name)
-
-
 # ------------------------------------------------------------------------ proposals
 
 
@@ -247,13 +192,15 @@ PROPOSALS: Final[Mapping[str, tuple[_Proposal, ...]]] = {
 }
 
 
-def proposed(loop: Context, place: Place, was: object, now: object, before: Heap) -> Form:
-    """The form that fits what one trip made of a place."""
+def proposed(loop: Context, place: Place, was: object, now: object) -> Form | None:
+    """The form that fits what one trip made of a place; None: no closed one does."""
+    if place.key is ORDER or place.key is NATURE:
+        return None
     for proposal in PROPOSALS["list" if place.key is WHOLE else "entry"]:
         form = proposal(loop, was, now)
         if form is not None:
             return form
-    return forgotten(loop, place, before)
+    return None
 
 
 def _identity(value: object) -> object:

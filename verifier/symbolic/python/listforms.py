@@ -13,7 +13,6 @@ from verifier.symbolic.python.heap import Heap, Item, Many, Segment
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.values import Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,6 @@ class Append(Form):
 
     start: tuple[Segment, ...]
     items: tuple[object, ...]
-    stays = True
 
     def at(self, loop: Context, index: Expr) -> object:
         position = loop.vm.loop_symbol(loop.loop.name)
@@ -60,7 +58,6 @@ class Runs(Form):
 
     start: tuple[Segment, ...]
     run: Many
-    stays = True
 
     def at(self, loop: Context, index: Expr) -> object:
         # element q is number q % length of the run of trip q // length
@@ -87,7 +84,6 @@ class Slots(Form):
 
     start: tuple[Segment, ...]
     step: tuple[Segment, ...]
-    stays = False
 
     def at(self, loop: Context, index: Expr) -> object:
         out: list[Segment] = []
@@ -106,40 +102,6 @@ class Slots(Form):
             and expected is not None
             and len(left) == len(expected)
             and all(loop.alike(e, after, v) for e, v in zip(expected, left, strict=True))
-        )
-
-    def revised(
-        self, loop: Context, was: object, now: object, others: Iterable[Form]
-    ) -> Form | None:
-        return Stale(self.start, self.step, loop.loop.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Stale(Form):
-    """A list of fixed length some of whose items are not followed."""
-
-    start: tuple[Segment, ...]
-    step: tuple[Segment, ...]
-    name: str
-    exact = False
-    stays = True
-
-    def at(self, loop: Context, index: Expr) -> object:
-        unknown = Opaque(f"an item that the loop over `{self.name}` stored")
-        pairs = zip(slots(self.start) or (), slots(self.step) or (), strict=True)
-        return tuple(Item(was) if was is now else Item(unknown) for was, now in pairs)
-
-    def holds(self, loop: Context, now: object, after: Heap) -> bool:
-        old, new, left = slots(self.start), slots(self.step), slots(now)
-        return (
-            old is not None
-            and new is not None
-            and left is not None
-            and len(left) == len(new)
-            and all(
-                was is not expected or loop.alike(expected, after, value)
-                for was, expected, value in zip(old, new, left, strict=True)
-            )
         )
 
 

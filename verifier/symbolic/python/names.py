@@ -57,9 +57,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
 
 def found(vm: VM, value: object, span: ir.Span) -> object:
     """The value of a name; if it is lost, nothing that is done with it is followed."""
-    if type(value) is Opaque and value.lost:
-        vm.unfollowed(value.reason, span)
-    return value
+    return vm.had(value, span)
 
 
 def _unbound(vm: VM, node: ir.Name, local: bool) -> None:
@@ -88,7 +86,7 @@ def _bound_cases(vm: VM, node: ir.Name, value: Guarded, local: bool) -> object:
     result = bound[-1][1]
     for guard, item in reversed(bound[:-1]):
         result = join(guard, item, result)
-    return result
+    return found(vm, result, node.span)
 
 
 def known(vm: VM, name: str) -> bool:

@@ -33,7 +33,14 @@ class Operations(RecordMachine):
 
     def attribute(self, owner: object, name: str, span: Span) -> object:
         """``owner.name``."""
-        return self.each(owner, lambda v: self._attribute(v, name, span))
+        return self.had(self.each(owner, lambda v: self._attribute(v, name, span)), span)
+
+    def had(self, value: object, span: Span) -> object:
+        """What was read from somewhere; if it is lost, what is done with it is not followed."""
+        for case in (item for _, item in value.cases) if isinstance(value, Guarded) else (value,):
+            if isinstance(case, Opaque) and case.lost:
+                self.unfollowed(case.reason, span)
+        return value
 
     def _attribute(self, owner: object, name: str, span: Span) -> object:
         found = self.find_attribute(owner, name, span)
@@ -58,10 +65,11 @@ class Operations(RecordMachine):
 
     def item(self, owner: object, index: object, span: Span) -> object:
         """``owner[index]``."""
-        return self.each(
+        value = self.each(
             owner,
             lambda v: self.each(index, lambda i: self.kind(v).item(self.machine, v, i, span)),
         )
+        return self.had(value, span)
 
     def set_item(self, owner: object, index: object, value: object, span: Span) -> None:
         """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""

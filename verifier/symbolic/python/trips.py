@@ -1,8 +1,19 @@
 """One generic trip that stands for all trips of a loop.
 
-The body runs once with a fresh index. What it leaves changed is looked at and put into closed forms
-(:mod:`.forms`); they are confirmed by running the body again from them; what cannot be confirmed is
-forgotten. Where the number of trips is a constant, the loop is unrolled instead of forgetting.
+The state at the start of the generic trip has to stand for the start of *every* trip: each name,
+attribute, entry, list and order, its type and whether it is there at all. So a trip runs with a
+fresh index, and each place that it leaves other than it was before the loop gets a form: a closed
+one (:mod:`.forms`), or else all that may be there (:mod:`.widening`). Then it runs again from the
+forms, until
+
+- no place without a form is left other than it was before the loop, and
+- each form *holds*: what is in its place at the end of trip ``i`` is what the form says of the
+  start of trip ``i + 1``, or among it.
+
+By induction the last trip, and what it has traced, is any trip. Nothing stands unconfirmed: what a
+trip has shown not to hold gets another form, and a trip has to be gone through from that one too.
+If that does not come to an end, nothing is followed from the start of the loop on. Where the number
+of trips is a constant, the loop is unrolled instead of forgetting.
 """
 
 from __future__ import annotations
@@ -15,19 +26,33 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.alike import alike
-from verifier.symbolic.python.carried import WHOLE, Context, Form, Place, put, read
+from verifier.symbolic.python.carried import (
+    NATURE,
+    ORDER,
+    WHOLE,
+    Context,
+    Form,
+    Place,
+    nature,
+    put,
+    read,
+    reordered,
+)
 from verifier.symbolic.python.flow import Ended, Mark, Wait
-from verifier.symbolic.python.forms import Forgotten, Last, forgotten, proposed, rotations
-from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, ObjectBox, Scope
+from verifier.symbolic.python.forms import Last, proposed, rotations
+from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, Scope
 from verifier.symbolic.python.liveness import Names
 from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.widening import Loosened, loosened
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Opaque
 
-#: forms are refined this often before what is left is forgotten
+#: closed forms are refined this often before what is left is only what may be there
 ROUNDS = 3
+#: trips that are gone through until one confirms its forms; behind them nothing is followed
+LIMIT = 24
 
 _Carried = dict[Place, tuple[object, object]]
 _Local = dict[str, tuple[object, object]]
@@ -72,6 +97,8 @@ class GenericLoop:
     leaves: bool = False
     context: Context = field(init=False)
     scope: int = field(init=False)
+    #: the state that the trip has started from
+    start: Heap = field(init=False)
 
     def __post_init__(self) -> None:
         self.context = Context(self.vm, self.loop)
@@ -88,11 +115,15 @@ class GenericLoop:
         before = self.context.before = mark.heap
         forms: dict[Place, Form] = {}
         after = before
-        for number in range(ROUNDS + 1):
+        for number in range(LIMIT + 1):
             if number:
                 vm.back_to(mark)
                 self._adopt_new(before, after)
+                if number == LIMIT:
+                    text = f"what the loop over `{self.loop.name}` carries is not followed"
+                    vm.unfollowed(text, self.loop.span)
                 self._install(forms)
+            self.start = vm.heap.fork()
             outcome = self._once()
             if self.whole:
                 if not self._comes_round(outcome, mark):
@@ -109,7 +140,7 @@ class GenericLoop:
                 self.traced_once and not self.whole
             ):  # what Python changed, it changed once (NKI-LP12)
                 carried = {place: c for place, c in carried.items() if place.key is WHOLE}
-            if self._confirmed(forms, carried, after):
+            if number == LIMIT or self._confirmed(forms, carried, after):
                 self._finish(forms, local, outcome)
                 return
             if self.exact is not None and self.unroll and number:
@@ -117,12 +148,8 @@ class GenericLoop:
                 self.exact()
                 return
             forms = self._next(forms, carried, before, after, number)
-            if any(isinstance(form, Forgotten) for form in forms.values()):
-                if self._rather_few(mark):
-                    return
-        # the last round ran with everything unconfirmed forgotten: it stands
-        _, local = self._changes(before, vm.heap)
-        self._finish(forms, local, outcome)
+            if any(not form.exact for form in forms.values()) and self._rather_few(mark):
+                return
 
     # -- one trip ------------------------------------------------------------------------
 
@@ -269,9 +296,10 @@ class GenericLoop:
                 if not _same_segments(before, old, after, box):
                     carried[Place(number, WHOLE)] = (old.segments, box.segments)
                 continue
-            if isinstance(box, ObjectBox) and isinstance(old, ObjectBox):
-                if not alike(before, old.payload, after, box.payload, before=before):
-                    self.vm.unfollowed("a built-in value inside an object changes", self.loop.span)
+            if not alike(before, nature(old), after, nature(box), before=before):
+                carried[Place(number, NATURE)] = (nature(old), nature(box))
+            if reordered(self.start.get(number), box):
+                carried[Place(number, ORDER)] = (False, True)
             was, now = entries(old), entries(box)
             for key in dict.fromkeys([*was, *now]):
                 a, b = was.get(key, UNBOUND), now.get(key, UNBOUND)
@@ -298,23 +326,24 @@ class GenericLoop:
         """Better forms, after a trip has shown that these do not hold."""
         out = dict(forms)
         turning = {} if forms else rotations(carried)
-        for place, (was, now) in carried.items():
+        closed = number < ROUNDS - 1 and not (self.whole and self.traced_once)
+        for place in dict.fromkeys([*carried, *forms]):
+            was, now = read(before, place), read(after, place)
             known = forms.get(place)
             if known is not None and known.holds(self.context, now, after):
                 continue
+            if isinstance(known, Loosened):
+                out[place] = known.wider(self.context, now, after)
+                continue
             better: Form | None = None
-            if number < ROUNDS - 1 and not (self.whole and self.traced_once):
-                if place in turning:
-                    better = turning[place]
-                elif known is None:
-                    better = proposed(self.context, place, was, now, before)
-                else:
-                    better = known.revised(self.context, was, now, out.values())
-            out[place] = better or forgotten(self.context, place, before)
-        for place, form in forms.items():
-            if place not in carried and not form.stays:
-                # from the form on it no longer changes: it holds what is left each time
-                out[place] = forgotten(self.context, place, before)
+            if closed and place in turning:
+                better = turning[place]
+            elif closed and known is None:
+                better = proposed(self.context, place, was, now)
+            elif closed and known is not None and place in carried:
+                better = known.revised(self.context, was, now, out.values())
+            # a place that no longer changes from its form on holds what is left each time
+            out[place] = better or loosened(self.context, place, was, now, before, after)
         return out
 
     def _install(self, forms: dict[Place, Form]) -> None:
