@@ -195,8 +195,17 @@ def find(vm: VM, classes: Sequence[object], name: str) -> object:
         if isinstance(value, Guarded) and any(v is UNBOUND for _, v in value.cases):
             return _filled(value, find(vm, classes[position + 1 :], name))
         if value is not UNBOUND:
-            return value
+            return _meant(value, name)
     return UNBOUND
+
+
+def _meant(value: object, name: str) -> object:
+    """``__str__ = object.__str__`` in a class: as if the class had it from there."""
+    if isinstance(value, Checked) and value.builtin.name.rpartition(".")[2] == name:
+        for base in value.host.__mro__:
+            if name in base.__dict__:
+                return Inherited(base, name)
+    return value
 
 
 def _filled(value: Guarded, rest: object) -> object:

@@ -331,6 +331,10 @@ def _is_class_method(raw: object) -> bool:
     return type(raw).__name__ == "classmethod_descriptor"
 
 
+#: methods of built-in types as functions that may call one another without end
+_MAX_DEPTH: Final = 60
+
+
 class CheckedKind(Kind):
     """A method of a built-in type as a function."""
 
@@ -355,6 +359,8 @@ class CheckedKind(Kind):
             vm.fault(TypeError, what, call.span, rule="call-signature")
             return vm.unfollowed(what, call.span)
         rest = Call(call.args[1:], call.keywords, call.span, call.text)
+        if vm.depth >= _MAX_DEPTH:
+            return vm.unfollowed(f"calls nest deeper than {_MAX_DEPTH}", call.span)
 
         def one(first: object) -> object:
             cls = vm.type_of(first)
@@ -375,7 +381,11 @@ class CheckedKind(Kind):
                 keeps = not hierarchy.derives_from_host(vm.type_of(payload), value.host)
             return invoke(vm, value.builtin, rest, first if keeps else payload)
 
-        return vm.each(call.args[0].value, one)
+        vm.depth += 1
+        try:
+            return vm.each(call.args[0].value, one)
+        finally:
+            vm.depth -= 1
 
 
 # ------------------------------------------------------------------------ super

@@ -94,7 +94,9 @@ def _copy_ordered(vm: VM, span: Span, self: Ref, /) -> object:
     return ORDERED_KIND.made(vm, self, copied(vm, contents(vm, self)))
 
 
-ORDERED["fromkeys"] = DICT["fromkeys"]
+@ORDERED.add("fromkeys")
+def _fromkeys(vm: VM, span: Span, cls: object, /, iterable: object, value: object = None) -> object:
+    return DICT["fromkeys"].handler(vm, span, cls, iterable, value)
 
 
 @ORDERED.add("__reversed__")

@@ -146,7 +146,15 @@ def _str(vm: VM, span: Span, self: object, /) -> object:
 
 @OBJECT.add("__format__")
 def _format(vm: VM, span: Span, self: object, format_spec: object, /) -> object:
-    return vm.call(vm.language.builtins["format"], (self, format_spec), span=span)
+    def one(spec: object) -> object:
+        if spec == "":
+            return vm.kind(self).text(vm, self, "s", span)
+        if isinstance(spec, Opaque):
+            return vm.unfollowed("a format that is not known, for an object", span)
+        vm.fault(TypeError, "an object takes no format", span)
+        return UNBOUND
+
+    return vm.each(concrete.payload(vm, format_spec), one)
 
 
 # ------------------------------------------------------------------------ exceptions
