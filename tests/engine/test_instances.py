@@ -64,3 +64,24 @@ def test_a_trip_that_every_input_comes_to(at: int, rules: set[str]) -> None:
     result = analyze_source(KERNEL.format(at=at))
     assert {d.rule for d in result.diagnostics} == rules
     assert [k.status for k in result.kernels] == ["violated" if rules else "verified"]
+
+
+@pytest.mark.parametrize("demand", ["pass", "assert program < 4", "assert 512 * program < 4096"])
+def test_there_are_no_more_program_instances_than_the_grid_has(demand: str) -> None:
+    text = f"""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    program = nl.program_id(0)
+    {demand}
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out[program], src=x[program])
+    return out
+"""
+    result = analyze_source(text)
+    assert not result.errors
+    assert "no-admitted-input" not in {d.rule for d in result.diagnostics}
