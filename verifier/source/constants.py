@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
+
+from verifier.source import standard
 
 #: built-in types that make something empty
 _EMPTY: Final = frozenset({"bytearray", "dict", "frozenset", "list", "object", "set", "tuple"})
@@ -23,9 +25,11 @@ _OWN: Final = frozenset({"__name__", "__file__", "__doc__", "__package__", "__sp
 class QuietExpressions:
     """What is known of names at one place in a module, and which expressions are quiet there."""
 
-    def __init__(self, foreign: Collection[str]) -> None:
+    def __init__(self, foreign: Collection[str], modules: Mapping[str, str]) -> None:
         #: names that imports bind, and nothing else
         self.foreign = frozenset(foreign)
+        #: those that are bound to a module, with its name
+        self.modules = modules
         #: names that are bound by now
         self.bound: set[str] = set()
         #: whether these are all: no ``import *`` yet
@@ -115,10 +119,16 @@ class QuietExpressions:
         return name in self.bound or name in _BUILTIN or name in _OWN or not self.complete
 
     def _is_foreign(self, node: ast.expr) -> bool:
-        """Whether an expression is a name of a library."""
+        """Whether an expression is a name of a library, and not known to be missing there."""
+        name = ""
         while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self.foreign and node.id in self.bound
+            node, name = node.value, node.attr
+        if not isinstance(node, ast.Name) or node.id not in self.foreign:
+            return False
+        if node.id not in self.bound:
+            return False
+        module = self.modules.get(node.id)
+        return not name or module is None or standard.has(module, name) is not False
 
     def _is_generic(self, node: ast.Subscript) -> bool:
         """``list[int]``, ``Optional[int]``: a type of a type."""

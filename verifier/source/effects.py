@@ -11,6 +11,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from verifier.source.constants import QuietExpressions
@@ -24,25 +25,30 @@ _DEFINITIONS: Final = (*_FUNCTIONS, ast.ClassDef)
 
 
 def effects(
-    statements: Iterable[ast.stmt], bound: Mapping[str, int], foreign: Collection[str]
+    statements: Iterable[ast.stmt],
+    bound: Mapping[str, int],
+    foreign: Collection[str],
+    modules: Mapping[str, str] = MappingProxyType({}),
 ) -> set[int]:
     """The positions of the statements that must run in order.
 
     ``bound`` says how often each name is bound at top level, ``foreign`` which names imports bind
-    (calls of them do not reach the project's own state, unless they are given it).
+    (calls of them do not reach the project's own state, unless they are given it), ``modules``
+    which of these are modules, and their names.
     """
-    return _Module(tuple(statements), bound, foreign).effects()
+    quiet = QuietExpressions(foreign, modules)
+    return _Module(tuple(statements), bound, quiet).effects()
 
 
 class _Module:
     """The statements of a module, gone through in order."""
 
     def __init__(
-        self, statements: tuple[ast.stmt, ...], bound: Mapping[str, int], foreign: Collection[str]
+        self, statements: tuple[ast.stmt, ...], bound: Mapping[str, int], quiet: QuietExpressions
     ) -> None:
         self.statements = statements
         self.bound = _once(statements, bound)
-        self.quiet = QuietExpressions(foreign)
+        self.quiet = quiet
         #: classes that may wait, by name
         self.classes: dict[str, ast.ClassDef] = {}
         self.postponed = any(

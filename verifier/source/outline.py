@@ -241,7 +241,12 @@ class _Collector:
             for name, found in self.bindings.items()
             if all(b.kind in ("import", "from") for b in found)
         }
-        positions = effects(self._statements, bound, foreign)
+        modules = {
+            name: found[0].module
+            for name, found in self.bindings.items()
+            if name in foreign and found[0].kind == "import"
+        }
+        positions = effects(self._statements, bound, foreign, modules)
         return tuple(dict.fromkeys(self._chunk_of[p] for p in sorted(positions)))
 
     def add(self, statements: Iterable[ast.stmt]) -> None:

@@ -18,9 +18,11 @@ def of_function(vm: VM, node: ir.FunctionDef | ir.LambdaExpr) -> None:
     """Evaluate the annotations of a definition, as CPython does after its defaults."""
     if isinstance(node, ir.LambdaExpr) or _postponed(vm.frame.module):
         return
-    for param in node.params:
-        if param.annotation is not None:
-            _evaluate(vm, param.annotation)
+    # positional-only parameters come after the others that are positional
+    for kind in ("positional", "positional-only", "*", "keyword", "**"):
+        for param in node.params:
+            if param.kind == kind and param.annotation is not None:
+                _evaluate(vm, param.annotation)
     if node.returns is not None:
         _evaluate(vm, node.returns)
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from verifier.source import ir
+from verifier.source import ir, standard
 from verifier.source.order import Wanted
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import missing, modules
+from verifier.symbolic.python import modules
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
@@ -66,7 +66,7 @@ def _module(vm: VM, name: str, bound: str, whole: bool, span: ir.Span) -> object
     if found is not None:
         return ModuleRef(str(found.path), found)
     value = modules.external(vm, wanted, wanted, modules.import_place(vm, module, span.line))
-    _check_external(vm, value, missing.module_error(name), span)
+    _check_external(vm, value, standard.module_error(name), span)
     return value
 
 
@@ -124,7 +124,7 @@ def _from_module(vm: VM, stmt: ir.ImportFrom, name: str) -> object:
     place = modules.import_place(vm, module, stmt.span.line)
     written = "." * stmt.level + stmt.module
     value = modules.external(vm, f"{stmt.module}.{name}", written, place)
-    error = None if stmt.level or source is not None else missing.name_error(stmt.module, name)
+    error = None if stmt.level or source is not None else standard.name_error(stmt.module, name)
     _check_external(vm, value, error, stmt.span)
     return value
 

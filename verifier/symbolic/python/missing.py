@@ -1,79 +1,13 @@
-"""What is not there to be imported: modules of the standard library, and names in them.
-
-The Python that runs this tells what its standard library has, as far as it has loaded that for its
-own use: nothing is imported to find out. What cannot be told is taken to be there.
-"""
+"""Imports that fail: such a statement of a module's body does not wait until it is asked for."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
-from functools import lru_cache
-from types import ModuleType
 
+from verifier.source import standard
 from verifier.source.order import Wanted
 from verifier.source.project import Module
 from verifier.symbolic.python.vm import VM
-
-
-def is_standard(dotted: str) -> bool:
-    """Whether a module is one of the standard library's, or would be."""
-    return dotted.partition(".")[0] in sys.stdlib_module_names
-
-
-def module_error(dotted: str) -> str | None:
-    """What ``import dotted`` fails with, ``None`` if it is not known to fail."""
-    if not is_standard(dotted):
-        return None
-    names = dotted.split(".")
-    for count in range(2, len(names) + 1):
-        found = _submodule_error(".".join(names[:count]))
-        if found is not None:
-            return found
-    return None
-
-
-def name_error(dotted: str, name: str) -> str | None:
-    """What ``from dotted import name`` fails with, ``None`` if it is not known to fail."""
-    found = module_error(dotted)
-    if found is not None or has(dotted, name) is not False:
-        return found
-    return f"cannot import name '{name}' from '{dotted}'"
-
-
-@lru_cache(maxsize=4096)
-def has(dotted: str, name: str) -> bool | None:
-    """Whether a module of the standard library has a name; ``None`` if that is not known."""
-    module = _module(dotted)
-    if module is None:
-        return None
-    if hasattr(module, name):
-        return True
-    return hasattr(module, "__path__") and _is_found(f"{dotted}.{name}")
-
-
-@lru_cache(maxsize=4096)
-def _submodule_error(dotted: str) -> str | None:
-    owner = dotted.rpartition(".")[0]
-    module = _module(owner)
-    if dotted in sys.modules or module is None:
-        return None
-    if not hasattr(module, "__path__"):
-        return f"No module named '{dotted}'; '{owner}' is not a package"
-    return None if _is_found(dotted) else f"No module named '{dotted}'"
-
-
-def _module(dotted: str) -> ModuleType | None:
-    """A module of the standard library that can be looked at."""
-    return sys.modules.get(dotted) if is_standard(dotted) else None
-
-
-def _is_found(dotted: str) -> bool:
-    try:
-        return importlib.util.find_spec(dotted) is not None
-    except (ImportError, ValueError, AttributeError):
-        return False
 
 
 def chunks(vm: VM, module: Module) -> Iterator[int]:
@@ -84,6 +18,18 @@ def chunks(vm: VM, module: Module) -> Iterator[int]:
             yield chunk
 
 
+def of_running(vm: VM, module: Module, chunk: int) -> bool:
+    """Whether a piece of a module's text imports names of a module that is still running."""
+    assert vm.program is not None
+    for place, wanted in vm.program.imports(module):
+        if place == chunk and wanted.name is not None:
+            source = vm.project.resolve_import(module, wanted.module, wanted.level)
+            found = None if source is None else vm.modules.get(str(source.path))
+            if found is not None and found.at is not None:
+                return True
+    return False
+
+
 def _fails(vm: VM, module: Module, wanted: Wanted) -> bool:
     project, name = vm.project, wanted.name
     source = project.resolve_import(module, wanted.module, wanted.level)
@@ -92,9 +38,9 @@ def _fails(vm: VM, module: Module, wanted: Wanted) -> bool:
             return False
         if project.resolve_import(module, wanted.module.partition(".")[0]) is not None:
             return True
-        return module_error(wanted.module) is not None
+        return standard.module_error(wanted.module) is not None
     if name == "*" or project.resolve_from(module, wanted.module, wanted.level, name) is not None:
         return False
     if source is not None:
         return True
-    return not wanted.level and name_error(wanted.module, name) is not None
+    return not wanted.level and standard.name_error(wanted.module, name) is not None

@@ -45,12 +45,19 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
     vm.base[found.waiting.id] = Scope({})
     # what an import raises goes to the handlers around it
     straight = here and vm.importing and not vm.forking and not vm._loops
-    with contextlib.nullcontext() if straight else before_the_kernel(vm):
-        found.scope = vm.heap.new(Scope({"__name__": dotted_name(module), "__file__": key}))
-        try:
+    outside = vm.outside()
+    try:
+        with contextlib.nullcontext([]) if straight else before_the_kernel(vm) as changed:
+            found.scope = vm.heap.new(Scope({"__name__": dotted_name(module), "__file__": key}))
             _run_body(vm, module, found)
-        except SourceError as error:
-            vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
+    except SourceError as error:
+        vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
+    except Ended:
+        del vm.modules[key]  # who imports it again runs it again
+        raise
+    if changed or (straight and vm.outside() > outside):
+        what = f"`{module.path.name}` is imported, or changes what it did not make, on some paths"
+        vm.unfollowed(f"{what} only", vm.trace.span)
     return found
 
 
@@ -76,12 +83,14 @@ def _run_body(vm: VM, module: Module, globals_: Globals) -> None:
     try:
         for chunk in sorted({*running, *starting}):
             globals_.at = chunk
-            if chunk in running:
-                for statement in module.statements_of(chunk):
-                    _run_statement(vm, statement)
-                continue
-            for found in starting[chunk]:
-                started(vm, found, here=True)
+            if chunk not in running:
+                for found in starting[chunk]:
+                    started(vm, found, here=True)
+                if not missing.of_running(vm, module, chunk):
+                    continue
+                globals_.ordered |= {chunk}
+            for statement in module.statements_of(chunk):
+                _run_statement(vm, statement)
         globals_.at = None
     finally:
         vm.frames.pop()
@@ -158,11 +167,11 @@ def _forget(vm: VM, module: Module, names: set[str], reason: str) -> None:
 
 
 @contextlib.contextmanager
-def before_the_kernel(vm: VM) -> Iterator[None]:
+def before_the_kernel(vm: VM) -> Iterator[list[int]]:
     """Evaluate what ran when its module was imported: its objects live below every path.
 
-    What waits while a module's body runs is evaluated apart from the paths of that body: it
-    depends on none of them, and changes nothing.
+    What waits while a module's body runs is evaluated apart from the paths of that body, on which
+    it does not depend. What it changed none the less is lost, and listed.
     """
     heap, path, loops = vm.heap, list(vm._path), list(vm._loops)
     landings, frames = vm.landings, vm.frames
@@ -173,11 +182,12 @@ def before_the_kernel(vm: VM) -> Iterator[None]:
         vm.heap = Heap(vm.base, heap.ids)
         vm.heap.boxes = dict(vm.base)
     known = set(vm.heap.boxes) if nested else set()
+    changed: list[int] = []
     vm.landings, vm.frames, vm.importing, vm.forking = [], list(frames[:1]), True, 0
     vm.cut_path(0)
     vm._loops = []
     try:
-        yield
+        yield changed
     finally:
         made = vm.heap
         vm.landings, vm.frames, vm.importing, vm.forking = landings, frames, nested, forking
@@ -188,6 +198,8 @@ def before_the_kernel(vm: VM) -> Iterator[None]:
             if number not in known:
                 box.owner = 0
                 vm.base[number] = box
+            elif box is not heap.boxes.get(number):
+                changed.append(number)
 
 
 # ------------------------------------------------------------------------ names

@@ -8,11 +8,12 @@ from types import ModuleType
 from typing import Any, Final
 
 from verifier.hardware import dtypes as dt
+from verifier.source import standard
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import missing, modules, names
+from verifier.symbolic.python import modules, names
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
@@ -220,7 +221,7 @@ class ExternalKind(Kind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         found = modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
-        if isinstance(found, ExternalRef) and missing.has(value.path, name) is False:
+        if isinstance(found, ExternalRef) and standard.has(value.path, name) is False:
             return UNBOUND
         return found
 
