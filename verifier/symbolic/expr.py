@@ -686,7 +686,7 @@ def _atom_bounds(atom: Atom) -> tuple[int | None, int | None]:
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
-    __slots__ = ("_free", "args", "expr", "kind", "name")
+    __slots__ = ("_free", "_negation", "args", "expr", "kind", "name")
 
     #: ``const``, ``le`` (expr <= 0), ``eq`` (expr == 0), ``ne``, ``var``, ``and``, ``or``, ``not``
     kind: str
@@ -694,6 +694,7 @@ class Bool:
     args: tuple[Bool, ...]
     name: str
     _free: tuple[Sym, ...] | None
+    _negation: Bool | None
 
     def free(self) -> tuple[Sym, ...]:
         """Every integer symbol in it, in a fixed order (truth-valued variables excluded)."""
@@ -739,6 +740,7 @@ def _bool(kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name
         found.args = args
         found.name = name
         found._free = None
+        found._negation = None
         _context.bools[key] = found
     return found
 
@@ -746,6 +748,7 @@ def _bool(kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
     out.kind, out.expr, out.args, out.name, out._free = "const", None, (), name, ()
+    out._negation = None
     return out
 
 
@@ -815,6 +818,12 @@ def not_(a: Bool) -> Bool:
         return FALSE
     if a is FALSE:
         return TRUE
+    if a._negation is None:  # formulas share their parts
+        a._negation = _negated(a)
+    return a._negation
+
+
+def _negated(a: Bool) -> Bool:
     if a.kind == "not":
         return a.args[0]
     if a.kind == "le":

@@ -163,12 +163,37 @@ class IteratorKind(Kind):
 
 # ------------------------------------------------------------------------ going on
 
+#: where the machine keeps which iterators stand nobody knows where
+_LOST: Final = "iterators that are not followed"
 #: where the machine keeps which iterators are looking for an item right now
 _LOOKING: Final = "iterators that look for an item"
 
 
 def going_on(vm: VM, kind: IteratorKind, ref: Ref, span: Span) -> object:
-    """The next item of an iterator of Python's own; the code that it runs may not ask it again."""
+    """The next item of an iterator of Python's own; the code that it runs may not ask it again.
+
+    One that is not followed gives one item that is not, and has come to its end: nothing that
+    happens behind counts, and there would be no end to it.
+    """
+    lost = vm.memo.setdefault(_LOST, {})
+    assert isinstance(lost, dict)
+    if ref in lost and _is_cut_off(vm, *lost[ref]):  # what a loop has taken back does not count
+        return UNBOUND
+    item = _asked(vm, kind, ref, span)
+    if isinstance(item, Opaque) and _is_cut_off(vm, item.reason, span):
+        lost[ref] = (item.reason, span)
+    return item
+
+
+def _is_cut_off(vm: VM, reason: str, span: Span) -> bool:
+    """Whether :meth:`VM.unfollowed` has been told so."""
+    return any(
+        entry.kind == "skipped" and entry.message == reason and entry.span == span
+        for entry in vm.trace.ledger
+    )
+
+
+def _asked(vm: VM, kind: IteratorKind, ref: Ref, span: Span) -> object:
     if kind.guarded:
         return kind.advance(vm, ref, span)
     looking = vm.memo.setdefault(_LOOKING, set())

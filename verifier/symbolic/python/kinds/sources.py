@@ -237,7 +237,8 @@ class SequenceIterator(IteratorKind):
             return value
 
         def finish() -> object:
-            change(vm, ref, span, done=True)
+            # nobody asks for its position any more: it goes on as elsewhere, which has no cases
+            change(vm, ref, span, done=True, position=self.following(position))
             return UNBOUND
 
         there = self.within(vm, source, position, span)

@@ -169,15 +169,10 @@ class Slice(Over):
         self, vm: VM, ref: Ref, count: int, end: int | None, following: int, span: Span
     ) -> object:
         """Skip some items, then take one if the slice has not come to its end."""
-        if count > 0:
-            return step(
-                vm,
-                state_of(vm, ref).fields["source"],
-                span,
-                lambda _: self._skipped(vm, ref, count - 1, end, following, span),
-            )
-        if end is not None and following >= end:
+        ends = end is not None and following >= end
+        if ends and count <= 0:
             return UNBOUND
+        source = state_of(vm, ref).fields["source"]
 
         def take(item: object) -> object:
             width = state_of(vm, ref).fields["step"]
@@ -186,7 +181,23 @@ class Slice(Over):
             change(vm, ref, span, position=position, next=E.const(following) + width)
             return item
 
-        return step(vm, state_of(vm, ref).fields["source"], span, take)
+        def over() -> object:
+            # where there are no more items it stands where it does elsewhere, and finds none
+            if ends:
+                change(vm, ref, span, position=E.const(end or 0))
+                return UNBOUND
+            take(UNBOUND)
+            return UNBOUND
+
+        if count <= 0:
+            return step(vm, source, span, take, over)
+        return step(
+            vm,
+            source,
+            span,
+            lambda _: self._skipped(vm, ref, count - 1, end, following, span),
+            over,
+        )
 
     def _skipped(
         self, vm: VM, ref: Ref, count: int, end: int | None, following: int, span: Span
