@@ -1,4 +1,4 @@
-"""Classes that derive from containers of collections: programs that agree with CPython."""
+"""Containers of collections and classes that derive from them: programs that agree with CPython."""
 
 from __future__ import annotations
 
@@ -241,6 +241,43 @@ try:
     result = 1
 except AttributeError:
     result = 2
+""",
+    """
+from collections import deque
+
+d = deque("abcab")
+result = [d.index("b"), d.index("b", 2), d.index("c", 1, 4), d.count("a"), d.index("a", -2)]
+for f in (lambda: d.index("z"), lambda: d.index("a", 1, 3), lambda: d.remove("z")):
+    try:
+        f()
+    except ValueError:
+        result.append("v")
+d.remove("b")
+result.append(list(d))
+""",
+    """
+from collections import deque
+
+
+class X(deque):
+    pass
+
+
+d = X()
+
+
+def bad(cls, *a, **k):
+    return [42]
+
+
+X.__new__ = bad
+result = []
+for f in (lambda: d * 42, lambda: d + deque([1]), lambda: d.copy()):
+    try:
+        f()
+        result.append("ok")
+    except TypeError:
+        result.append("t")
 """,
 ]
 

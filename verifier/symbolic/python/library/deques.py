@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Segment, StateBox
 from verifier.symbolic.python.kind import Iteration, Live
@@ -293,9 +294,33 @@ def _insert(vm: VM, span: Span, self: Ref, index: object, item: object, /) -> ob
     return None
 
 
+def _searched(vm: VM, span: Span, ref: Ref, name: str, args: tuple[object, ...]) -> object:
+    """A search as lists have it; one that changes the deque is not followed."""
+    before = changes(vm, ref)
+
+    def checked(found: object) -> object:
+        if vm.decide(E.eq(changes(vm, ref), before)) is not True:
+            return vm.unfollowed("a deque that is changed while it is searched", span)
+        return found
+
+    def absent(_: object) -> object:
+        lost = checked(UNBOUND)
+        if lost is UNBOUND:
+            raises(vm, ValueError, "the value is not in deque", span)
+        return lost
+
+    method = vm.attribute(contents(vm, ref), name, span)
+    return checked(attempt(vm, lambda: vm.call(method, args, span=span), ValueError, absent))
+
+
+@DEQUE.add("index")
+def _index(vm: VM, span: Span, self: Ref, value: object, /, *bounds: object) -> object:
+    return _searched(vm, span, self, "index", (value, *bounds))
+
+
 @DEQUE.add("remove")
 def _remove(vm: VM, span: Span, self: Ref, value: object, /) -> object:
-    vm.call(vm.attribute(contents(vm, self), "remove", span), (value,), span=span)
+    _searched(vm, span, self, "remove", (value,))
     changed(vm, self, span)
     return None
 

@@ -14,7 +14,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.kinds.states import state_of
-from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 
 _Copy = Callable[..., object]
@@ -48,7 +48,14 @@ def _defaulted(vm: VM, span: Span, self: object, contents: object) -> object:
 def _limited(vm: VM, span: Span, self: object, contents: object) -> object:
     limit = state_of(vm, _inside(vm, self)).fields["maxlen"]
     args = (contents,) if limit is None else (contents, limit)
-    return vm.call(vm.type_of(self), args, span=span)
+    made = vm.call(vm.type_of(self), args, span=span)
+    known = vm.type_of(made)
+    if isinstance(known, (Class, HostType)) and not hierarchy.derives_from_host(
+        known, collections.deque
+    ):
+        what = vm.kind(made).describe(vm, made)
+        vm.fault(TypeError, f"{hierarchy.described(vm.type_of(self))} makes {what}", span)
+    return made
 
 
 def _copying(table: Table, copy: _Copy) -> None:
