@@ -5,6 +5,7 @@ Whatever CPython does for some number of trips has to be among what the machine 
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.python.support import UNKNOWN, Outcome, assignments, at, machine, run
+from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, machine, run
 from tests.python.test_forms import context
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import ORDER, WHOLE, Place
@@ -313,6 +314,36 @@ def test_what_may_raise_is_no_certain_end() -> None:
         n=range(0, 12),
     )
     assert not outcome.skipped and not outcome.escapes
+
+
+def test_a_condition_is_met_by_another_unknown_in_each_trip() -> None:
+    """What holds of the first trip of a ``while`` loop and of its last one, holds of two values."""
+    source = """
+i, v, r = 0, n, 0
+while i + v == n:
+    i += 1
+    v = n - i if i < k else v * v + 1
+    r += 1
+result = r
+"""
+    vm = machine()
+    ranges = {"n": range(20, 40), "k": range(30)}
+    outcome = execute(
+        vm, source, **{name: E.symbol(name, r[0], r[-1]) for name, r in ranges.items()}
+    )
+    env = {"n": 20, "k": 9}
+    place: dict[str, Any] = dict(env)
+    exec(source, place)
+    assert place["result"] > 3
+    value = outcome.value
+    assert isinstance(value, E.Expr)
+    unknown = sorted({s.name for fact in (value, *vm.path) for s in fact.free()} - {*env})
+    choices = itertools.product(range(25), repeat=len(unknown))
+    assert any(
+        E.evaluate(value, choice) == place["result"]
+        and all(E.evaluate(fact, choice) for fact in vm.path)
+        for choice in ({**env, **dict(zip(unknown, c, strict=True))} for c in choices)
+    )
 
 
 # ------------------------------------------------------------------------ one form by itself

@@ -177,8 +177,11 @@ class _While:
             self.stmt.span,
             [repr(count)],
         )
+        known = _newest()
         held, leaves = self._repeat(count)
         for index, test in held[-1:]:
+            if any(symbol.id > known and symbol is not index for symbol in test.free()):
+                continue  # what a trip alone knows is another unknown in each
             for place in (E.const(0), count - 1):
                 there = E.Substitution({index: place}).bool(test)
                 vm.narrow(E.implies(E.ge(count, 1), there))
@@ -192,3 +195,10 @@ class _While:
         if ended is E.FALSE:
             raise Ended
         vm.narrow(ended)
+
+
+def _newest() -> int:
+    """What tells the symbols that there are from those that are made from now on."""
+    atom = E.fresh("now").as_atom()
+    assert atom is not None
+    return atom.id
