@@ -218,3 +218,15 @@ def run():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     same(HEAD + PROGRAMS[name])
+
+
+def test_byte_arrays_that_are_repeated() -> None:
+    same(
+        HEAD
+        + """
+def run():
+    a = bytearray(b"ab")
+    times = I(2)
+    return bytes(a * times), bytes(times * a), bytes(a.__mul__(times)), bytes(a.__rmul__(2))
+"""
+    )

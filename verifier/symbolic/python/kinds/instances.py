@@ -11,11 +11,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds import protocols
-from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -29,6 +29,10 @@ _COMPARED: Final = {
     "==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
 }  # fmt: skip
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+#: types of which a value can be repeated
+_REPEATED: Final = tuple(map(HostType, (str, bytes, bytearray, tuple, list)))
 
 
 class ObjectKind(Kind):
@@ -141,8 +145,9 @@ class ObjectKind(Kind):
 
     def _counts(self, vm: VM, value: Any, other: object) -> bool:
         """Whether an instance says how often a sequence is to be repeated."""
-        sequence = isinstance(other, (str, bytes, tuple)) or isinstance(vm.box(other), ListBox)
-        return sequence and hierarchy.overrides(vm, _box(vm, value).cls, "__index__")
+        return vm.type_of(other) in _REPEATED and hierarchy.overrides(
+            vm, _box(vm, value).cls, "__index__"
+        )
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         def inside(payload: object) -> object:

@@ -60,7 +60,7 @@ def _operator(op: str, way: str) -> Callable[..., object]:
 #: which format their own type alone
 _TEXTS: Final = tuple(map(HostType, (str, bytes, bytearray)))
 #: of which ``+`` and ``*`` raise an error for what they do not take
-_SEQUENCES: Final = tuple(map(HostType, (str, bytes, tuple, list)))
+_SEQUENCES: Final = tuple(map(HostType, (str, bytes, bytearray, tuple, list)))
 
 
 def _of_sequence(vm: VM, op: str, way: str, self: object, right: object, span: Span) -> object:
