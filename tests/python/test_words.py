@@ -29,6 +29,7 @@ mode % 3  mode << 1  mode & 1  f"{mode}!"  str(mode)  repr(mode)  "-".join([mode
 {"a": 1, "bcd": 2}[mode] if len(mode) in (1, 3) else 9  [1, 2][len(mode) % 2]  ord(mode)
 {"a": 1}[mode] if mode.startswith("a") else 3  {"a": 1, "": 7}[mode] if len(mode) < 2 else 3
 {"bcd": 1}[mode] if "c" in mode else 3  {"a": 1}[mode] if mode == "a" else 2  mode.count("c")
+[c for c in mode]  [(a, b) for a, b in [mode]]  [*mode]
 isinstance(mode, str)  isinstance(mode, int)  range(mode)  [1, 2][mode]  mode.isdigit()  mode.real
 "abc".replace(mode, "z")  "x1bcd".find(mode)  chr(mode)  float(mode)  mode == mode  mode is mode
 """

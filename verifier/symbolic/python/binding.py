@@ -12,6 +12,7 @@ from verifier.symbolic.python import hierarchy, names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.words import told
 from verifier.symbolic.values import Guarded, Opaque
 
 
@@ -56,7 +57,7 @@ _TARGETS: Final[dict[type[ir.Expr], Callable[[VM, Any, object, Span], None]]] = 
 
 def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) -> tuple[object, ...]:
     """The items for ``count`` targets, the one at ``star`` a list of what is left over."""
-    value = vm.settled(value)
+    value = told(vm, vm.settled(value))
     if isinstance(value, Guarded):
         return vm.each(value, lambda v: unpacked(vm, v, count, star, span))
     if isinstance(value, LazyShape) and star is None:

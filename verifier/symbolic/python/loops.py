@@ -23,6 +23,7 @@ from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.words import told
 from verifier.symbolic.trace import Loop
 from verifier.symbolic.values import Guarded, Opaque, Range
 
@@ -60,7 +61,7 @@ class Runner:
             Ended: no path comes to the end of the loop.
         """
         vm = self.vm
-        iterable = vm.settled(iterable)
+        iterable = told(vm, vm.settled(iterable))
         if type(iterable) in _WAYS:
             self.through(iterable)
         elif isinstance(iterable, Guarded):
