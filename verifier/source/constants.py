@@ -118,11 +118,12 @@ class QuietExpressions:
     def _is_there(self, name: str) -> bool:
         return name in self.bound or name in _BUILTIN or name in _OWN or not self.complete
 
-    def _is_foreign(self, node: ast.expr) -> bool:
+    def _is_foreign(self, part: ast.expr) -> bool:
         """Whether an expression is a name of a library, and not known to be missing there."""
-        name = ""
+        node, name = part, ""
         while isinstance(node, ast.Attribute):
-            node, name = node.value, node.attr
+            name = node.attr
+            node = node.value
         if not isinstance(node, ast.Name) or node.id not in self.foreign:
             return False
         if node.id not in self.bound:

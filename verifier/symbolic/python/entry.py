@@ -192,8 +192,9 @@ class _Entry:
         first = request.definitions[0]
         globals_ = modules.started(vm, request.module)
         found = self._in_class(first)
-        if found is not None:
-            return found
+        made = vm.memo.get(("made", first.span)) if found is None else found
+        if isinstance(made, Function):
+            return made
         with modules.before_the_kernel(vm):
             vm.frames.append(Frame(request.module, globals_.scope.id, 0))
             try:

@@ -47,7 +47,7 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
     straight = here and vm.importing and not vm.forking and not vm._loops
     outside = vm.outside()
     try:
-        with contextlib.nullcontext([]) if straight else before_the_kernel(vm) as changed:
+        with _in_place() if straight else before_the_kernel(vm) as changed:
             found.scope = vm.heap.new(Scope({"__name__": dotted_name(module), "__file__": key}))
             _run_body(vm, module, found)
     except SourceError as error:
@@ -59,6 +59,12 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
         what = f"`{module.path.name}` is imported, or changes what it did not make, on some paths"
         vm.unfollowed(f"{what} only", vm.trace.span)
     return found
+
+
+@contextlib.contextmanager
+def _in_place() -> Iterator[list[int]]:
+    """Evaluate right here, as :func:`before_the_kernel` does elsewhere."""
+    yield []
 
 
 def dotted_name(module: Module) -> str:

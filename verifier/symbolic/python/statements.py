@@ -213,6 +213,8 @@ def _function(vm: VM, stmt: ir.FunctionDef) -> None:
     entered = vm.awaited is not None and vm.awaited.definition is stmt
     given = [] if entered else decorators.evaluated(vm, stmt.decorators)
     made = make_function(vm, stmt, stmt.name)
+    if vm.importing:
+        vm.memo["made", stmt.span] = made
     names.bind(vm, stmt.name, decorators.applied(vm, given, made))
     if entered:
         assert vm.awaited is not None
