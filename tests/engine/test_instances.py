@@ -85,3 +85,33 @@ def kernel(x):
     result = analyze_source(text)
     assert not result.errors
     assert "no-admitted-input" not in {d.rule for d in result.diagnostics}
+
+
+PROGRAMS = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    rows, columns = x.shape
+    program, count = nl.program_id(0), nl.num_programs(0)
+    assert rows == 64 and columns == 24 * count and x.dtype == nl.float32
+    assert {demand}
+    tile = nl.ndarray((64, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[:, nl.ds(program * 24, 24)])
+    out = nl.ndarray((64, 24 * count), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out[:, nl.ds(program * 24, 24)], src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("demand", "closed"), [("program >= 0", False), ("count == 1", False), ("program > 0", True)]
+)
+def test_programs_that_a_grid_has(demand: str, closed: bool) -> None:
+    """The first program is always there, others need not be."""
+    result = analyze_source(PROGRAMS.format(demand=demand))
+    assert ("no-admitted-input" in {d.rule for d in result.diagnostics}) == closed
+    assert closed or [k.status for k in result.kernels] == ["verified"]

@@ -22,8 +22,8 @@ from verifier.hardware import dtypes as dt
 from verifier.report.model import Diagnostic, KernelReport
 from verifier.source.ir import Span
 
-#: faults that no run in order shows
-NOT_RUN = watch.RULES | frozenset(UNJUDGED)
+#: faults that no run in order shows; a run that is not refused shows that some input is admitted
+NOT_RUN = (watch.RULES | frozenset(UNJUDGED)) - {"no-admitted-input"}
 
 NEEDED = " (needed, not said)"
 

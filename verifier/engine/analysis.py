@@ -476,12 +476,12 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]
     everything = tuple(a.condition for a in said)
-    whole = (*everything, *instances(everything))
+    whole = (*everything, *_instances(said))
     if not everything or not solver.check(Query(whole, E.FALSE)).proved:
         return None
     for position, assumption in enumerate(said):
         prefix = everything[: position + 1]
-        if solver.check(Query((*prefix, *instances(prefix)), E.FALSE)).proved:
+        if solver.check(Query((*prefix, *_instances(said[: position + 1])), E.FALSE)).proved:
             check = rulebase.Check(
                 predicate=E.FALSE,
                 span=assumption.span or run.trace.span,
@@ -492,6 +492,21 @@ def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
             return Verdict(found, "always", "z3")
     return None
+
+
+def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
+    """What is demanded in single trips of loops and single programs of the grid.
+
+    That a program index lies in the grid is no demand: it says which programs there are.
+    """
+    grid = [a.condition for a in said if a.kind == "grid"]
+    indices = {s for within in grid for s in within.free() if s.origin == "loop"}
+    there = E.and_(*grid)
+    return instances(
+        a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
+        for a in said
+        if a.kind != "grid"
+    )
 
 
 def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
