@@ -64,6 +64,15 @@ class Q(partial):
     def __call__(self, *a): return "own", super().__call__(*a)
 def run(): return Q(f, 1)(2), partial(P(f, 1), 2)(3), P(P(f, 1), 2)(3)
 """,
+    "partial functions of such instances": """
+class P(partial): pass
+def run():
+    inner = P(f, 1)
+    flat = P(inner, x=True)
+    inner.note = 3
+    deep = P(inner, x=True)
+    return flat.func is f, flat.args, flat.keywords, deep.func is inner, deep.args, flat(), deep()
+""",
     "getters": """
 def run():
     g = operator.itemgetter(1)

@@ -28,6 +28,10 @@ from verifier.symbolic.values import Ref
 
 
 def _partial(vm: VM, span: Span, func: object, /, *args: object, **keywords: object) -> object:
+    box = vm.box(func)
+    if isinstance(box, ObjectBox) and not box.attributes and isinstance(box.payload, Partial):
+        if not hierarchy.overrides(vm, box.cls, "__call__"):
+            func = box.payload
     if isinstance(func, Partial) and is_plain(vm, func):
         held = keywords_of(vm, func)
         if held is None:
