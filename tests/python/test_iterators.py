@@ -306,3 +306,52 @@ def run(n):
     return k
 """
         assert run(machine(text), "run(n)", n=E.symbol("n", 0)).skipped
+
+
+def test_sources_that_end_on_some_paths_before_others() -> None:
+    same_for(
+        """
+        from itertools import chain, zip_longest
+
+        def run(a, b):
+            left = [a for _ in range(3) if a in (0, 2)]
+            right = chain([b] if b > 1 else [], (4,))
+            out = []
+            for x, y in zip_longest(left, right, fillvalue=-1):
+                out.append(10 * x + y)
+            return out
+        """,
+        a=range(4),
+        b=range(3),
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "chain([b] if b > 1 else [])",
+        "chain([b] if b > 1 else [], [8])",
+        "chain.from_iterable([[b]] if b > 1 else [])",
+        "pairwise([b, 2, 3] if b > 1 else [1])",
+        "takewhile(lambda v: v < 2, [b, 1, b])",
+        "map(lambda v, w: v + w, [1, 2, 3], [b] if b else [])",
+        "starmap(lambda *v: sum(v), [(1, b)] if b else [(1, 2), (3,)])",
+        "zip_longest([b] if b else [], (1, 2), fillvalue=b)",
+    ],
+)
+def test_how_far_an_iterator_is_may_hang_on_the_path(made: str) -> None:
+    same_for(
+        f"""
+        from itertools import *
+
+        def run(b):
+            c = {made}
+            out = [next(c, -5)]
+            if b == 2:
+                out.append(next(c, -6))
+            out.append(next(c, -7))
+            out.extend(islice(c, 2))
+            return out
+        """,
+        b=range(4),
+    )

@@ -230,34 +230,35 @@ class ZipLongest(IteratorKind):
         sources = fields["sources"]
         if not isinstance(sources, tuple):
             return vm.unfollowed("a `zip_longest` that depends on the path", span)
-        if all(source is None for source in sources):
-            return UNBOUND
 
-        def from_(position: int, items: tuple[object, ...]) -> object:
+        def from_(position: int, items: tuple[object, ...], alive: bool) -> object:
             now = state_of(vm, ref).fields["sources"]
             assert isinstance(now, tuple)
             if position == len(now):
-                return items
-            if now[position] is None:
-                return from_(position + 1, (*items, fields["fill"]))
+                return items if alive else UNBOUND
+            # on some paths only it may have come to its end before
+            return vm.apart(now[position], lambda one: of_source(position, items, alive, one))
+
+        def of_source(
+            position: int, items: tuple[object, ...], alive: bool, source: object
+        ) -> object:
+            if source is None:
+                return from_(position + 1, (*items, fields["fill"]), alive)
             return step(
                 vm,
-                now[position],
+                source,
                 span,
-                lambda item: from_(position + 1, (*items, item)),
-                lambda: ended(position, items),
+                lambda item: from_(position + 1, (*items, item), True),
+                lambda: ended(position, items, alive),
             )
 
-        def ended(position: int, items: tuple[object, ...]) -> object:
+        def ended(position: int, items: tuple[object, ...], alive: bool) -> object:
             now = state_of(vm, ref).fields["sources"]
             assert isinstance(now, tuple)
-            left = (*now[:position], None, *now[position + 1 :])
-            change(vm, ref, span, sources=left)
-            if all(source is None for source in left):
-                return UNBOUND
-            return from_(position + 1, (*items, fields["fill"]))
+            change(vm, ref, span, sources=(*now[:position], None, *now[position + 1 :]))
+            return from_(position + 1, (*items, fields["fill"]), alive)
 
-        return from_(0, ())
+        return from_(0, (), False)
 
     def endless(self, vm: VM, ref: Ref) -> bool:
         sources = state_of(vm, ref).fields["sources"]
