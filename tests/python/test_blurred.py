@@ -6,7 +6,7 @@ import pytest
 
 from tests.python.support import machine, run
 from verifier.symbolic import expr as E
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, OpaqueOf
 
 #: what is done with ``s``, a float or a text that is not known, and ``n``, an integer
 USES = """
@@ -53,6 +53,35 @@ def test_what_types_do_not_take(use: str, made: str) -> None:
         return
     assert not errors & {TypeError, AttributeError}
     assert outcome.error not in (TypeError, AttributeError), outcome.error
+
+
+#: what is lost on the way, since it may be an integer
+LOST = ("[1] * math.sqrt(abs(s))",)
+
+
+@pytest.mark.parametrize("use", [use for use in _uses() if use not in LOST])
+def test_what_may_be_an_integer_all_the_same(use: str) -> None:
+    """An annotation says float: an error is one if it is for integers too, else unknown."""
+    errors: list[type[BaseException] | None] = []
+    for value in (3, 1.5):
+        place: dict[str, object] = {"s": value, "n": 7}
+        try:
+            exec(f"import math, operator\nvalue = ({use})", place)
+            errors.append(None)
+        except Exception as error:
+            errors.append(type(error))
+    vm = machine("import math, operator")
+    names = {name: run(vm, name).value for name in ("math", "operator")}
+    loose = OpaqueOf("the float `s`", harmless=True, host=float, loose=True)
+    outcome = run(vm, use, n=E.symbol("n", 3, 1000), s=loose, **names)
+    refused = [error in (TypeError, AttributeError) for error in errors]
+    if not any(refused):
+        assert outcome.error not in (TypeError, AttributeError), outcome.error
+    elif all(refused):
+        assert outcome.error in errors or outcome.skipped, outcome.value
+    else:
+        assert outcome.error is None
+        assert outcome.skipped or vm.trace.ledger, outcome.value
 
 
 def test_an_integer_of_a_float_is_an_integer() -> None:

@@ -43,7 +43,7 @@ def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     if p.annotation == "bool":
         return vm.inputs.flag(p)
     if p.annotation == "float":
-        return Opaque(f"the float `{p.name}`", harmless=True)
+        return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float, loose=True)
     if sequence == "nested":
         return Opaque(f"the tuple `{p.name}`")
     if sequence == "flat":
@@ -79,8 +79,8 @@ def _like_default(vm: VM, p: Parameter) -> object:
         return vm.inputs.flag(p)
     if isinstance(default, float):
         return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float)
-    if p.annotation == "float":  # which may be an integer
-        return Opaque(f"the float `{p.name}`", harmless=True)
+    if p.annotation == "float":
+        return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float, loose=True)
     if isinstance(default, Expr):
         return vm.inputs.integer(p)
     if isinstance(default, str):

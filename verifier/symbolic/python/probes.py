@@ -36,10 +36,13 @@ _SAMPLES: Final[dict[type, Any]] = {
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None), type(...))
 
 
-def sample(vm: VM, value: object) -> Any:
-    """A value of the host of the same type; :data:`UNSAMPLED` if the type is not certain."""
+def sample(vm: VM, value: object, whole: bool = False) -> Any:
+    """A value of the host of the same type; :data:`UNSAMPLED` if the type is not certain.
+
+    ``whole``: what may be an integer is one.
+    """
     if isinstance(value, OpaqueOf):
-        return _SAMPLES.get(value.host, UNSAMPLED)
+        return _SAMPLES.get(int if whole and value.loose else value.host, UNSAMPLED)
     if isinstance(value, Word):
         return "a" if value.kind == "str" else UNSAMPLED
     if isinstance(value, Expr):
@@ -53,7 +56,7 @@ def sample(vm: VM, value: object) -> Any:
     if isinstance(value, tuple):
         return ()
     if isinstance(value, SliceValue):
-        parts = [sample(vm, part) for part in (value.start, value.stop, value.step)]
+        parts = [sample(vm, part, whole) for part in (value.start, value.stop, value.step)]
         return UNSAMPLED if UNSAMPLED in parts else slice(*parts)
     if isinstance(value, Range) and value.kind == "range":
         return range(1)
@@ -79,16 +82,37 @@ def refused(vm: VM, function: Callable[..., Any], values: Sequence[object], span
     Raises:
         Ended: it refuses them.
     """
-    samples = [sample(vm, value) for value in values]
+    answer, error = _tried(vm, function, values, False)
+    if any(map(_is_loose, values)):
+        other, second = _tried(vm, function, values, True)
+        if (error is None) is not (second is None):
+            vm.unfollowed(f"whether this is an error: {error or second}", span)
+            return UNSAMPLED
+        answer = answer if type(other) is type(answer) else UNSAMPLED
+    if error is not None:
+        vm.fault(TypeError, error, span)
+    return answer
+
+
+def _is_loose(value: object) -> bool:
+    if isinstance(value, SliceValue):
+        return any(map(_is_loose, (value.start, value.stop, value.step)))
+    return isinstance(value, OpaqueOf) and value.loose
+
+
+def _tried(
+    vm: VM, function: Callable[..., Any], values: Sequence[object], whole: bool
+) -> tuple[Any, str | None]:
+    """What a function gives for samples, or in words why it refuses them."""
+    samples = [sample(vm, value, whole) for value in values]
     if any(one is UNSAMPLED for one in samples):
-        return UNSAMPLED
+        return UNSAMPLED, None
     try:
-        return function(*samples)
+        return function(*samples), None
     except TypeError as error:
-        vm.fault(TypeError, str(error), span)
+        return UNSAMPLED, str(error)
     except Exception:  # which depends on the values
-        return UNSAMPLED
-    return UNSAMPLED  # pragma: no cover - the fault ends the path
+        return UNSAMPLED, None
 
 
 def blurred(answer: Any, reason: str, harmless: bool = True) -> OpaqueOf | None:

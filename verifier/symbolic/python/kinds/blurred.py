@@ -25,10 +25,11 @@ class BlurredKind(OpaqueKind):
         return "a string" if value.host is str else f"a {value.host.__name__}"
 
     def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(value.host)
+        return super().type_of(vm, value) if value.loose else HostType(value.host)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        return _plain(value) if hasattr(value.host, name) else UNBOUND
+        there = hasattr(value.host, name) or (value.loose and hasattr(int, name))
+        return _plain(value) if there else UNBOUND
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         what = self.describe(vm, value)
@@ -81,6 +82,8 @@ class BlurredKind(OpaqueKind):
         return _plain(value)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        if value.loose:
+            return super().as_int(vm, value, span)
         help_ = ("divide with `//`",) if value.host is float else ()
         message = f"{self.describe(vm, value)} is used as an integer"
         vm.fault(TypeError, message, span, text="the value is an integer", help=help_)
