@@ -8,7 +8,7 @@ every import runs where it stands, and so does each statement that reads a name.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from verifier.source import footprint
@@ -222,16 +222,19 @@ def _closure(readings: Iterable[Reading], names: frozenset[str]) -> set[str]:
 def _readings(module: Module) -> Iterator[Reading]:
     effects = set(module.effect_chunks)
     bound = module.bindings
+    binds: dict[int, list[str]] = {}
+    for name, binding in bound.items():
+        binds.setdefault(binding.chunk, []).append(name)
     for chunk, statement in module.chunked_syntax():
-        running = list(_running(statement))
-        names = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        running, nodes = list(_running(statement)), list(ast.walk(statement))
+        names = [node.id for node in nodes if isinstance(node, ast.Name)]
         yield Reading(
             chunk,
             chunk in effects,
             isinstance(statement, (ast.Assign, ast.AnnAssign)),
             _is_constant(statement),
             tuple(_wanted(running)),
-            frozenset(name for name, binding in bound.items() if binding.chunk == chunk),
+            frozenset(binds.get(chunk, ())),
             frozenset(name for name in names if name in bound),
             frozenset(
                 node.id
@@ -241,14 +244,11 @@ def _readings(module: Module) -> Iterator[Reading]:
             ),
             frozenset(_called(running)),
             frozenset(map(root_name, _changed(running))) & bound.keys(),
-            frozenset(_touched(statement)),
+            frozenset(_touched(statement, nodes)),
             frozenset(
-                name
-                for node in ast.walk(statement)
-                if isinstance(node, ast.Global)
-                for name in node.names
+                name for node in nodes if isinstance(node, ast.Global) for name in node.names
             ),
-            _is_stateful(statement),
+            _is_stateful(statement, nodes),
         )
 
 
@@ -295,9 +295,8 @@ def _changed(running: Iterable[ast.AST]) -> Iterator[ast.expr]:
             yield node
 
 
-def _touched(statement: ast.stmt) -> Iterator[str]:
+def _touched(statement: ast.stmt, nodes: Sequence[ast.AST]) -> Iterator[str]:
     """What a statement may change, now or when a function of it is called."""
-    nodes = list(ast.walk(statement))
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         if any(isinstance(node, ast.Call) for node in ast.walk(statement.value)):
             # an object of a class of its own may be changed by whatever is done with it
@@ -312,9 +311,8 @@ def _touched(statement: ast.stmt) -> Iterator[str]:
             yield node.value.id
 
 
-def _is_stateful(statement: ast.stmt) -> bool:
+def _is_stateful(statement: ast.stmt, nodes: Sequence[ast.AST]) -> bool:
     """Whether a function or a class has something of its own that its code may change."""
-    nodes = list(ast.walk(statement))
     if isinstance(statement, ast.ClassDef):
         values = [s.value for s in statement.body if isinstance(s, (ast.Assign, ast.AnnAssign))]
         if any(value is not None and not _is_literal(value) for value in values):
