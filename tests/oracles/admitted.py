@@ -174,7 +174,7 @@ def _job(
     finally:
         sys.setrecursionlimit(before)
     if not drawn:
-        totals.empty["no input was found"] += 1
+        totals.empty[f"no input was found for {kernel.path}:{kernel.line}"] += 1
         return None
     return Job(kernel.path, kernel.name, kernel.target, kernel.api_version, tuple(drawn))
 
