@@ -329,6 +329,44 @@ PROGRAMS = {
         # plain.py
         NAME = __name__
     """,
+    "a name that everything of a module hides": """
+        a = 1
+        from plain import *
+        c = 1
+        result = a, b, c, d
+        # plain.py
+        a, b, c = 2, 3, 4
+        def d(): pass
+        d = 5
+    """,
+    "objects that change when they are asked": """
+        import elsewhere
+        from plain import HELD, tick, step, TURN
+        result = HELD.size, elsewhere.size, tick(), step(), next(TURN)
+        # plain.py
+        class Held:
+            n = 0
+            @property
+            def size(self):
+                self.n += 1
+                return self.n
+            def __call__(self):
+                self.n += 10
+                return self.n
+        def make():
+            n = [0]
+            def inner():
+                n[0] += 1
+                return n[0]
+            return inner
+        HELD, tick, inner, TURN = Held(), Held(), make(), iter([1, 2, 3])
+        def step(): return inner()
+        # elsewhere.py
+        import plain
+        from plain import HELD, tick, step
+        size = HELD.size
+        first = tick(), step(), next(plain.TURN)
+    """,
     "aliases of lists": """
         from plain import TABLE, ROWS
         import plain

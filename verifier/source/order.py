@@ -50,6 +50,7 @@ class Reading:
     touches: frozenset[str]
     rebinds: frozenset[str]
     stateful: bool
+    loads: frozenset[tuple[str, str]]
 
 
 class Order:
@@ -128,7 +129,7 @@ class Order:
         """Whether a statement that a module runs may change, or depend on, another one's state."""
         readings = self._read(module)
         for reading in readings:
-            if any(self._is_shared(module, *called) for called in reading.calls):
+            if any(self._is_shared(module, *one) for one in reading.calls | reading.loads):
                 return True
             if reading.effect and any(_is_import(module, name) for name in reading.changes):
                 return True
@@ -249,6 +250,7 @@ def _readings(module: Module) -> Iterator[Reading]:
                 name for node in nodes if isinstance(node, ast.Global) for name in node.names
             ),
             _is_stateful(statement, nodes),
+            frozenset(_loaded(running)),
         )
 
 
@@ -284,6 +286,19 @@ def _called(running: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
             while isinstance(part, (ast.Attribute, ast.Subscript, ast.Call)):
                 attribute = part.attr if isinstance(part, ast.Attribute) else ""
                 part = part.func if isinstance(part, ast.Call) else part.value
+            if isinstance(part, ast.Name):
+                yield part.id, attribute
+
+
+def _loaded(running: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Whose attributes and items are read, which may run code: by name and first attribute."""
+    for node in running:
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            attribute = ""
+            part: ast.expr = node
+            while isinstance(part, (ast.Attribute, ast.Subscript)):
+                attribute = part.attr if isinstance(part, ast.Attribute) else ""
+                part = part.value
             if isinstance(part, ast.Name):
                 yield part.id, attribute
 

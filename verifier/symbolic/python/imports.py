@@ -11,7 +11,7 @@ from verifier.source import ir, standard
 from verifier.source.order import Wanted
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import modules
+from verifier.symbolic.python import missing, modules
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
@@ -155,12 +155,9 @@ def _may_have_more(source: Module) -> bool:
 def _bind_all(vm: VM, stmt: ir.ImportFrom, bind: Bind) -> None:
     """``from module import *`` where it can be seen when it runs."""
     source = vm.project.resolve_import(vm.frame.module, stmt.module, stmt.level)
-    if source is None or not vm.ordered or not vm.importing:
+    if source is None or not vm.importing:
         return
-    names = source.exports
-    if names is None:
-        names = tuple(name for name in source.bindings if not name.startswith("_"))
-    for name in names:
+    for name in missing.names_of_star(source):
         value = modules.module_attribute(vm, ModuleRef(str(source.path), source), name, stmt.span)
         if value is not UNBOUND:
             bind(vm, name, value)

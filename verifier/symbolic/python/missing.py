@@ -1,4 +1,4 @@
-"""Imports that fail: such a statement of a module's body does not wait until it is asked for."""
+"""Imports that do not wait until they are asked for: those that fail, or hide what was bound."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ from verifier.symbolic.python.vm import VM
 
 
 def chunks(vm: VM, module: Module) -> Iterator[int]:
-    """The pieces of a module's text with imports that fail, or that may."""
+    """The pieces of a module's text with imports that do not wait, and with what they hide."""
     assert vm.program is not None
     for chunk, wanted in vm.program.imports(module):
         if _fails(vm, module, wanted):
             yield chunk
+        source = vm.project.resolve_import(module, wanted.module, wanted.level)
+        if wanted.name == "*" and source is not None:
+            hidden = module.bindings.keys() & names_of_star(source)
+            if hidden:  # which of them a name has depends on the order
+                yield chunk
+            for name in hidden:
+                yield from module.binding_chunks(name)
+
+
+def names_of_star(source: Module) -> tuple[str, ...]:
+    """The names that ``from source import *`` binds."""
+    if source.exports is not None:
+        return source.exports
+    return tuple(name for name in source.bindings if not name.startswith("_"))
 
 
 def of_running(vm: VM, module: Module, chunk: int) -> bool:
