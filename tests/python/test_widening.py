@@ -243,6 +243,46 @@ def test_loops_that_change_things_on_some_paths(body: list[str], last: str, caug
     covered("def run(n, k):\n" + textwrap.indent("\n".join(lines), "    "), n=range(12), k=range(3))
 
 
+def looped(body: list[str], how: str) -> list[str]:
+    """The lines of a loop with a body, in some way other than ``for`` over a range."""
+    if how == "while":
+        lines = [line.replace("continue", "q = 5") for line in body]
+        return ["i = 0", "while i < n:", *(f"    {line}" for line in lines), "    i += 1"]
+    if how == "nested":
+        inner = (f"        {line}" for line in body)
+        return ["for i in range(n):", "    for j in range(3):", *inner]
+    if how == "calls":
+        lines = [line.replace("continue", "return").replace("break", "return") for line in body]
+        head = ["def body(i):", "    nonlocal c, d, l, v, f, q"]
+        return [*head, *(f"    {line}" for line in lines), "for i in range(n):", "    body(i)"]
+    return ["for i in (x for x in range(n) if x != k):", *(f"    {line}" for line in body)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(trips(), st.sampled_from(["while", "nested", "calls", "generated"]))
+def test_other_loops_that_change_things_on_some_paths(body: list[str], how: str) -> None:
+    start = ["c, d, l, v, f, q = C(), {'a': 1}, [1], 1, False, 0", "c.v = 1"]
+    text = textwrap.indent("\n".join([*start, *looped(body, how), "return q"]), "    ")
+    covered(f"def run(n, k):\n{text}", n=range(12), k=range(3))
+
+
+def test_a_name_of_another_function_that_is_deleted_in_some_trip() -> None:
+    covered(
+        """
+        def run(n):
+            v = 1
+            def body(i):
+                nonlocal v
+                if i > 3:
+                    del v
+            for i in range(n):
+                body(i)
+            return 3
+        """,
+        n=range(0, 12),
+    )
+
+
 # ------------------------------------------------------------------------ what is known still
 
 KNOWN = {

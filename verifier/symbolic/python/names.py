@@ -26,7 +26,7 @@ def lookup(vm: VM, node: ir.Name) -> object:
         value = box.names.get(name, UNBOUND)
         if value is not UNBOUND and (own or not box.skipped):
             if type(value) is Guarded:
-                return _bound_cases(vm, node, value, name in box.local)
+                return _bound_cases(vm, node, value, own and name in box.local)
             return found(vm, value, node.span)
         if name in box.local and name not in box.shared_outer:
             _unbound(vm, node, own)
