@@ -21,10 +21,9 @@ from verifier.dialects.nki import (
     jit_problem,
     scan_features,
 )
-from verifier.engine import diagnostics, judged, obligations, watchdog
+from verifier.engine import admission, diagnostics, judged, obligations, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.fixes import Fixer
-from verifier.engine.instances import instances
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict
@@ -32,7 +31,6 @@ from verifier.hardware import catalogue, targets
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
-from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.source import footprint, ir
 from verifier.source.discovery import (
@@ -376,11 +374,12 @@ def _analyze(
     around = _around(job.module, entry, api, selected) if entry.dialect == "nki" else []
     for run in runs:
         pending = [*around, *obligations.of_run(run, target, selected, rules)]
-        closed = _closed_door(run, solver, selected)
+        closed = admission.closed_door(run, solver, selected)
         if closed is not None:
             verdicts.append((run, closed))
         else:
-            reasons.extend(_excluded(run, solver))
+            reasons.extend(admission.excluded(run, solver))
+        reasons.extend(admission.other_ranks(run, solver))
         result = Discharger(run, solver).discharge(pending)
         verdicts.extend((run, verdict) for verdict in result.verdicts)
         assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
@@ -464,78 +463,6 @@ def _around(
             check = rulebase.Check(E.FALSE, span, text, message, facts)
             out.append(obligations.Obligation(rule, check, (), (), (), 0))
     return out
-
-
-def _closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
-    """The assumption after which no input is admitted any more, if there is one."""
-    rule = rulebase.find("no-admitted-input")
-    if rule is None or rule.id not in selected:
-        return None
-    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
-    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
-    if skipped:  # what is demanded behind it may not be demanded at all
-        said = [a for a in said if a.order <= min(skipped)]
-    everything = tuple(a.condition for a in said)
-    whole = (*everything, *_instances(said))
-    if not everything or not solver.check(Query(whole, E.FALSE)).proved:
-        return None
-    for position, assumption in enumerate(said):
-        prefix = everything[: position + 1]
-        if solver.check(Query((*prefix, *_instances(said[: position + 1])), E.FALSE)).proved:
-            check = rulebase.Check(
-                predicate=E.FALSE,
-                span=assumption.span or run.trace.span,
-                text=assumption.text or "the assumptions admit an input",
-                message="no input satisfies this together with what was demanded before",
-                facts=(),
-            )
-            found = obligations.Obligation(rule, check, (), (), (), assumption.order)
-            return Verdict(found, "always", "z3")
-    return None
-
-
-def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
-    """What is demanded in single trips of loops and single programs of the grid.
-
-    That a program index lies in the grid is no demand: it says which programs there are.
-    """
-    grid = [a.condition for a in said if a.kind == "grid"]
-    indices = {s for within in grid for s in within.free() if s.origin == "loop"}
-    there = E.and_(*grid)
-    return instances(
-        a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
-        for a in said
-        if a.kind != "grid"
-    )
-
-
-def _excluded(run: Run, solver: Solver) -> list[report.Reason]:
-    """Why nothing is proved of a run whose tensors cannot have the ranks that they are given.
-
-    The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
-    say otherwise. Demands of the kernel's own may exclude each other, too.
-    """
-    inputs = run.inputs.parameters.values()
-    ranks = {symbol for p in inputs for symbol in run.inputs.rank_symbol(p).free()}
-    said = [a for a in run.trace.assumptions if not ranks.isdisjoint(a.condition.free())]
-    if len(said) < 2 or not solver.check(Query(_conditions(said), E.FALSE)).proved:
-        return []
-    guesses = [guess for p in inputs for guess in p.guesses]
-    guessed = {(guess.order, id(guess.condition)) for guess in guesses}
-    made = [a for a in said if (a.order, id(a.condition)) in guessed]
-    rest = [a for a in said if a not in made]
-    if made and not solver.check(Query(_conditions(rest), E.FALSE)).proved:
-        last = made[-1]
-        text = f"it is assumed that {last.text}, which the kernel's other demands exclude"
-    else:
-        last = said[-1]
-        text = "what the kernel does with a shape excludes what it says of its rank"
-    span = last.span or run.trace.span
-    return [report.Reason(span.path, span.line, text)]
-
-
-def _conditions(assumptions: Sequence[Assumption]) -> tuple[E.Bool, ...]:
-    return tuple(a.condition for a in assumptions)
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:

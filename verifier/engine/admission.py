@@ -1,0 +1,115 @@
+"""Which inputs a kernel admits: whether any at all, and of which ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier import rulebase
+from verifier.engine import obligations
+from verifier.engine.instances import instances
+from verifier.engine.verdicts import Verdict
+from verifier.report import model as report
+from verifier.solver.query import Query
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.python.entry import Run
+from verifier.symbolic.trace import Assumption
+
+
+def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
+    """The assumption after which no input is admitted any more, if there is one."""
+    rule = rulebase.find("no-admitted-input")
+    if rule is None or rule.id not in selected:
+        return None
+    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
+    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
+    if skipped:  # what is demanded behind it may not be demanded at all
+        said = [a for a in said if a.order <= min(skipped)]
+    everything = tuple(a.condition for a in said)
+    whole = (*everything, *_instances(said))
+    if not everything or not solver.check(Query(whole, E.FALSE)).proved:
+        return None
+    for position, assumption in enumerate(said):
+        prefix = everything[: position + 1]
+        if solver.check(Query((*prefix, *_instances(said[: position + 1])), E.FALSE)).proved:
+            check = rulebase.Check(
+                predicate=E.FALSE,
+                span=assumption.span or run.trace.span,
+                text=assumption.text or "the assumptions admit an input",
+                message="no input satisfies this together with what was demanded before",
+                facts=(),
+            )
+            found = obligations.Obligation(rule, check, (), (), (), assumption.order)
+            return Verdict(found, "always", "z3")
+    return None
+
+
+def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
+    """What is demanded in single trips of loops and single programs of the grid.
+
+    That a program index lies in the grid is no demand: it says which programs there are.
+    """
+    grid = [a.condition for a in said if a.kind == "grid"]
+    indices = {s for within in grid for s in within.free() if s.origin == "loop"}
+    there = E.and_(*grid)
+    return instances(
+        a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
+        for a in said
+        if a.kind != "grid"
+    )
+
+
+def excluded(run: Run, solver: Solver) -> list[report.Reason]:
+    """Why nothing is proved of a run whose tensors cannot have the ranks that they are given.
+
+    The rank of a tensor is assumed where nothing settles it; what the kernel demands later may
+    say otherwise. Demands of the kernel's own may exclude each other, too.
+    """
+    inputs = run.inputs.parameters.values()
+    ranks = {symbol for p in inputs for symbol in run.inputs.rank_symbol(p).free()}
+    said = [a for a in run.trace.assumptions if not ranks.isdisjoint(a.condition.free())]
+    if len(said) < 2 or not solver.check(Query(_conditions(said), E.FALSE)).proved:
+        return []
+    guesses = [guess for p in inputs for guess in p.guesses]
+    guessed = {(guess.order, id(guess.condition)) for guess in guesses}
+    made = [a for a in said if (a.order, id(a.condition)) in guessed]
+    rest = [a for a in said if a not in made]
+    if made and not solver.check(Query(_conditions(rest), E.FALSE)).proved:
+        last = made[-1]
+        text = f"it is assumed that {last.text}, which the kernel's other demands exclude"
+    else:
+        last = said[-1]
+        text = "what the kernel does with a shape excludes what it says of its rank"
+    span = last.span or run.trace.span
+    return [report.Reason(span.path, span.line, text)]
+
+
+def other_ranks(run: Run, solver: Solver) -> list[report.Reason]:
+    """Ranks that the kernel itself speaks of beside the one that it was run with.
+
+    A rank that nothing is said of is an assumption that the report lists; what the kernel demands
+    of a rank says for which ones it is meant, and one of them is not all of them.
+    """
+    made = {
+        (guess.order, id(guess.condition))
+        for p in run.inputs.parameters.values()
+        for guess in p.guesses
+    }
+    rest = [a for a in run.trace.assumptions if (a.order, id(a.condition)) not in made]
+    out = []
+    for p in run.inputs.parameters.values():
+        count = run.inputs.rank_symbol(p)
+        free = set(count.free())
+        said = [a for a in rest if a.kind == "assert" and not free.isdisjoint(a.condition.free())]
+        if not said or not p.guesses:
+            continue
+        guess = p.guesses[0]
+        if not solver.check(Query(_conditions(rest), E.eq(count, guess.rank))).proved:
+            span = said[0].span or run.trace.span
+            text = f"only rank {guess.rank} of {p.name} is checked, and the kernel admits others"
+            out.append(report.Reason(span.path, span.line, text))
+    return out
+
+
+def _conditions(assumptions: Sequence[Assumption]) -> tuple[E.Bool, ...]:
+    return tuple(a.condition for a in assumptions)
