@@ -40,15 +40,14 @@ _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
 # ------------------------------------------------------------------------ calls into the unknown
 
 
-#: modules of the standard library that are about values and the language itself: what their
-#: functions give takes part in a program as its own values do, and so do their errors
-_LANGUAGE: Final = frozenset(
+#: functions of the standard library that, given nothing, neither fail nor change what kernels see;
+#: all others without a model are not followed
+_QUIET: Final = frozenset(
     {
-        "abc", "array", "ast", "bisect", "builtins", "calendar", "cmath", "collections",
-        "contextlib", "contextvars", "copy", "copyreg", "dataclasses", "decimal", "enum",
-        "fractions", "functools", "gc", "graphlib", "heapq", "itertools", "keyword", "math",
-        "numbers", "operator", "pickle", "re", "reprlib", "statistics", "string", "struct",
-        "textwrap", "types", "unicodedata", "weakref",
+        "gc.collect", "gc.disable", "gc.enable", "os.getcwd", "os.getpid", "random.random",
+        "threading.Lock", "threading.RLock", "threading.get_ident", "time.monotonic",
+        "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns", "time.process_time",
+        "time.time", "time.time_ns", "traceback.print_stack", "uuid.uuid4",
     }
 )  # fmt: skip
 
@@ -284,7 +283,9 @@ class ExternalKind(Kind):
             if condition is E.FALSE:
                 raise Ended
             return None
-        if value.path.split(".")[0] in _LANGUAGE:
+        if standard.is_standard(value.path) and (
+            value.path not in _QUIET or call.args or call.keywords
+        ):
             return vm.unfollowed(f"what {value.said} does is not followed", call.span)
         return unknown_call(vm, call, value.said, value.path)
 
