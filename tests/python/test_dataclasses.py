@@ -767,3 +767,10 @@ def run(): return Own(3).x, Own(v=3).y
 def test_too_many_values(call: str) -> None:
     outcome = nki(f"class Loose(NKIObject):\n    x: int\ndef run(): return {call}")
     assert outcome.error is TypeError
+
+
+def test_a_field_that_is_changed_is_not_followed() -> None:
+    program = "class Tiling(NKIObject):\n    rows = 3\ndef run():\n    made = Tiling()\n    {}\n"
+    assert nki(program.format("return made.rows")).host == 3
+    assert nki(program.format("Tiling.rows = 7; return made.rows")).skipped
+    assert nki(program.format("Tiling.other = 7; return made.other")).host == 7

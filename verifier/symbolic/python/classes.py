@@ -351,6 +351,9 @@ def set_class_attribute(vm: VM, cls: Class, name: str, value: object, span: Span
     if name in _OF_TYPE or (name == "__qualname__" and not isinstance(value, str)):
         vm.unfollowed(f"`{cls.name}.{name}` is assigned to", span)
         return
+    if name in dict(fields.of_nki(cls)):
+        # whether instances have it from the class or as their own is not documented
+        vm.unfollowed(f"the field `{cls.name}.{name}` is changed", span)
     box = vm.write(cls.namespace, span)
     assert isinstance(box, Scope)
     if value is UNBOUND:

@@ -100,7 +100,7 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     known: dict[str, object] = {}
     for base in reversed(cls.mro[1:]):
         if isinstance(base, Class):
-            known.update(_fields(base))
+            known.update(of_nki(base))
     for one in declared(stmt.body):
         if not one.name.startswith("__"):
             value = namespace(vm, cls).get(one.name, UNBOUND)
@@ -113,7 +113,8 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     hierarchy.define_attribute(vm, cls, "__init__", Generated(Builtin.of(cls.name, _init(cls))))
 
 
-def _fields(cls: Class) -> tuple[tuple[str, object], ...]:
+def of_nki(cls: Class) -> tuple[tuple[str, object], ...]:
+    """The fields of a class that derives from ``NKIObject``, with their defaults."""
     fields = cls.traits.get("nki", ())
     assert isinstance(fields, tuple)
     return fields
@@ -146,7 +147,7 @@ def _default(vm: VM, cls: Class, name: str, value: object) -> object:
 
 def _init(cls: Class):  # type: ignore[no-untyped-def]
     def init(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> None:
-        fields = dict(_fields(cls))
+        fields = dict(of_nki(cls))
         if len(args) > len(fields):
             message = f"`{cls.name}` has {len(fields)} fields, {len(args)} values are given"
             vm.fault(TypeError, message, span, rule="call-signature")
