@@ -154,6 +154,45 @@ def test_identity_of_equal_values_is_not_followed() -> None:
     assert outcome.vm.trace.ledger
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "slice(3) is slice(3)",
+        "complex(1, 2) is complex(int('1'), 2)",
+        "int('1000') is int('1000')",
+        "list[int] is list[int]",
+        "(int | str) is (int | str)",
+        "n / 2 is n / 2",
+        "n is n",
+    ],
+)
+def test_equal_values_may_be_one_object(source: str) -> None:
+    outcome = run(machine(), source, n=E.symbol("n", 0))
+    assert outcome.vm.decide(outcome.vm.truth(outcome.value, SPAN)) is None
+    assert outcome.vm.trace.ledger
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ("int('7') is int('7')", True),
+        ("1000 is 1001", False),
+        ("range(3) is range(3)", False),
+        ("None is None", True),
+        ("... is ...", True),
+        ("type(3) is int", True),
+        ("len is len", True),
+        ("1 is True", False),
+        ("slice(3) == slice(3)", True),
+        ("list[int] == list[int]", True),
+    ],
+)
+def test_what_there_is_one_of_is_one_object(source: str, answer: bool) -> None:
+    outcome = run(machine(), source)
+    assert outcome.vm.decide(outcome.vm.truth(outcome.value, SPAN)) is answer
+    assert not outcome.vm.trace.ledger
+
+
 def test_what_is_identical_is_equal_for_containers() -> None:
     vm = machine()
     assert vm.equal("a", "a", SPAN) is E.TRUE

@@ -6,19 +6,36 @@ rules of what to ask in which order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.model import AttributeDict, Class, HostType
 from verifier.symbolic.python.records import RecordMachine
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import (
+    AddressType,
+    ApiRef,
+    Enumerator,
+    Guarded,
+    ModuleRef,
+    Opaque,
+    RecordType,
+    Ref,
+)
 
 if TYPE_CHECKING:
     from verifier.symbolic.python.vm import VM
+
+#: values of which CPython, or an API, has one object each
+_ONE_EACH: Final = (
+    HostType, AttributeDict, ModuleRef, ApiRef, Enumerator, RecordType, AddressType,
+    type(None), type(...), type(NotImplemented),
+)  # fmt: skip
+#: integers of which CPython has one object each
+_SMALL: Final = (-5, 256)
 
 
 class Operations(RecordMachine):
@@ -177,7 +194,8 @@ class Operations(RecordMachine):
             if result is not NotImplemented:
                 return result
         if op in ("==", "!="):
-            same = self.identical(left, right, span)
+            known = self._known_identity(left, right, span)
+            same = E.truth(bool(left == right)) if known is None else known
             return same if op == "==" else E.not_(same)
         return self.unsupported(op, left, right, span)
 
@@ -191,6 +209,11 @@ class Operations(RecordMachine):
 
     def identical(self, left: object, right: object, span: Span) -> Bool:
         """``left is right``."""
+        known = self._known_identity(left, right, span)
+        return self._one_value(left, right, span) if known is None else known
+
+    def _known_identity(self, left: object, right: object, span: Span) -> Bool | None:
+        """``left is right`` of what is no plain value; None: both are."""
         for value in (left, right):
             if isinstance(value, Opaque):
                 other = right if value is left else left
@@ -209,18 +232,28 @@ class Operations(RecordMachine):
         a, b = as_formula(left), as_formula(right)
         if a is not None and b is not None:
             return E.or_(E.and_(a, b), E.and_(E.not_(a), E.not_(b)))
+        return None
+
+    def _one_value(self, left: object, right: object, span: Span) -> Bool:
+        """Whether two values that are no boxes are one object."""
         if isinstance(left, Expr) and isinstance(right, Expr):
-            # small integers are shared; of others the identity is CPython's own affair
-            return E.eq(left, right)
+            return self._one_integer(left, right, span)
         if left is right:
             return E.TRUE
-        if type(left) is not type(right):
+        if type(left) is not type(right) or left != right:
             return E.FALSE
-        if isinstance(left, (str, tuple, bytes, float)):
-            if left != right:
-                return E.FALSE
-            return self.unknown_bool("the identity of equal values is not followed", span)
-        return E.truth(left == right)
+        if isinstance(left, _ONE_EACH):
+            return E.TRUE
+        return self.unknown_bool("the identity of equal values is not followed", span)
+
+    def _one_integer(self, left: Expr, right: Expr, span: Span) -> Bool:
+        """Small integers are shared; of others the identity is CPython's own affair."""
+        same = E.eq(left, right)
+        small = E.and_(same, E.ge(left, _SMALL[0]), E.le(left, _SMALL[1]))
+        if same is E.FALSE or self.decide(E.implies(same, small)) is True:
+            return same
+        own = self.unknown_bool("the identity of integers is not followed", span)
+        return E.or_(small, E.and_(same, own))
 
     # -- protocols --------------------------------------------------------------------
 
