@@ -65,3 +65,51 @@ def test_what_it_is_not_given_stays() -> None:
     vm = machine(external() + "def run():\n    a = [1]\n    thing(2)\n    return len(a)\n")
     outcome = run(vm, "run()")
     assert at(vm, outcome.value, {}) == 1 and not outcome.skipped
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["thing is None", "thing == None", "None is thing", "thing is True", "thing is 3",
+     "thing is 'a'", "thing is held", "None in [thing]", "thing != thing",
+     "getattr(elsewhere, 'T', None) is None", "given() is None"],
+)  # fmt: skip
+def test_a_name_of_a_library_may_stand_for_anything(test: str) -> None:
+    vm = machine(external() + "held = [1]\ndef given(a=thing): return a\n")
+    outcome = run(vm, f"1 if {test} else 2")
+    assert isinstance(outcome.value, E.Expr) and E.bounds(outcome.value) == (1, 2)
+
+
+@pytest.mark.parametrize("test", ["elsewhere is None", "elsewhere == None", "elsewhere is 3"])
+def test_a_module_is_not_none(test: str) -> None:
+    assert at(machine(), run(machine(external()), f"1 if {test} else 2").value, {}) == 2
+
+
+SEEN = """
+seen = []
+class Mine:
+    def __radd__(self, other): seen.append(1)
+    def __eq__(self, other): seen.append(1)
+    def __hash__(self):
+        seen.append(1)
+        return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "act",
+    ["y + Mine()", "Mine() + y", "y == Mine()", "Mine() in y", "y[Mine()]", "y + seen",
+     "seen + y", "y << seen", "y.a = seen", "y[0] = seen", "y[Mine()] = 1", "thing + Mine()",
+     "thing == Mine()", "thing[seen]", "seen in thing"],
+)  # fmt: skip
+def test_operators_may_ask_and_change_the_other_operand(act: str) -> None:
+    text = f"def go():\n    y = thing()\n    {act}\n    return len(seen)\n"
+    outcome = run(machine(external() + SEEN + text), "go()")
+    assert outcome.skipped
+
+
+@pytest.mark.parametrize("act", ["y + 1", "y == 'a'", "y[0]", "1 in y", "y[0] = 2", "y + [1]"])
+def test_operators_leave_what_they_are_not_given(act: str) -> None:
+    text = f"def go():\n    y = thing()\n    {act}\n    return len(seen)\n"
+    vm = machine(external() + SEEN + text)
+    outcome = run(vm, "go()")
+    assert at(vm, outcome.value, {}) == 0 and not outcome.skipped

@@ -137,15 +137,18 @@ class OpaqueKind(Kind):
         return _used(vm, value, span)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
-        """What it is has no part in what is followed."""
+        """What it is has no part in what is followed, but it keeps what it is given."""
         _used(vm, value, span)
+        _give(vm, value, (new,), span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        _meet(vm, value, index, span)
         return _used(vm, value, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
-        """What it is has no part in what is followed."""
+        """What it is has no part in what is followed, but it keeps what it is given."""
         _used(vm, value, span)
+        _give(vm, value, (index, new), span)
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
         return _used(vm, value, span)
@@ -153,17 +156,21 @@ class OpaqueKind(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, IndexTensor):
             return NotImplemented  # the array knows its axes whatever the number is
+        _meet(vm, left, right, span)
         return _worse(_used(vm, left, span), right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        _meet(vm, right, left, span)
         return _worse(_used(vm, right, span), left)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.harmless and right is None and op in ("==", "!="):
             return op == "!="
+        _meet(vm, left, right, span)
         return _worse(_used(vm, left, span), right)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        _meet(vm, value, item, span)
         return _used(vm, value, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
@@ -199,6 +206,27 @@ def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
     return value
 
 
+def _meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> None:
+    """An operator takes a value that is not followed and another one, which it may ask or change.
+
+    A class or a function is only looked at.
+    """
+    if isinstance(value, Opaque) and value.harmless and not isinstance(vm.box(other), ObjectBox):
+        return  # a number or a text, which changes nothing
+    if not isinstance(other, (Class, Function, Opaque, ExternalRef)):
+        _give(vm, value, (other,), span)
+
+
+def _give(vm: VM, value: Opaque | ExternalRef, given: tuple[object, ...], span: Span) -> None:
+    """What a value that is not followed is given may be changed there, now or later."""
+    tensors, state = _given(vm, given)
+    said = value.said if isinstance(value, ExternalRef) else value.reason
+    if tensors:
+        vm.unmodelled(vm.text(span), span)
+    if state:
+        vm.unfollowed(f"what {said} does with {state} is not followed", span)
+
+
 def _worse(value: Opaque, other: object) -> Opaque:
     """Of two values that are not followed the one that matters."""
     return other if isinstance(other, Opaque) and value.harmless else value
@@ -225,40 +253,45 @@ class ExternalKind(Kind):
         return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        _meet(vm, value, index, span)
         return Opaque(f"an item of {value.said}")
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
         return Opaque(value.said)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        _meet(vm, left, right, span)
         return right if isinstance(right, Opaque) else Opaque(left.said)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        _meet(vm, right, left, span)
         return left if isinstance(left, Opaque) else Opaque(right.said)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        if op in ("==", "!="):
-            if right is None:
-                return op == "!="
-            if isinstance(right, ExternalRef) and left.path == right.path:
-                return op == "=="
+        if op in ("==", "!=") and (right is None or isinstance(right, ExternalRef)):
+            same = self.identical(vm, left, right, span)
+            if same in (E.TRUE, E.FALSE):
+                return same if op == "==" else E.not_(same)
         if isinstance(right, (DType, Parameter)):
             return NotImplemented
+        _meet(vm, left, right, span)
         return right if isinstance(right, Opaque) else Opaque("a comparison with an external value")
 
     def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
-        if other is None:
-            return E.FALSE
-        if isinstance(other, ExternalRef):
-            if value.path == other.path:
-                return E.TRUE
+        """A name of a library may stand for anything; an imported module is itself."""
+        if _is_module(value):
+            if not isinstance(other, ExternalRef):
+                return E.FALSE
+            if _is_module(other):
+                return E.truth(value.path == other.path)
+        if isinstance(other, (ExternalRef, DType)):
             mine, its = vm.as_dtype(value, span), vm.as_dtype(other, span)
             if mine is not None and its is not None:
                 return mine.same(its)
-            return vm.unknown_bool("whether two names of a library are one", span)
-        return None
+        return vm.unknown_bool(f"a condition depends on {value.said}", span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        _meet(vm, value, item, span)
         return Opaque(value.said)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
@@ -295,6 +328,13 @@ class ExternalKind(Kind):
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         name = dt.canonical(value.path.rpartition(".")[2])
         return DType.named(name) if name is not None else None
+
+
+def _is_module(value: ExternalRef) -> bool:
+    """Whether an import says that a name stands for a module."""
+    if value.path in sys.stdlib_module_names:
+        return True
+    return f"{value.imported}.".startswith(f"{value.path}.")
 
 
 class ModuleKind(Kind):
