@@ -13,7 +13,7 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
-from verifier.symbolic.values import Guarded, Opaque
+from verifier.symbolic.values import Guarded, Opaque, OpaqueOf
 
 
 def assign(vm: VM, target: ir.Expr, value: object, span: Span) -> None:
@@ -67,6 +67,8 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
         return tuple(vm.inputs.item(value, k) for k in range(count))
     if isinstance(value, Opaque):
         probes.refused(vm, iter, (value,), span)
+        if value.lost or (isinstance(value, OpaqueOf) and not value.loose):
+            vm.unfollowed(f"how many items {value.reason} has is not followed", span)
         return tuple(value for _ in range(count))
     symbolic = _of_list(vm, value, count, star, span)
     if symbolic is not None:

@@ -130,6 +130,25 @@ _FUNCTIONS: Final = (
     "abs bin chr complex divmod enumerate float hash hex int len max min oct ord pow range "
     "reversed round sorted sum tuple list set frozenset iter"
 )
+#: those of them that some texts are refused by, or that have their characters one by one
+_READ: Final = frozenset(
+    [
+        "complex",
+        "float",
+        "int",
+        "ord",
+        "max",
+        "min",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "sorted",
+        "reversed",
+        "iter",
+        "enumerate",
+    ]
+)
 _OF_TEXTS: Final = (
     "center count endswith find index ljust lstrip partition replace rjust rstrip split "
     "startswith strip zfill removeprefix removesuffix expandtabs rsplit"
@@ -140,6 +159,14 @@ _METHODS: Final[dict[str, tuple[Any, frozenset[str]]]] = {
     "list": ([], frozenset({"insert", "pop", "extend"})),
     "str": ("a", frozenset(_OF_TEXTS.split())),
 }
+
+
+#: methods of texts that give a text
+_GIVING: Final = frozenset(["lstrip", "replace", "rstrip", "strip", "removeprefix", "removesuffix"])
+#: methods of texts that no text refuses as their argument
+_QUIET: Final = _GIVING | frozenset(
+    ["count", "endswith", "find", "rfind", "startswith", "join", "format"]
+)
 
 
 def _function(name: str) -> Callable[..., Any] | None:
@@ -166,20 +193,34 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
         vm.unfollowed("`sum()` of a text is not followed", span)  # an empty one has a sum
         return None
     answer = refused(vm, function, values, span)
+    if name in _READ and any(map(_is_vague_text, values)):
+        vm.unfollowed(f"`{name}()` of a text that is not known", span)
+        return None
     if name in ("float", "abs") or name.startswith("math."):
         return blurred(answer, "a float")
     return None
 
 
-def method_called(vm: VM, host: str, name: str, values: Sequence[object], span: Span) -> None:
-    """Ask a method of a built-in type whether it refuses its arguments.
+def method_called(
+    vm: VM, host: str, name: str, values: Sequence[object], span: Span
+) -> OpaqueOf | None:
+    """Ask a method of a built-in type whether it refuses its arguments; what it surely gives.
 
     Raises:
         Ended: it does.
     """
     owner, names = _METHODS.get(host, (None, frozenset()))
     if name in names and any(map(_vague, values)):
-        refused(vm, getattr(type(owner)(owner), name), values, span)
+        answer = refused(vm, getattr(type(owner)(owner), name), values, span)
+        if host == "str" and name in _GIVING and all(not _is_loose(value) for value in values):
+            return blurred(answer, "a text")
+    if host == "str" and name not in _QUIET and any(map(_is_vague_text, values)):
+        vm.unfollowed(f"`.{name}()` with a text that is not known", span)
+    return None
+
+
+def _is_vague_text(value: object) -> bool:
+    return isinstance(value, OpaqueOf) and value.host in (str, bytes) and not value.loose
 
 
 def _vague(value: object) -> bool:

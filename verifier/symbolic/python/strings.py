@@ -89,7 +89,13 @@ def text_of(vm: VM, value: object, how: str, span: Span, depth: int = 0) -> obje
     if how == "a":
         shown = text_of(vm, value, "r", span, depth)
         return vm.each(shown, lambda v: v if isinstance(v, Opaque) else _escaped(v))
-    return vm.each(value, lambda v: _text(vm, v, how, span, depth))
+    return vm.each(value, lambda v: _typed(_text(vm, v, how, span, depth)))
+
+
+def _typed(text: object) -> object:
+    """A text that is not known: what it is not known of, it is a string."""
+    plain = isinstance(text, Opaque) and not isinstance(text, OpaqueOf) and not text.lost
+    return TEXT if plain else text
 
 
 def _escaped(text: str) -> str:
@@ -171,9 +177,11 @@ def formatted(vm: VM, value: object, spec: object, span: Span) -> object:
 
 
 def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
+    plain = payload(vm, spec)
+    if isinstance(value, OpaqueOf) and not value.loose and isinstance(plain, str):
+        run(vm, span, format, 1.5 if value.host is float else value.host("1"), plain)
     if isinstance(value, (Opaque, ExternalRef)):
         return TEXT
-    plain = payload(vm, spec)
     if not isinstance(plain, (str, Opaque)) and vm.kind(spec).complete:
         vm.fault(TypeError, "the format of a value is a string", span)
     own = asked(vm, value, "__format__", (spec,), span)

@@ -11,11 +11,13 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import probes
 from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, UNARY
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.kinds import blurredtexts
 from verifier.symbolic.python.kinds.external import OpaqueKind
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, OpaqueOf
+from verifier.symbolic.values import Opaque, OpaqueOf, SliceValue
 
 
 class BlurredKind(OpaqueKind):
@@ -29,7 +31,9 @@ class BlurredKind(OpaqueKind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         there = hasattr(value.host, name) or (value.loose and hasattr(int, name))
-        return _plain(value) if there else UNBOUND
+        if not there or value.loose:
+            return _plain(value) if there else UNBOUND
+        return _attribute(vm, value, name, span)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         what = self.describe(vm, value)
@@ -37,6 +41,8 @@ class BlurredKind(OpaqueKind):
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         answer = probes.refused(vm, operator.getitem, (value, index), span)
+        if not isinstance(index, SliceValue) or not _cuts(index):
+            return vm.unfollowed(f"an item of {self.describe(vm, value)} is not followed", span)
         return _result(answer, value, index)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
@@ -71,7 +77,9 @@ class BlurredKind(OpaqueKind):
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         probes.refused(vm, len, (value,), span)
-        return _plain(value)
+        if value.loose:
+            return _plain(value)
+        return bounded_unknown(vm, "the length of a text is not followed", span, 0)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         probes.refused(vm, iter, (value,), span)
@@ -88,6 +96,24 @@ class BlurredKind(OpaqueKind):
         message = f"{self.describe(vm, value)} is used as an integer"
         vm.fault(TypeError, message, span, text="the value is an integer", help=help_)
         return None
+
+
+def _attribute(vm: VM, value: OpaqueOf, name: str, span: Span) -> object:
+    """What there is, of a value whose type is certain."""
+    if value.host is str and not name.startswith("__"):
+        return blurredtexts.attribute(vm, value, name)
+    if name in ("real", "imag"):
+        return OpaqueOf(value.reason, value.harmless, host=float)
+    return vm.unfollowed(f"`.{name}` of a value that is not known", span)
+
+
+def _cuts(index: SliceValue) -> bool:
+    """Whether a slice is one of every text: its step is not zero."""
+    step = index.step
+    if isinstance(step, Expr) and not (step.is_const and step.const):
+        return False
+    parts = (index.start, index.stop, step)
+    return all(part is None or isinstance(part, Expr) for part in parts)
 
 
 def _plain(value: Opaque) -> Opaque:
@@ -111,6 +137,6 @@ def _operated(vm: VM, op: str, left: object, right: object, span: Span) -> objec
     return _result(probes.refused(vm, OPERATORS[op], (left, right), span), left, right)
 
 
-KINDS: Final[dict[type, Kind]] = {OpaqueOf: BlurredKind()}
+KINDS: Final[dict[type, Kind]] = {OpaqueOf: BlurredKind(), **blurredtexts.KINDS}
 
 __all__ = ["KINDS"]

@@ -226,10 +226,12 @@ class BoundBuiltinKind(Kind):
         return UNBOUND
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
+        known = None
         if not call.keywords:
             given = [arg.value for arg in call.args]
-            probes.method_called(vm, value.type, value.name, given, call.span)
-        return invoke(vm, vm.language.methods[value.type][value.name], call, value.self)
+            known = probes.method_called(vm, value.type, value.name, given, call.span)
+        found = invoke(vm, vm.language.methods[value.type][value.name], call, value.self)
+        return known if known is not None and isinstance(found, Opaque) else found
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op not in ("==", "!="):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python import strings
+from verifier.symbolic.python import probes, strings
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload, run
 from verifier.symbolic.python.heap import UNBOUND
@@ -58,11 +59,29 @@ def _print(
     file: object = None,
     flush: object = False,
 ) -> object:
+    for name, piece in (("sep", sep), ("end", end)):
+        vm.each(piece, _separator(vm, name, span))
+    if flush is not False:
+        vm.truth(flush, span)
     for value in values:
         strings.text_of(vm, value, "s", span)
     if file is not None and not isinstance(file, (Opaque, ExternalRef)):
         vm.unfollowed("`print()` to a file of the program's own is not followed", span)
     return None
+
+
+def _separator(vm: VM, name: str, span: Span) -> Callable[[object], object]:
+    """A check of what `print()` writes between values, or after them."""
+
+    def one(value: object) -> None:
+        held = probes.sample(vm, payload(vm, value))
+        if held is probes.UNSAMPLED:
+            vm.unfollowed(f"`print()` with this `{name}` is not followed", span)
+        elif held is not None and not isinstance(held, str):
+            message = f"{name} must be None or a string, not {type(held).__name__}"
+            vm.fault(TypeError, message, span)
+
+    return one
 
 
 @TEXTS.add("len")
