@@ -113,3 +113,47 @@ def test_operators_leave_what_they_are_not_given(act: str) -> None:
     vm = machine(external() + SEEN + text)
     outcome = run(vm, "go()")
     assert at(vm, outcome.value, {}) == 0 and not outcome.skipped
+
+
+@pytest.mark.parametrize(
+    "act",
+    ["thing()", "thing.a", "thing[0]", "thing + 1", "-thing", "len(thing)", "bool(thing)",
+     "thing() + 1", "thing().a", "list(thing)", "inner()"],
+)  # fmt: skip
+@pytest.mark.parametrize("catch", ["except Exception", "except", "except thing.Error"])
+def test_a_library_may_raise_where_it_is_caught(act: str, catch: str) -> None:
+    text = (
+        "def inner():\n    try: return thing()\n    finally: pass\n"
+        f"def go():\n    try:\n        {act}\n    {catch}:\n        return 2\n    return 1\n"
+    )
+    outcome = run(machine(external() + text), "go()")
+    assert outcome.skipped or E.bounds(outcome.value) == (1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["try: thing()\n    finally: y = 3", "with thing(): y = 3", "thing().a\n    y = 3",
+     "try: elsewhere\n    except Exception: y = 4\n    else: y = 3"],
+)  # fmt: skip
+def test_what_nothing_catches_is_not_raised(text: str) -> None:
+    vm = machine(external() + f"def go():\n    y = 0\n    {text}\n    return y\n")
+    outcome = run(vm, "go()")
+    assert at(vm, outcome.value, {}) == 3 and not outcome.skipped and not outcome.escapes
+
+
+def test_many_calls_that_may_raise_are_not_followed_one_by_one() -> None:
+    text = "def go():\n    try:\n" + "        thing()\n" * 20 + "    except Exception: return 2\n"
+    assert run(machine(external() + text), "go()").skipped
+
+
+@pytest.mark.parametrize("act", ["[][0]", "raise ValueError", "return int('a')"])
+def test_a_foreign_manager_may_swallow(act: str) -> None:
+    text = f"def go():\n    with thing(): {act}\n    return 1\n"
+    outcome = run(machine(external() + text + "def out(): return go()\n"), "out()")
+    assert not outcome.ended and outcome.escapes and outcome.escapes[0].guard is not E.TRUE
+
+
+def test_a_default_may_be_what_an_attribute_of_a_library_is() -> None:
+    text = "held = []\ndef go():\n    getattr(thing, 'a', held).append(1)\n    return len(held)\n"
+    outcome = run(machine(external() + text), "go()")
+    assert outcome.skipped or E.bounds(outcome.value) == (0, 1)  # type: ignore[arg-type]

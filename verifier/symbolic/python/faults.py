@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -24,6 +24,9 @@ RULES: dict[type[BaseException], str] = {
     ValueError: "wrong-value",
     BaseException: "uncaught-exception",
 }
+
+#: ways out of one ``try`` that are told apart where libraries may raise
+MAX_FOREIGN: Final = 6
 
 
 class Faults(Paths):
@@ -71,6 +74,19 @@ class Faults(Paths):
             leave()
         self.fork(when, leave, lambda: None)
 
+    def may_raise(self, what: str, span: Span) -> None:
+        """Something outside the project may raise anything, which matters where it is caught."""
+        if not any(landing.catches for landing in self.landings):
+            return
+        landing = next(one for one in reversed(self.landings) if one.takes(Exit.RAISE))
+        known = sum(1 for e in landing.escapes if e.fault is not None and e.fault.foreign)
+        if known >= MAX_FOREIGN:
+            self.approximate("skipped", "which of many calls raises is not followed", span)
+            return
+        fault = Fault(BaseException, f"{what} raises", span, "uncaught-exception", "", foreign=True)
+        raises = self.unknown_bool(f"whether {what} raises an exception", span)
+        self.raised(Opaque(f"what {what} raises"), fault, raises)
+
     def uncaught(self, escape: Escape) -> NoReturn:
         """An exception that nothing caught, where it would have been; the path is its path."""
         assert escape.fault is not None
@@ -80,7 +96,9 @@ class Faults(Paths):
         raise Ended
 
     def _uncaught(self, fault: Fault, when: Bool) -> None:
-        if fault.demand:
+        if fault.foreign:
+            pass
+        elif fault.demand:
             self.assume(E.not_(when), fault.text, fault.span, "assert")
         else:
             self.check(
@@ -95,7 +113,7 @@ class Faults(Paths):
                 notes=(*fault.notes, *self.call_notes(fault.span)),
             )
         if when is E.TRUE or self.decide(when) is True:
-            if fault.demand:
+            if fault.demand or fault.foreign:
                 raise Ended
             self.dies()
 

@@ -79,6 +79,8 @@ class Fault:
     facts: tuple[str, ...] = ()
     notes: tuple[tuple[Span, str], ...] = ()
     demand: bool = False
+    #: a library outside the project may raise it: nobody's fault if nothing catches it
+    foreign: bool = False
 
 
 @dataclass(slots=True)
@@ -98,11 +100,15 @@ class Escape:
 
 @dataclass(slots=True)
 class Landing:
-    """A place where paths that end are gathered. ``base`` is the length of the path outside."""
+    """A place where paths that end are gathered. ``base`` is the length of the path outside.
+
+    ``catches``: the program goes on there after an exception, of whatever class.
+    """
 
     waits: Wait
     base: int
     escapes: list[Escape] = field(default_factory=list)
+    catches: bool = False
 
     def takes(self, kind: Exit) -> bool:
         """Whether a path that ends so lands here."""

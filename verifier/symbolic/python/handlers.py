@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from verifier.source import ir
@@ -82,12 +82,30 @@ def try_statement(vm: VM, stmt: ir.Try) -> None:
     if not stmt.finalbody:
         _handled(vm, stmt)
         return
-    finally_(vm, lambda: _handled(vm, stmt), lambda: vm.exec(stmt.finalbody))
+    last, leaves = stmt.finalbody, _leaves(stmt.finalbody)
+    finally_(vm, lambda: _handled(vm, stmt), lambda: vm.exec(last), leaves)
 
 
-def finally_(vm: VM, body: Callable[[], None], last: Callable[[], None]) -> None:
-    """Run ``body``, then ``last`` on each way out of it; each goes on where it was going."""
-    with vm.landing(Wait.ALWAYS) as landing:
+def _leaves(body: Sequence[ir.Stmt]) -> bool:
+    """Whether a ``finally`` may jump out, which drops the exception that it runs for."""
+    jumps = (ir.Return, ir.Break, ir.Continue)
+    return any(isinstance(node, jumps) for stmt in body for node in _below(stmt))
+
+
+def _below(node: ir.Node) -> Iterator[ir.Node]:
+    yield node
+    for child in ir.children(node):
+        yield from _below(child)
+
+
+def finally_(
+    vm: VM, body: Callable[[], None], last: Callable[[], None], catches: bool = False
+) -> None:
+    """Run ``body``, then ``last`` on each way out of it; each goes on where it was going.
+
+    ``catches``: ``last`` may go elsewhere.
+    """
+    with vm.landing(Wait.ALWAYS, catches) as landing:
         alive = _alive(vm, body)
     base, escapes = landing.base, landing.escapes
     if not escapes:
@@ -188,7 +206,7 @@ def _handled(vm: VM, stmt: ir.Try) -> None:
         vm.exec(stmt.body)
         vm.exec(stmt.orelse)
         return
-    with vm.landing(Wait.HANDLERS) as landing:
+    with vm.landing(Wait.HANDLERS, catches=True) as landing:
         alive = _alive(vm, lambda: vm.exec(stmt.body))
     if not landing.escapes:
         if not alive:
@@ -345,17 +363,38 @@ def _foreign(
     others: tuple[ir.WithItem, ...],
     manager: object,
 ) -> None:
-    """A manager that is not of the project: it changes nothing of the program's own."""
+    """A manager that is not of the project: it changes nothing of the program's own.
+
+    Whether it swallows an exception is not known.
+    """
     if not isinstance(manager, (Opaque, ExternalRef)):
         what = vm.kind(manager).describe(vm, manager)
         vm.unfollowed(f"`with` on {what} is not followed", item.span)
-    if item.target is not None:
-        binding.assign(vm, item.target, manager, item.span)
-    _with_items(vm, stmt, others)
+    said = vm.kind(manager).describe(vm, manager)
+    vm.may_raise(said, item.span)
+    with vm.landing(Wait.HANDLERS, catches=True) as landing:
+
+        def body() -> None:
+            if item.target is not None:
+                binding.assign(vm, item.target, manager, item.span)
+            _with_items(vm, stmt, others)
+
+        alive = _alive(vm, body)
+    if not landing.escapes:
+        if not alive:
+            raise Ended
+        return
+
+    def resume(escape: Escape) -> None:
+        swallows = vm.unknown_bool(f"whether {said} swallows an exception", item.span)
+        vm.fork(swallows, lambda: None, lambda: vm.uncaught(escape))
+
+    ways = [[escape] for escape in landing.escapes]
+    _each_way(vm, landing.base, ways, alive, lambda: None, resume)
 
 
 def _managed(vm: VM, body: Callable[[], None], leave: object, span: Span) -> None:
-    with vm.landing(Wait.ALWAYS) as landing:
+    with vm.landing(Wait.ALWAYS, catches=True) as landing:
         alive = _alive(vm, body)
     nothing = (None, None, None)
     if not landing.escapes:

@@ -116,9 +116,9 @@ class Paths(State):
     # -- ways out ---------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def landing(self, waits: Wait) -> Iterator[Landing]:
+    def landing(self, waits: Wait, catches: bool = False) -> Iterator[Landing]:
         """Gather paths that end inside the block."""
-        made = Landing(waits, len(self._path))
+        made = Landing(waits, len(self._path), catches=catches)
         self.landings.append(made)
         try:
             yield made

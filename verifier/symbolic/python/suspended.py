@@ -158,6 +158,7 @@ def resume(
 def _enter(vm: VM, stack: Stack, around: Around) -> Landing:
     """Put the generator's state around what runs now."""
     boundary = Landing(Wait.HANDLERS if vm.catching else Wait.LOOP, 1)
+    boundary.catches = any(landing.catches for landing in vm.landings)
     known = E.and_(*around.path)
     vm.frames = [*around.frames, *stack.frames]
     vm.landings = [boundary, *stack.landings]

@@ -58,6 +58,7 @@ def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool =
     ``said`` names the callee in words, ``text`` as it is written.
     """
     given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    vm.may_raise(said, call.span)
     tensors, state = _given(vm, given)
     if tensors:
         vm.unmodelled(text or call.text or "a call", call.span)
@@ -203,6 +204,8 @@ def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
     """A value that is not followed, with which something is done."""
     if value.lost:
         vm.unfollowed(value.reason, span)
+    if not value.harmless:
+        vm.may_raise(value.reason, span)
     return value
 
 
@@ -213,6 +216,8 @@ def _meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> Non
     """
     if isinstance(value, Opaque) and value.harmless and not isinstance(vm.box(other), ObjectBox):
         return  # a number or a text, which changes nothing
+    if isinstance(value, ExternalRef):
+        vm.may_raise(value.said, span)
     if not isinstance(other, (Class, Function, Opaque, ExternalRef)):
         _give(vm, value, (other,), span)
 
@@ -250,6 +255,8 @@ class ExternalKind(Kind):
         found = modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
         if isinstance(found, ExternalRef) and standard.has(value.path, name) is False:
             return UNBOUND
+        if isinstance(found, ExternalRef) and standard.has(value.path, name) is None:
+            vm.may_raise(found.said, span)
         return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
@@ -257,6 +264,7 @@ class ExternalKind(Kind):
         return Opaque(f"an item of {value.said}")
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        vm.may_raise(value.said, span)
         return Opaque(value.said)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
@@ -297,12 +305,15 @@ class ExternalKind(Kind):
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         if value.path in sys.stdlib_module_names:
             return E.TRUE
+        vm.may_raise(value.said, span)
         return vm.unknown_bool(f"a condition depends on {value.said}", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
+        vm.may_raise(value.said, span)
         return Opaque(value.said)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
+        vm.may_raise(value.said, span)
         return Unknown(value.said)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:

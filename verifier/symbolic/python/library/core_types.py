@@ -362,6 +362,10 @@ def _or_default(vm: VM, value: object, name: str, default: object, span: Span) -
     found = vm.kind(value).attribute(vm, value, name, span)
     if found is UNBOUND:
         return default
+    if isinstance(value, (Opaque, ExternalRef)) and isinstance(found, (Opaque, ExternalRef)):
+        said = vm.kind(value).describe(vm, value)
+        there = vm.unknown_bool(f"whether {said} has an attribute `{name}`", span)
+        return vm.settled(join(there, found, default))
     if not isinstance(found, Guarded) or all(v is not UNBOUND for _, v in found.cases):
         return found
     out: object = default
