@@ -104,6 +104,68 @@ def test_a_default_flag_is_either(tmp_path: Path) -> None:
     assert finding(result, "slice-bounds").verdict == "sometimes"
 
 
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("if n:\n    for i in range(n):\n        if i == 3:\n            undefined", 4),
+        ("if not n:\n    return x\nif n == 7:\n    undefined", 7),
+        ("m = 3 // (n - 2) if n else 0", 2),
+        ("if n and n > 3:\n    undefined", 4),
+        ("m = n + 1\nif not n:\n    undefined", 0),
+        ("if n:\n    if n == 'a':\n        undefined", "a"),
+        ("if not n:\n    if n == '':\n        undefined", ""),
+        ("if not n:\n    undefined", False),
+    ],
+)
+def test_what_is_true_may_be_more_than_a_flag(tmp_path: Path, body: str, value: object) -> None:
+    _, found = one(copy(tmp_path, "x, n", body))
+    assert [d.verdict for d in found] == ["sometimes"]
+    assert found[0].counterexample is not None
+    assert found[0].counterexample["n"] == value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n and n == 0:\n    undefined",
+        "if not n and n > 0:\n    undefined",
+        "if n > 3:\n    pass\nif n == 0 and n:\n    undefined",
+        "if n and n == '':\n    undefined",
+        "if n:\n    sizes = n.shape",
+    ],
+)
+def test_what_is_true_fits_what_it_is_later(tmp_path: Path, body: str) -> None:
+    verified(copy(tmp_path, "x, n", body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n is not None:\n    if not n:\n        undefined",
+        "m = n or 5\nif n is not None and m == 5 and n == 0:\n    undefined",
+        "if n:\n    m = n + 1\nelif n is not None:\n    undefined",
+    ],
+)
+def test_what_may_be_none_may_be_false_too(tmp_path: Path, body: str) -> None:
+    _, found = one(copy(tmp_path, "x, n=None", body))
+    assert [d.verdict for d in found] == ["sometimes"]
+
+
+def test_a_tensor_that_may_be_none_is_true(tmp_path: Path) -> None:
+    body = "if b:\n    rows = b.shape[0]\nelif b is not None:\n    undefined"
+    verified(copy(tmp_path, "x, b=None", body))
+    verified(copy(tmp_path, "x, b: nl.tensor = None", "if b is not None and not b:\n    undefined"))
+
+
+def test_whether_an_input_is_a_flag_is_not_known(tmp_path: Path) -> None:
+    kernel, found = one(copy(tmp_path, "x, n", "if n is True:\n    undefined"))
+    assert kernel.status == "unknown" and not found
+    kernel, _ = one(
+        copy(tmp_path, "x, n", "if n is True:\n    return x\nif n == 7:\n    undefined")
+    )
+    assert kernel.status != "verified"
+
+
 def test_none_is_one_of_the_values(tmp_path: Path) -> None:
     found = finding(copy(tmp_path, "x, n=None", "m = n + 1"), "wrong-type")
     assert found.verdict == "sometimes" and found.counterexample is not None

@@ -13,7 +13,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter
+from verifier.symbolic.python.inputs import MAX_RANK, Parameter, truth_name
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 240
@@ -118,6 +118,8 @@ def _input(
         return out
     if name in model:
         return {name: _plain(run, name, model[name], parameter.kind, symbols.get(name))}
+    if truth_name(name) in model and parameter.kind in (None, "bool"):
+        return {name: bool(model[truth_name(name)])}
     if f"{name}[0]" in model:
         items: list[report.Value] = []
         while f"{name}[{len(items)}]" in model:

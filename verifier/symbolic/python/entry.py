@@ -30,7 +30,7 @@ from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.hints import Hint
 from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, is_text
-from verifier.symbolic.python.kinds.inputs import doubts
+from verifier.symbolic.python.kinds.inputs import doubts, tie_tensors
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.parts import box_parts
@@ -138,6 +138,7 @@ def _finished(vm: VM, request: Request) -> Run:
         ended = ("the kernel nests too deeply to interpret", definition.name_span)
     suspended.forget_all(vm)
     vm.checks.extend(doubts(vm))
+    tie_tensors(vm)
     for _, views, _ in trace.returns:
         for view in views:
             view.storage.returned = True

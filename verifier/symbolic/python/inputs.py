@@ -75,6 +75,10 @@ class Parameter:
     pinned: Pinned | None = None
     #: the dtype that the kernel gives a pointer (PPL: ``set_dtype``)
     pointee: DType | None = None
+    #: when it was first asked whether it is true, before anything decided what it is
+    asked: int | None = None
+    #: the kind that the answer has been tied to
+    tied: str | None = None
 
     @property
     def constant(self) -> bool:
@@ -229,8 +233,14 @@ class Inputs:
             self.integers.append(p.name)
         return E.symbol(p.name, lo=_least(1 if p.constant else 0, p.default))
 
+    def truth(self, p: Parameter) -> Bool:
+        """Whether an input is true of which nothing is known yet."""
+        return E.eq(E.symbol(truth_name(p.name), 0, 1), 1)
+
     def flag(self, p: Parameter) -> Bool:
         p.kind = "bool"
+        if p.asked is not None:
+            return self.truth(p)
         if p.pinned is not None and p.pinned.kind == "value":
             return E.truth(bool(p.pinned.value))
         return E.bool_symbol(p.name)
@@ -268,6 +278,11 @@ class Inputs:
     def any_of_strings(self, p: Parameter) -> tuple[tuple[Bool, str], ...]:
         """The strings that any parameter is compared with, and when this one is each."""
         return tuple((self.string_equals(p, text), text) for text in tuple(self.strings))
+
+
+def truth_name(name: str) -> str:
+    """The symbol of whether an input is true."""
+    return f"bool({name})"
 
 
 def _least(usual: int, default: object = None) -> int:

@@ -19,7 +19,7 @@ from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.trace import Assumption, Buffer, DType, LedgerEntry, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -201,7 +201,20 @@ class ParameterKind(TensorKind):
             return vm.inputs.flag(p)
         if p.kind == "dtype":
             return vm.inputs.as_dtype(p)
-        return vm.inputs.integer(p)
+        return self._number(vm, p)
+
+    def _number(self, vm: VM, p: Parameter) -> Expr:
+        """The parameter as a number; it was true before if it is not zero."""
+        number = vm.inputs.integer(p)
+        _tie(vm, p, E.ne(number, 0))
+        return number
+
+    def _string_equals(self, vm: VM, p: Parameter, text: str, said: str | None = None) -> Bool:
+        """Whether the parameter is a string; it was true before if it is not empty."""
+        same = vm.inputs.string_equals(p, text, said)
+        if p.asked is not None:
+            _tie(vm, p, E.not_(vm.inputs.string_equals(p, "")))
+        return same
 
     # -- comparison ----------------------------------------------------------------------
 
@@ -251,17 +264,17 @@ class ParameterKind(TensorKind):
             if p.kind == "dtype":
                 dtype = vm.as_dtype(right, span)
                 return E.FALSE if dtype is None else vm.inputs.as_dtype(p).same(dtype)
-            return vm.inputs.string_equals(p, right)
+            return self._string_equals(vm, p, right)
         flag = as_formula(right)
-        if flag is not None and p.kind in (None, "bool"):
+        if flag is not None and p.kind == "bool":
             own = vm.inputs.flag(p)
             return E.or_(E.and_(own, flag), E.and_(E.not_(own), E.not_(flag)))
         if isinstance(right, (Enumerator, ApiRef)):
-            return vm.inputs.string_equals(p, right.name, right.name)
+            return self._string_equals(vm, p, right.name, right.name)
         if isinstance(right, BufferValue):
-            return vm.inputs.string_equals(p, right.buffer.value, right.buffer.value)
+            return self._string_equals(vm, p, right.buffer.value, right.buffer.value)
         member = member_name(vm, right)
-        return None if member is None else vm.inputs.string_equals(p, member, member)
+        return None if member is None else self._string_equals(vm, p, member, member)
 
     def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
         if isinstance(right, float) and p.kind is None:
@@ -285,6 +298,10 @@ class ParameterKind(TensorKind):
         if p.kind == "tensor" or isinstance(other, (*_TENSORS, Parameter)):
             mine = isinstance(other, View) and other.storage.name == p.name
             return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if mine else E.FALSE
+        if as_formula(other) is not None and p.kind is None:
+            same = vm.truth(vm.compare("==", p, other, span), span)
+            own = vm.unknown_bool(f"whether `{p.name}` is a truth value is not followed", span)
+            return E.and_(same, own)
         constant = self._constant(vm, p, other, span)
         if constant is not None:
             return constant
@@ -299,19 +316,21 @@ class ParameterKind(TensorKind):
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         p: Parameter = value
-        if p.kind in (None, "bool") and p.annotation not in ("int", "float"):
-            if p.default is None and p.has_default:
-                return E.TRUE  # the case of None was split off when the parameter was bound
+        if p.kind == "tensor" or (p.kind is None and _is_tensor(p)):
+            # the case of None was split off when the parameter was bound
+            optional = p.has_default and p.default is None
+            return E.TRUE if optional else vm.dialect.tensor_truth(vm, span)
+        if p.kind == "bool":
             return vm.inputs.flag(p)
-        if p.kind == "int" or p.annotation == "int":
+        if p.kind == "int":
             return E.ne(vm.inputs.integer(p), 0)
         if p.kind == "str":
             return E.not_(vm.inputs.string_equals(p, ""))
-        if p.kind == "tuple":
-            return vm.unknown_bool(f"a condition depends on the length of `{p.name}`", span)
-        if p.kind == "tensor" and not (p.has_default and p.default is None):
-            return vm.dialect.tensor_truth(vm, span)
-        return E.TRUE
+        if p.kind in (None, "dtype"):
+            if p.asked is None:
+                p.asked = vm.next_order()
+            return vm.inputs.truth(p)
+        return vm.unknown_bool(f"a condition depends on `{p.name}`", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         p: Parameter = value
@@ -338,7 +357,7 @@ class ParameterKind(TensorKind):
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
         if value.kind == "bool":
             return E.ite(vm.inputs.flag(value), 1, 0)
-        return vm.inputs.integer(value) if value.kind in (None, "int") else None
+        return self._number(vm, value) if value.kind in (None, "int") else None
 
     def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
         return self._view(vm, value, span) if value.kind in (None, "tensor") else None
@@ -353,6 +372,41 @@ class ParameterKind(TensorKind):
         if isinstance(pinned, tuple) and value.pinned.kind == "value":
             return tuple(E.const(x) if isinstance(x, int) else x for x in pinned)
         return None
+
+
+def _is_tensor(p: Parameter) -> bool:
+    """Whether a contract or the annotation of a parameter says that it is a tensor."""
+    pinned = p.pinned is not None and p.pinned.kind == "tensor"
+    return pinned or any(name in p.annotation.lower() for name in ("tensor", "ndarray"))
+
+
+def _tie(vm: VM, p: Parameter, true: Bool) -> None:
+    """Whether the parameter was true is known now that it is decided what it is."""
+    if p.asked is None or p.tied == p.kind:
+        return
+    p.tied = p.kind
+    was = vm.inputs.truth(p)
+    both = E.or_(E.and_(was, true), E.and_(E.not_(was), E.not_(true)))
+    _say(vm, p, both)
+
+
+def _say(vm: VM, p: Parameter, condition: Bool) -> None:
+    assert p.asked is not None
+    vm.trace.assumptions.append(Assumption(condition, "", p.span, "type", p.asked, True))
+
+
+def tie_tensors(vm: VM) -> None:
+    """What was taken for true or false before it turned out to be a tensor, at the end of a run."""
+    for p in vm.inputs.parameters.values():
+        if p.asked is None or p.kind != "tensor":
+            continue
+        was = vm.inputs.truth(p)
+        if p.has_default and p.default is None:
+            _say(vm, p, was)
+        else:
+            symbols = tuple(map(repr, was.free()))
+            text = "a condition depends on a tensor"
+            vm.trace.ledger.append(LedgerEntry("opaque", text, p.span, symbols, p.asked))
 
 
 def member_name(vm: VM, value: object) -> str | None:
@@ -374,4 +428,4 @@ def shape_of(vm: VM, p: Parameter) -> object:
 
 KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}
 
-__all__ = ["KINDS", "ParameterKind", "doubts", "member_name"]
+__all__ = ["KINDS", "ParameterKind", "doubts", "member_name", "tie_tensors"]
