@@ -251,3 +251,13 @@ import sys
 print(solver.check(Query((E.lt(k, K // 128),), E.le(128 * k + 128, K))).kind, "z3" in sys.modules)
 """
     assert run(code, "0").split() == ["proved", "False"]
+
+
+def test_a_refutation_hangs_on_whether_its_place_is_reached() -> None:
+    n, h = E.symbol("n", 0, 2), E.symbol("h", 0, 1, "havoc")
+    reached, goal = E.eq(h, 1), E.ge(n, 1)
+    assert Solver().check(Query((reached,), goal)).refuted
+    answer = Solver().check(Query((reached,), goal, way=(reached,)))
+    assert answer.kind == "unknown" and answer.unknown == ("h",)
+    known = E.le(n, 1)
+    assert Solver().check(Query((known,), goal, way=(known,))).refuted

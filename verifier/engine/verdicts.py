@@ -171,7 +171,7 @@ class Discharger:
         key = (id(check.predicate), *(id(f) for f in facts))
         if key in proved:
             return Verdict(obligation, "proved", "fold")
-        answer = self.solver.check(Query(facts, check.predicate, check.exact, check.reason))
+        answer = self.solver.check(self._query(obligation, facts))
         if answer.proved:
             proved.add(key)
             return Verdict(obligation, "proved", answer.tier)
@@ -184,6 +184,11 @@ class Discharger:
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
         return Verdict(obligation, "unknown", answer.tier, reason=reason)
+
+    @staticmethod
+    def _query(obligation: Obligation, facts: tuple[Bool, ...]) -> Query:
+        check = obligation.check
+        return Query(facts, check.predicate, check.exact, check.reason, obligation.local_facts)
 
     # -- dtypes that the kernel needs without saying so ------------------------------
 
@@ -207,7 +212,7 @@ class Discharger:
 
     def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: str) -> Verdict:
         check = obligation.check
-        query = Query(facts, check.predicate, check.exact, check.reason)
+        query = self._query(obligation, facts)
         answer = self.solver.check(query)
         assert answer.model is not None
         if self._skipped is not None and obligation.order > self._skipped:

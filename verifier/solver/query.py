@@ -16,13 +16,16 @@ class Query:
     """Does ``goal`` hold wherever all ``facts`` do, for all integers within the symbols' bounds?
 
     Terms are interned, so equal queries are equal. ``exact`` False: the goal is stronger than what
-    is really demanded, so it may be proved but never refuted; ``reason`` says why.
+    is really demanded, so it may be proved but never refuted; ``reason`` says why. ``way``: the
+    facts among them that say when the goal is demanded at all. Where those hang on values that are
+    not known, a refutation does, whatever the goal is about.
     """
 
     facts: tuple[Bool, ...]
     goal: Bool
     exact: bool = True
     reason: str = ""
+    way: tuple[Bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Solver:
         self._rlimit = rlimit
         self._end = None if deadline is None else time.monotonic() + deadline
         self._facts = FactCache()
-        self._memo: dict[tuple[tuple[Bool, ...], Bool, bool], Answer] = {}
+        self._memo: dict[tuple[tuple[Bool, ...], Bool, bool, tuple[Bool, ...]], Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
         self._backend: Backend | None = None
         self._models: list[Model] = []
@@ -68,7 +68,7 @@ class Solver:
 
     def check(self, query: Query) -> Answer:
         """Whether the facts imply the goal. A refuting model is checked on plain integers."""
-        key = (query.facts, query.goal, query.exact)
+        key = (query.facts, query.goal, query.exact, query.way)
         found = self._memo.get(key)
         self.statistics.queries += 1
         if found is not None:
@@ -270,7 +270,7 @@ class Solver:
         if query.goal is FALSE:
             related: Sequence[Bool] = query.facts
         else:
-            related = terms.connected(query.facts, query.goal)
+            related = terms.connected(query.facts, query.goal, *filter(_is_open, query.way))
         over = [s for s in terms.symbols([*related, query.goal]) if s.origin == "havoc"]
         if not over:
             return answer
@@ -319,6 +319,11 @@ class Solver:
         if broken is TRUE:
             return True
         return self._z3().check([E.not_(broken)]).kind == "unsat"
+
+
+def _is_open(fact: Bool) -> bool:
+    """Whether a fact hangs on values that are not known."""
+    return any(symbol.origin == "havoc" for symbol in fact.free())
 
 
 def _default(sym: Sym) -> int:

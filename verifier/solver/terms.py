@@ -76,10 +76,10 @@ def symbols(terms: Sequence[Bool]) -> list[Sym]:
     return [found[key] for key in sorted(found)]
 
 
-def connected(facts: Sequence[Bool], goal: Bool) -> list[Bool]:
-    """The facts that share symbols or flags with ``goal``, directly or through other facts."""
+def connected(facts: Sequence[Bool], *goals: Bool) -> list[Bool]:
+    """The facts that share symbols or flags with a goal, directly or through other facts."""
     keys = [_keys(fact) for fact in facts]
-    reached = set(_keys(goal))
+    reached = {key for goal in goals for key in _keys(goal)}
     taken = [False] * len(facts)
     grown = True
     while grown:
