@@ -9,22 +9,20 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from verifier.source import ir
 from verifier.source.order import Order
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import missing
+from verifier.symbolic.python import losses, missing
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
-from verifier.symbolic.python.model import Class, Function
-from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM, Globals
+from verifier.symbolic.trace import LedgerEntry
 from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
 
 if TYPE_CHECKING:
@@ -108,64 +106,51 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
     traced = (trace.ledger, trace.assumptions, trace.unmodelled, trace.operations, trace.storages)
     noted = [(found, len(found)) for found in (*traced, vm.checks)]
     outside = vm.outside()
+    before = _names_of(vm, vm.globals_of(vm.frame.module))
     try:
         vm.exec((statement,))
     except Ended:
         if vm.outside() > outside:  # an import in another module has a handler for it
             raise
-    lost = trace.ledger[noted[0][1] :]
-    if not any(entry.kind == "skipped" for entry in lost):
+    new = trace.ledger[noted[0][1] :]
+    final = [entry for entry in new if entry.order == _FROM_THE_START]
+    skipped = [e for e in new if e.kind == "skipped" and e.order != _FROM_THE_START]
+    if not skipped:
         # what is not known of the module's data is unknown wherever a kernel uses it
-        trace.ledger[noted[0][1] :] = [e for e in lost if e.symbols or e.kind == "runtime"]
+        known = [e for e in new if e.symbols or e.kind == "runtime"]
+        trace.ledger[noted[0][1] :] = [*final, *known]
         return
     for found, length in noted:
         del found[length:]  # nothing is blamed for what is not followed
-    reason = lost[0].message
-    names = {node.id for node in _walk(statement) if isinstance(node, ir.Name)}
+    trace.ledger.extend(final)
+    reason = skipped[0].message
+    lost = losses.Losses(vm, lambda module, name: global_value(vm, module, name), before)
+    lost.find(statement)
+    if lost.everything:
+        trace.ledger.append(LedgerEntry("skipped", reason, skipped[0].span, (), _FROM_THE_START))
     _forget(vm, vm.frame.module, set(bound_by(statement)), reason)
-    if any(_runs_code(vm, name) for name in names):
-        # a function of the project may have changed whatever can be changed
-        for module in [vm.project.module(Path(key)) for key in vm.modules]:
-            _forget(vm, module, _changeable(vm, module), reason)
-    else:
-        _forget(vm, vm.frame.module, names & _changeable(vm, vm.frame.module), reason)
+    for owner, name in lost.rebound:
+        _forget(vm, owner, {name}, reason)
+    for key, globals_ in list(vm.modules.items()):
+        names = {name for name, value in _names_of(vm, globals_).items() if lost.loses(value)}
+        _forget(vm, vm.project.module(Path(key)), names, reason)
 
 
-def _walk(node: ir.Node) -> Iterator[ir.Node]:
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        yield item
-        stack.extend(ir.children(item))
+#: the order of what is not followed before the kernel starts, and leaves nothing that is known
+_FROM_THE_START: Final = -1
 
 
-def _runs_code(vm: VM, name: str) -> bool:
-    """Whether a name may stand for code of the project."""
-    scope = vm.heap.get(vm.frame.scope)
+def _names_of(vm: VM, globals_: Globals) -> dict[str, object]:
+    """What the names of a module are bound to, but for those that nobody has asked for yet."""
+    scope = vm.heap.get(globals_.scope.id)
     assert isinstance(scope, Scope)
-    binding = vm.frame.module.binding(name)
-    if binding is not None and binding.kind in ("function", "class", "from", "other"):
-        return binding.kind != "from" or not isinstance(scope.names.get(name), ExternalRef)
-    return isinstance(scope.names.get(name), (Function, Class))
-
-
-#: names that functions of a module bind outside of themselves
-_SHARED = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)$", re.MULTILINE)
-
-
-def _changeable(vm: VM, module: Module) -> set[str]:
-    """The global names whose value some function may change: data, and what is declared global."""
-    out = {name.strip() for found in _SHARED.findall(module.text) for name in found.split(",")}
-    for name, binding in module.bindings.items():
-        if binding.kind in ("assign", "other"):
-            value = global_value(vm, module, name)
-            if not isinstance(value, (Function, Class)) and reachable(vm.heap, (value,)):
-                out.add(name)
-    return out
+    return {**_waiting(vm, globals_), **scope.names}
 
 
 def _forget(vm: VM, module: Module, names: set[str], reason: str) -> None:
     """Make what some global names are bound to unknown."""
+    if not names:
+        return
     scope = vm.heap.write(vm.modules[str(module.path)].scope.id)
     assert isinstance(scope, Scope)
     for name in names:
@@ -372,6 +357,8 @@ def external(vm: VM, dotted: str, imported: str = "", where: str = "") -> object
     A kernel API, a part of the standard library that has a model, or a library that is not
     followed. ``imported`` and ``where`` tell of the import, see :class:`ExternalRef`.
     """
+    if losses.is_patched(vm, dotted):
+        return Opaque(f"`{dotted}`, which a statement that is not followed may change", lost=True)
     value = vm.dialect.root(dotted)
     if value is None:
         value = vm.dialect.external(dotted)

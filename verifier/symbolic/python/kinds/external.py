@@ -81,6 +81,8 @@ def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
             tensors = tensors or value.kind == "tensor"
         elif isinstance(value, (Function, Class)):
             tensors, state = True, state or f"`{value.name}`"  # it may be called there
+        elif _is_followed_module(vm, value):
+            state = state or vm.kind(value).describe(vm, value)
         elif isinstance(value, Ref):
             if value.id in seen:
                 continue
@@ -91,6 +93,13 @@ def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
         else:
             stack.extend(parts(value))
     return tensors, state
+
+
+def _is_followed_module(vm: VM, value: object) -> bool:
+    """Whether a value is a module whose names are followed, so that it matters who changes them."""
+    if isinstance(value, ExternalRef):
+        return value.path in vm.language.modules or value.path == "builtins"
+    return isinstance(value, ModuleRef)
 
 
 def _changes(vm: VM, ref: Ref, given: Collection[int]) -> bool:
@@ -261,7 +270,8 @@ class ExternalKind(Kind):
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         _meet(vm, value, index, span)
-        return Opaque(f"an item of {value.said}")
+        # a module may be one of the project: whoever has it may change it
+        return Opaque(f"an item of {value.said}", lost=value.path == "sys.modules")
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
         vm.may_raise(value.said, span)
