@@ -13,13 +13,24 @@ from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 
-#: decorators of libraries that leave a function what it is, as far as a trace can tell
-_TRANSPARENT: Final = frozenset(
+#: decorators of kernels, which leave a function what it is, as far as a trace can tell
+_OF_KERNELS: Final = frozenset(
     {
         "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
-        "nki_jit", "wraps", "override", "final", "no_type_check", "overload", "custom_vjp",
-        "compile", "no_grad", "inference_mode", "lru_cache", "cache", "abstractmethod", "kernel",
-        "peel_decorations", "typechecked",
+        "nki_jit", "kernel", "peel_decorations",
+    }
+)  # fmt: skip
+#: the libraries that these are of
+_KERNELS: Final = frozenset(
+    {"nki", "neuronxcc", "neuronx_distributed", "nkilib", "torch_neuronx", "jax_neuronx"}
+)
+#: others that do what the function does: it is run inside of them, with what it is given
+_TRANSPARENT: Final = frozenset(
+    {
+        "torch.no_grad", "torch.inference_mode", "torch.enable_grad", "typing.final",
+        "typing.override", "typing.no_type_check", "typing_extensions.final",
+        "typing_extensions.override", "abc.abstractmethod", "typeguard.typechecked",
+        "beartype.beartype",
     }
 )  # fmt: skip
 #: decorators that are methods of what a decorator made
@@ -42,15 +53,21 @@ def evaluated(vm: VM, nodes: Sequence[ir.Expr]) -> list[Decorator]:
 
 def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
     value = vm.eval(node.func if isinstance(node, ir.Call) else node)
-    if isinstance(value, (ApiRef, ExternalRef)):
-        name = value.name if isinstance(value, ApiRef) else value.path
-        if name.rpartition(".")[2] in _TRANSPARENT:
-            return Decorator(node, value, True)
+    if isinstance(value, ApiRef) and value.name.rpartition(".")[2] in _OF_KERNELS:
+        return Decorator(node, value, True)
+    if isinstance(value, ExternalRef) and _is_transparent(value.path):
+        return Decorator(node, value, True)
     if isinstance(value, Opaque) and value.harmless:
         return Decorator(node, value, True)
     if isinstance(node, ir.Call):
         value = expressions.call_of(vm, node, value)
     return Decorator(node, value, False)
+
+
+def _is_transparent(path: str) -> bool:
+    """Whether a decorator of a library is known to leave what a function does."""
+    library, last = path.partition(".")[0], path.rpartition(".")[2]
+    return path in _TRANSPARENT or (library in _KERNELS and last in _OF_KERNELS)
 
 
 def applied(vm: VM, decorators: Sequence[Decorator], made: object) -> object:
@@ -78,7 +95,7 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
             return vm.unfollowed(what, node.span)
         vm.approximate("unmodelled", what, node.span)
-        return _kept(vm, made)
+        return Opaque(what, lost=True)  # it may be anything: whoever uses it finds out
     return vm.call(value, (made,), span=node.span)
 
 
