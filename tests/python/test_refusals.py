@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.python.support import Outcome, machine, run
@@ -105,3 +107,44 @@ def test_a_text_that_is_not_known_is_a_text() -> None:
     for source in ("str(n)", "repr(n)", "f'{n}'.title()", "hex(n)", "'{}'.format(n)"):
         value = outcome(source).value
         assert isinstance(value, OpaqueOf) and value.host is str, source
+
+
+# ------------------------------------------------------------------------ floats
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["1 / (n * 0.3)", "1.0 / math.sqrt(n)", "1 / (math.sqrt(n) * 0.3)", "n ** -0.5", "1.5 / n",
+     "(n * 0.3) ** -1.0", "math.log(n * 0.3)", "math.exp(-(n * 0.3))", "math.sin(n * 0.3)",
+     "1 / (1 + math.exp(-(n * 0.3)))", "int(n * 0.3)", "divmod(1.5, n * 0.3)", "1 % (n * 0.3)",
+     "(n * 0.3) / n", "abs(n * -0.3) ** 0.5", "round(n * 0.3, 2)", "math.log2(math.sqrt(n))"],
+)  # fmt: skip
+def test_floats_that_no_function_refuses(source: str) -> None:
+    assert is_decided(outcome(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["1 / (z * 0.3)", "1 % (z * 0.3)", "1.0 / math.sqrt(z)", "(z * 0.3) ** -1.0", "i ** 0.5",
+     "math.sqrt(n * 0.3 - 5)", "math.log(z * 0.3)", "math.exp(n * 0.3)", 'int(n * float("inf"))',
+     'int(n + float("nan"))', "divmod(1.5, z * 0.3)", "(n * 0.3).hex(1)", "(n * 0.3) / z",
+     "math.pow(i * 0.3, 0.5)", "round(n * 0.3, -2)", 'math.floor(n * float("inf"))',
+     "pow(i * 0.3, 0.5)", "math.log(n * 0.3, n)", "(n * 0.3) ** 1000", "math.fmod(1, z * 0.3)"],
+)  # fmt: skip
+def test_floats_that_may_be_refused(source: str) -> None:
+    found = outcome(source)
+    assert found.skipped or found.escapes or found.ended
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000, 1 << 40])
+@pytest.mark.parametrize(
+    "source",
+    ["n * 0.3", "1 / (n * 0.3)", "n ** -0.5", "math.exp(-n * 0.1)", "math.sqrt(n) * 0.3 - n",
+     "-(n * 0.3) / 7", "abs(n * -0.1)", "math.log(n * 0.3)", "(n * 0.1) ** 2",
+     "math.atan(n - 0.3)"],
+)  # fmt: skip
+def test_floats_lie_where_the_interval_says(source: str, size: int) -> None:
+    value = outcome(source).value
+    assert isinstance(value, OpaqueOf) and value.interval is not None
+    low, high = value.interval
+    assert low <= eval(source, {"math": math, "n": size}) <= high

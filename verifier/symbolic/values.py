@@ -45,11 +45,13 @@ class OpaqueOf(Opaque):
     """A value that is not followed but for its type, a built-in one: the float that ``n % 0.3`` is.
 
     It goes where others go that are not followed; what its type does not take is an error still.
-    ``loose``: an annotation says float, and an integer will do for one.
+    ``loose``: an annotation says float, and an integer will do for one. ``interval``: a float that
+    is between two others, and not nan.
     """
 
     host: type = float
     loose: bool = False
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import floatbounds
 from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.model import Builtin, Function
@@ -196,9 +197,43 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
     if name in _READ and any(map(_is_vague_text, values)):
         vm.unfollowed(f"`{name}()` of a text that is not known", span)
         return None
+    if any(isinstance(value, OpaqueOf) and value.host is float for value in values):
+        if not any(map(_is_loose, values)):
+            return _of_float(vm, name, values, answer, span)
     if name in ("float", "abs") or name.startswith("math."):
         return blurred(answer, "a float")
     return None
+
+
+def _of_float(
+    vm: VM, name: str, values: Sequence[object], answer: Any, span: Span
+) -> OpaqueOf | None:
+    """A function of floats that are not known: it may refuse some."""
+    known = floatbounds.interval_of(vm, values[0], span)
+    alone = len(values) == 1
+    if name.startswith("math."):
+        last = name.removeprefix("math.")
+        if not alone and last not in floatbounds.TOTAL:
+            vm.unfollowed(f"`{name}()` of floats that are not known", span)
+            return None
+        found = floatbounds.function(vm, last, values[0], span)
+        return found if isinstance(found, OpaqueOf) and isinstance(answer, float) else None
+    if name == "int" or (name == "round" and (alone or values[1] is None)):
+        floatbounds.converted(vm, name, known, span)
+    elif name == "divmod":
+        floatbounds.divides(vm, values[1], span)
+    elif name == "pow" or (name == "round" and not _is_natural(values[1])):
+        vm.unfollowed(f"`{name}()` of floats that are not known", span)
+    elif name == "abs" and known is not None:
+        low, high = sorted(map(abs, known))
+        return floatbounds.a_float((0.0 if known[0] <= 0 <= known[1] else low, high))
+    elif name == "float":
+        return floatbounds.a_float(known)
+    return blurred(answer, "a float") if name == "abs" else None
+
+
+def _is_natural(value: object) -> bool:
+    return isinstance(value, Expr) and value.is_const and value.const >= 0
 
 
 def method_called(

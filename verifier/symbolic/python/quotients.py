@@ -16,13 +16,13 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python import floatbounds
 from verifier.symbolic.python.integers import COMPARE
 from verifier.symbolic.python.magnitudes import EXACT, OVERFLOW, within
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import OpaqueOf, Ratio
+from verifier.symbolic.values import Ratio
 
-_FLOAT: Final = OpaqueOf("a float", harmless=True, host=float)
 _ROUNDED: Final = "a float that is not exact, of integers that may be larger than 2**53"
 #: numerators and denominators of floats that take part in exact arithmetic
 _MODEST: Final = 1 << 20
@@ -76,15 +76,15 @@ def operator(vm: VM, op: str, left: object, right: object, span: Span) -> object
         if isinstance(value, Expr):
             quotient(vm, value, E.const(1), span)
     a, b = as_ratio(left), as_ratio(right)
-    if a is None or b is None or op in ("//", "%"):
-        return _FLOAT
-    if _rounds_once(op, a, b):  # as a quotient of integers does
-        return _result(op, a, b)
-    if not (_dyadic(a) and _dyadic(b)):
-        return _FLOAT
-    result = _result(op, a, b)
-    small = (exact(vm, value, span) is E.TRUE for value in (a, b, result))
-    return result if all(small) else _FLOAT
+    if a is not None and b is not None and op not in ("//", "%"):
+        if _rounds_once(op, a, b):  # as a quotient of integers does
+            return _result(op, a, b)
+        if _dyadic(a) and _dyadic(b):
+            result = _result(op, a, b)
+            if all(exact(vm, value, span) is E.TRUE for value in (a, b, result)):
+                return result
+    sides = [floatbounds.interval_of(vm, value, span) for value in (left, right)]
+    return floatbounds.a_float(floatbounds.combined(op, *sides))
 
 
 def _rounds_once(op: str, a: Ratio, b: Ratio) -> bool:

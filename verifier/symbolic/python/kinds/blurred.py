@@ -6,9 +6,10 @@ import operator
 from typing import Any, Final
 
 from verifier.source.ir import Span
-from verifier.symbolic.expr import Expr
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import probes
+from verifier.symbolic.python import floatbounds, probes, quotients
 from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, UNARY
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.integers import bounded_unknown
@@ -17,7 +18,7 @@ from verifier.symbolic.python.kinds import blurredtexts
 from verifier.symbolic.python.kinds.external import OpaqueKind
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, OpaqueOf, SliceValue
+from verifier.symbolic.values import Opaque, OpaqueOf, Ratio, SliceValue
 
 
 class BlurredKind(OpaqueKind):
@@ -52,7 +53,11 @@ class BlurredKind(OpaqueKind):
     # -- operators -----------------------------------------------------------------------
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
-        return _result(probes.refused(vm, UNARY[op], (value,), span), value)
+        answer = probes.refused(vm, UNARY[op], (value,), span)
+        if value.interval is not None and not value.loose:
+            ends = [UNARY[op](end) for end in value.interval]
+            return floatbounds.a_float((min(ends), max(ends)))
+        return _result(answer, value)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         found = super().binary(vm, op, left, right, span)
@@ -134,7 +139,37 @@ def _operated(vm: VM, op: str, left: object, right: object, span: Span) -> objec
     formats = op == "%" and isinstance(probes.sample(vm, left), (str, bytes))
     if formats:  # whether it takes what it is given, the text says
         return vm.unfollowed("`%` on a text is not followed", span)
-    return _result(probes.refused(vm, OPERATORS[op], (left, right), span), left, right)
+    answer = probes.refused(vm, OPERATORS[op], (left, right), span)
+    if all(map(_is_real, (left, right))):
+        return _computed(vm, op, left, right, span)
+    if op in ("/", "//", "%") and _is_host(right, float):
+        floatbounds.divides(vm, right, span)
+    if op in ("/", "//", "%", "**") and any(_is_host(v, complex) for v in (left, right)):
+        return vm.unfollowed(f"`{op}` of a complex number that is not known", span)
+    return _result(answer, left, right)
+
+
+def _is_host(value: object, host: type) -> bool:
+    return isinstance(value, OpaqueOf) and value.host is host
+
+
+def _is_real(value: object) -> bool:
+    """Whether a value is a real number; a float that may be an integer is one too."""
+    known = isinstance(value, (Expr, Bool, bool, float, Ratio))
+    return known or (_is_host(value, float) and not (isinstance(value, OpaqueOf) and value.loose))
+
+
+def _computed(vm: VM, op: str, left: object, right: object, span: Span) -> object:
+    """``left op right`` of real numbers of which one is a float that is not known."""
+    for value in (left, right):
+        if isinstance(value, Expr):
+            quotients.quotient(vm, value, E.const(1), span)
+    if op in ("/", "//", "%"):
+        floatbounds.divides(vm, right, span)
+    if op == "**":
+        return floatbounds.power(vm, left, right, span)
+    sides = [floatbounds.interval_of(vm, value, span) for value in (left, right)]
+    return floatbounds.a_float(floatbounds.combined(op, *sides))
 
 
 KINDS: Final[dict[type, Kind]] = {OpaqueOf: BlurredKind(), **blurredtexts.KINDS}

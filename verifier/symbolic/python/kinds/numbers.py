@@ -8,7 +8,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import integers, quotients
+from verifier.symbolic.python import floatbounds, integers, quotients
 from verifier.symbolic.python.builtin import Handler, Table
 from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import (
@@ -132,25 +132,15 @@ def _inexact(vm: VM, op: str, left: object, right: object, span: Span) -> object
         if op in ("//", "%"):
             return NotImplemented
         if op == "/":
-            _nonzero_number(vm, right, span)
+            floatbounds.divides(vm, right, span)
         elif op == "**":
             return vm.unfollowed("a power of a complex number", span)
         return COMPLEX
     if op in ("/", "//", "%"):
-        _nonzero_number(vm, right, span)
+        floatbounds.divides(vm, right, span)
     if op == "**":
         return _float_power(vm, left, right, span)
     return quotients.operator(vm, op, left, right, span)
-
-
-def _nonzero_number(vm: VM, value: object, span: Span) -> None:
-    """The divisor of a float must not be zero."""
-    if is_integer(value):
-        nonzero(vm, as_expr(value), span)
-    elif isinstance(value, Ratio):
-        nonzero(vm, value.num, span)
-    elif isinstance(value, (float, complex)) and value == 0:
-        nonzero(vm, E.const(0), span)
 
 
 def _float_power(vm: VM, base: object, exponent: object, span: Span) -> object:
@@ -164,7 +154,7 @@ def _float_power(vm: VM, base: object, exponent: object, span: Span) -> object:
             span,
             when=E.and_(negative, zero),
         )
-    return FLOAT
+    return floatbounds.power(vm, base, exponent, span)
 
 
 # ------------------------------------------------------------------------ comparison

@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import quotients
+from verifier.symbolic.python import floatbounds, quotients
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import MAX_BITS, SYMBOLIC, asked, run, to_host
 from verifier.symbolic.python.heap import UNBOUND
@@ -21,7 +21,7 @@ from verifier.symbolic.python.library.core_order import folded
 from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ratio
+from verifier.symbolic.values import Opaque, OpaqueOf, Ratio
 
 MATH: Final = Table("math")
 
@@ -155,6 +155,8 @@ def _float_of(
     vm: VM, name: str, value: object, defined: _Test, error: type[Exception], span: Span
 ) -> object:
     """A float that is not known; outside of where the function is defined it is an error."""
+    if isinstance(value, OpaqueOf):
+        return floatbounds.function(vm, name, value, span)
     ratio = quotients.as_ratio(value) if is_number(value) else None
     if ratio is None:
         return value if isinstance(value, Opaque) else unusable(vm, f"`math.{name}()`", value, span)
@@ -168,7 +170,7 @@ def _float_of(
         when=E.not_(defined(ratio)),
         values=((shown, ratio.num),) if ratio.den is E.const(1) else (),
     )
-    return FLOAT
+    return floatbounds.a_float(floatbounds.applied(name, floatbounds.interval_of(vm, value, span)))
 
 
 for _name, (_defined, _error) in _FUNCTIONS.items():
@@ -185,7 +187,7 @@ def _log(vm: VM, span: Span, x: object, base: object = UNBOUND, /) -> object:
         return run(vm, span, math.log, *held)
     for value in values:
         known = _float_of(vm, "log", value, _above(0), ValueError, span)
-        if known is not FLOAT:
+        if not isinstance(known, OpaqueOf):
             return known
     if len(values) == 2:
         ratio = quotients.as_ratio(values[1])
@@ -196,7 +198,10 @@ def _log(vm: VM, span: Span, x: object, base: object = UNBOUND, /) -> object:
                 span,
                 when=E.eq(ratio.num, ratio.den),
             )
-    return FLOAT
+        return FLOAT
+    return floatbounds.a_float(
+        floatbounds.applied("log", floatbounds.interval_of(vm, values[0], span))
+    )
 
 
 MATH["log"] = Builtin.of("math.log", _log)
