@@ -261,3 +261,29 @@ def test_what_may_have_been_changed_is_not_known(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_cannot_have_been_changed_is_known(name: str) -> None:
     assert is_known(KEPT[name])
+
+
+STARS = {
+    "a number": "X = 1\nfrom lib import *\ndef run(): return X\n",
+    "a function": "def f(): return 1\nfrom lib import *\ndef run(): return f()\n",
+    "a built-in function": "from lib import *\ndef run(): return len([1])\n",
+    "on some paths": "X = 1\nif thing:\n    from lib import *\ndef run(): return X\n",
+    "of a package": "X = 1\nfrom .lib import *\ndef run(): return X\n",
+}
+KNOWN_STARS = {
+    "bound later": "X = 1\nfrom lib import *\nX = 2\ndef run(): return X\n",
+    "defined later": "from lib import *\ndef f(): return 2\ndef run(): return f()\n",
+    "a private name": "_X = 1\nfrom lib import *\ndef run(): return _X\n",
+    "a library that is known": "X = 1\nfrom typing import *\ndef run(): return X, len([1])\n",
+    "hidden by it": "ceil = 1\nfrom math import *\ndef run(): return ceil(1.5)\n",
+}
+
+
+@pytest.mark.parametrize("name", STARS)
+def test_an_unknown_star_import_may_hide_what_is_bound_before_it(name: str) -> None:
+    assert not is_known(STARS[name])
+
+
+@pytest.mark.parametrize("name", KNOWN_STARS)
+def test_a_star_import_leaves_alone_what_it_cannot_bind(name: str) -> None:
+    assert is_known(KNOWN_STARS[name])

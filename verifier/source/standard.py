@@ -48,6 +48,16 @@ def has(dotted: str, name: str) -> bool | None:
     return hasattr(module, "__path__") and _is_found(f"{dotted}.{name}")
 
 
+@lru_cache(maxsize=256)
+def exports(dotted: str) -> frozenset[str] | None:
+    """The names that ``from dotted import *`` binds; ``None`` if that is not known."""
+    module = _module(dotted)
+    if module is None:
+        return None
+    public = (name for name in dir(module) if not name.startswith("_"))
+    return frozenset(getattr(module, "__all__", None) or public)
+
+
 @lru_cache(maxsize=4096)
 def _submodule_error(dotted: str) -> str | None:
     owner = dotted.rpartition(".")[0]

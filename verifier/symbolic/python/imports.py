@@ -154,10 +154,18 @@ def _may_have_more(source: Module) -> bool:
 
 def _bind_all(vm: VM, stmt: ir.ImportFrom, bind: Bind) -> None:
     """``from module import *`` where it can be seen when it runs."""
-    source = vm.project.resolve_import(vm.frame.module, stmt.module, stmt.level)
-    if source is None or not vm.importing:
+    module = vm.frame.module
+    source = vm.project.resolve_import(module, stmt.module, stmt.level)
+    if not vm.importing:
         return
-    for name in missing.names_of_star(source):
+    library = missing.open_star(vm, module, stmt.module, stmt.level)
+    if library is not None:
+        modules.hide(vm, module, library)
+    if source is None:
+        for name in missing.exported(vm, stmt.module, module.bindings):
+            bind(vm, name, modules.external(vm, f"{stmt.module}.{name}", stmt.module))
+        return
+    for name in missing.names_of_star(vm, source):
         value = modules.module_attribute(vm, ModuleRef(str(source.path), source), name, stmt.span)
         if value is not UNBOUND:
             bind(vm, name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from verifier.source import standard
 from verifier.source.order import Wanted
@@ -17,19 +17,60 @@ def chunks(vm: VM, module: Module) -> Iterator[int]:
         if _fails(vm, module, wanted):
             yield chunk
         source = vm.project.resolve_import(module, wanted.module, wanted.level)
-        if wanted.name == "*" and source is not None:
-            hidden = module.bindings.keys() & names_of_star(source)
+        if wanted.name == "*" and open_star(vm, module, wanted.module, wanted.level) is not None:
+            yield chunk
+        if wanted.name == "*" and source is None:
+            for name in exported(vm, wanted.module, module.bindings):
+                yield chunk
+                yield from module.binding_chunks(name)
+        elif wanted.name == "*" and source is not None:
+            hidden = module.bindings.keys() & set(names_of_star(vm, source))
             if hidden:  # which of them a name has depends on the order
                 yield chunk
             for name in hidden:
                 yield from module.binding_chunks(name)
 
 
-def names_of_star(source: Module) -> tuple[str, ...]:
-    """The names that ``from source import *`` binds."""
+def names_of_star(vm: VM, source: Module, seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The names that ``from source import *`` binds, as far as they are on disk."""
     if source.exports is not None:
         return source.exports
-    return tuple(name for name in source.bindings if not name.startswith("_"))
+    names = dict.fromkeys(name for name in source.bindings if not name.startswith("_"))
+    for star in source.star_imports:
+        found = vm.project.resolve_import(source, star.module, star.level)
+        if found is not None and found.file not in seen:
+            names.update(dict.fromkeys(names_of_star(vm, found, seen | {source.file})))
+    return tuple(names)
+
+
+def exported(vm: VM, library: str, names: Iterable[str]) -> list[str]:
+    """Those of some names that ``from library import *`` binds, if we know what it binds."""
+    known = standard.exports(library)
+    if known is not None:
+        return [name for name in names if name in known]
+    return [
+        name
+        for name in names
+        if not name.startswith("_") and vm.dialect.root(f"{library}.{name}") is not None
+    ]
+
+
+def open_star(
+    vm: VM, module: Module, name: str, level: int, seen: frozenset[str] = frozenset()
+) -> str | None:
+    """The library that is not found from which ``from name import *`` may bind any name."""
+    source = vm.project.resolve_import(module, name, level)
+    if source is None:
+        if not level and (standard.exports(name) is not None or vm.dialect.root(name) is not None):
+            return None
+        return "." * level + name
+    if source.exports is not None or source.file in seen:
+        return None
+    for star in source.star_imports:
+        found = open_star(vm, source, star.module, star.level, seen | {source.file})
+        if found is not None:
+            return found
+    return None
 
 
 def of_running(vm: VM, module: Module, chunk: int) -> bool:

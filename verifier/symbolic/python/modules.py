@@ -209,7 +209,10 @@ def global_value(vm: VM, module: Module, name: str) -> object:
     binding = module.binding(name)
     if binding is None:
         found = vm.project.resolve_name(module, name)
-        return UNBOUND if found is None else resolved(vm, *found)
+        if found is not None:
+            return resolved(vm, *found)
+        hidden = globals_.hiding and name in vm.language.builtins
+        return _hidden(name, globals_.hiding) if hidden else UNBOUND
     if not _is_pending(module, name, globals_):
         return UNBOUND  # not bound yet
     return _evaluated(vm, module, name, binding, globals_)
@@ -306,6 +309,22 @@ def bind_global(vm: VM, module: Module, name: str, value: object) -> None:
     scope = vm.heap.write(globals_.scope.id)
     assert isinstance(scope, Scope)
     scope.names[name] = value
+
+
+def hide(vm: VM, module: Module, library: str) -> None:
+    """``from library import *``, of one that is not found: any name bound so far may be another."""
+    globals_ = vm.globals_of(module)
+    globals_.hiding = library
+    waiting = {name for name in module.bindings if is_waiting(vm, module, name)}
+    scope = vm.heap.write(globals_.scope.id)
+    assert isinstance(scope, Scope)
+    for name in (*scope.names, *waiting):
+        if not name.startswith("_"):
+            scope.names[name] = _hidden(name, library)
+
+
+def _hidden(name: str, library: str) -> Opaque:
+    return Opaque(f"`{name}`, which may come from `{library}`, which is not found", lost=True)
 
 
 def elsewhere(vm: VM, module: Module, name: str) -> object:

@@ -48,6 +48,8 @@ class Globals:
     #: the pieces of its text that run in order, and the one that runs now
     ordered: frozenset[int] | None = None
     at: int | None = None
+    #: the library whose names, which nobody knows, ``import *`` has put before the built-in ones
+    hiding: str = ""
 
 
 class VM(Operations):
