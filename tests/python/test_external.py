@@ -157,3 +157,46 @@ def test_a_default_may_be_what_an_attribute_of_a_library_is() -> None:
     text = "held = []\ndef go():\n    getattr(thing, 'a', held).append(1)\n    return len(held)\n"
     outcome = run(machine(external() + text), "go()")
     assert outcome.skipped or E.bounds(outcome.value) == (0, 1)  # type: ignore[arg-type]
+
+
+OUTSIDE = """
+class Made(metaclass=thing.Meta):
+    a = 1
+    @staticmethod
+    def f(): return 1
+class Based(thing.Base):
+    a = 1
+    @staticmethod
+    def f(): return 1
+class Held:
+    a = thing.field()
+    b = thing.method
+    c = 1
+    def __init__(self): self.d = 4
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["Made.a", "Based.a", "Made.f()", "Based.f()", "1 if Made else 2", "setattr(Based, 'a', 2)",
+     "Held().a", "Held().b", "setattr(Held(), 'a', 3)", "setattr(Held(), 'b', 3)"],
+)  # fmt: skip
+def test_what_a_library_may_have_a_hand_in_is_not_followed(use: str) -> None:
+    assert run(machine(external() + OUTSIDE), use).skipped
+
+
+@pytest.mark.parametrize(("use", "value"), [("Held.c", 1), ("Held().c", 1), ("Held().d", 4)])
+def test_what_stands_beside_it_is_followed(use: str, value: int) -> None:
+    outcome = run(machine(external() + OUTSIDE), use)
+    assert outcome.host == value and not outcome.skipped
+
+
+@pytest.mark.parametrize(
+    "act",
+    ["next(iter(thing))", "[i for i in itertools.chain([1], thing)]",
+     "[i for i in itertools.chain(thing, [1])]", "list(itertools.chain([1], thing))",
+     "list(zip(iter(thing), itertools.count()))"],
+)  # fmt: skip
+def test_where_the_items_of_a_library_end_is_not_known(act: str) -> None:
+    vm = machine(external() + "import itertools\n")
+    assert run(vm, act).skipped and vm.steps < 1000

@@ -12,7 +12,7 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.model import AttributeDict, Class, HostType, Property
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
 
 #: what an exception keeps beside its arguments; None until it is set
 _CHAINED: Final = frozenset({"__cause__", "__context__", "__suppress_context__"})
@@ -54,6 +54,7 @@ def _found(vm: VM, ref: Ref, name: str, found: object, span: Span) -> object:
         if isinstance(found, Property) and hierarchy.overrides(vm, cls, "__getattr__"):
             return vm.unfollowed("a property beside `__getattr__` is not followed", span)
         return hierarchy.bind(vm, found, ref, cls, span)
+    _check_followed(vm, name, found, span)
     own = _own(vm, ref, name)
 
     def otherwise() -> object:
@@ -71,6 +72,19 @@ def _found(vm: VM, ref: Ref, name: str, found: object, span: Span) -> object:
     if found is UNBOUND and hierarchy.lookup(vm, cls, "__getattr__") is UNBOUND:
         return own
     return vm.fork(missing, otherwise, lambda: vm.settled(own))
+
+
+def _check_followed(vm: VM, name: str, found: object, span: Span) -> None:
+    """An attribute of a class that is not followed may be a descriptor, or a function to bind."""
+    if isinstance(found, Opaque):
+        plain = found.harmless
+    elif isinstance(found, ExternalRef):
+        plain = vm.as_dtype(found, span) is not None
+    else:
+        return
+    if not plain:
+        what = vm.kind(found).describe(vm, found)
+        vm.unfollowed(f"`.{name}` of an instance is {what}, which may be a descriptor", span)
 
 
 def _own(vm: VM, ref: Ref, name: str) -> object:
@@ -164,6 +178,7 @@ def store(vm: VM, ref: Ref, name: str, new: object, span: Span) -> None:
 
 def _store(vm: VM, ref: Ref, name: str, found: object, new: object, span: Span) -> None:
     cls = _box(vm, ref).cls
+    _check_followed(vm, name, found, span)
     if isinstance(found, Property):
         _through_property(vm, ref, name, found, new, span)
     elif isinstance(found, Ref) and hierarchy.is_data(vm, found):

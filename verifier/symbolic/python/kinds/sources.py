@@ -227,7 +227,10 @@ class SequenceIterator(IteratorKind):
         fields = state_of(vm, ref).fields
         source, position, done = fields["source"], fields["position"], fields["done"]
         if isinstance(source, Opaque):
-            return source
+            # where it ends is not known: here, since from here on nothing is known
+            vm.unfollowed(f"the next item of {source.reason} is not followed", span)
+            change(vm, ref, span, done=True)
+            return UNBOUND
         if done is RUNNING or not isinstance(position, Expr) or isinstance(source, Guarded):
             return vm.unfollowed("an iterator is not followed here", span)
 

@@ -66,10 +66,12 @@ class ClassKind(TypeKind):
         return hierarchy.split(vm, found, lambda one: self._bound(vm, value, name, one, span))
 
     def _bound(self, vm: VM, value: Class, name: str, found: object, span: Span) -> object:
+        if hierarchy.is_external(value):
+            # its metaclass and the hooks of its bases may have made anything of it
+            what = f"`{value.name}.{name}`, whose base or metaclass is not followed"
+            return Opaque(what, lost=True)
         if found is not UNBOUND and not _is_of_object(found):
             return hierarchy.bind(vm, found, UNBOUND, value, span)
-        if hierarchy.is_external(value):
-            return Opaque(f"`{value.name}.{name}`")
         if isinstance(value.metaclass, Class):
             return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
         if found is not UNBOUND:
@@ -82,6 +84,8 @@ class ClassKind(TypeKind):
         return UNBOUND
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
+        if hierarchy.is_external(value):
+            vm.unfollowed(f"what the type of `{value.name}` makes of `.{name}`", span)
         classes.set_class_attribute(vm, value, name, new, span)
 
     # -- calls -----------------------------------------------------------------------------
@@ -126,7 +130,7 @@ class ClassKind(TypeKind):
         return vm.unfollowed(f"whether a value is in `{value.name}` is not followed", span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        if isinstance(value.metaclass, Class):
+        if hierarchy.is_external(value) or isinstance(value.metaclass, Class):
             vm.unfollowed("the truth of a class with a metaclass is not followed", span)
         return E.TRUE
 
