@@ -433,7 +433,7 @@ def test_another_unknown_each_time() -> None:
     assert [entry.kind for entry in loop.vm.trace.ledger] == ["havoc"]
     anything = Widened(May(anything=True), "b").at(loop, loop.loop.index)
     assert isinstance(anything, Opaque) and anything.lost
-    assert not loop.vm.trace.ledger[-1].symbols
+    assert len(loop.vm.trace.ledger) == 1  # whoever reads it is not followed
 
 
 def test_widening_comes_to_an_end() -> None:

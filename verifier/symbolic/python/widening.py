@@ -131,8 +131,7 @@ class May:
         if self.truth:
             cases.append(E.eq(told(E.fresh(name, 0, 1)), 1))
         cases += [SystemAddress(s, told(E.fresh(name))) for s in self.storages]  # type: ignore[arg-type]
-        if self.anything:
-            loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
+        if self.anything:  # whoever reads it says that it is not followed
             cases.append(Opaque(reason, lost=True))
         if len(cases) == 1:
             return cases[0]
