@@ -13,6 +13,26 @@ from lib import thing
 """
 
 CHANGED = {
+    "module": """
+X=1
+m=sys.modules[__name__]
+m.X=2
+def run(): return X
+""",
+    "inalist": """
+class C:
+    a=1
+L=[C]
+lib.patch(L)
+def run(): return C.a
+""",
+    "mro": """
+class C:
+    a=1
+class D(C): pass
+lib.patch(D.__mro__)
+def run(): return C.a
+""",
     "globals": """
 X=1
 globals()['X']=2

@@ -16,7 +16,7 @@ from verifier.symbolic.python.heap import UNBOUND, Box, ObjectBox, Scope, SetBox
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.parts import box_parts, parts
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ApiRef, ExternalRef, ModuleRef, Ref
+from verifier.symbolic.values import ApiRef, ExternalRef, ModuleRef, Opaque, Ref
 
 #: what a name of a module, or ``module.name``, is bound to
 Lookup: TypeAlias = Callable[[Module, str], object]
@@ -28,6 +28,8 @@ _WAYS: Final = frozenset(
     {"__builtins__", "__globals__", "_getframe", "currentframe", "f_globals", "f_locals",
      "import_module", "reload"}
 )  # fmt: skip
+#: attributes that lead from a class to others
+_KIN: Final = frozenset({"__base__", "__bases__", "__class__", "__mro__", "__subclasses__", "mro"})
 #: built-in functions that do nothing to a class that they are given
 _ASKING: Final = frozenset(
     {"callable", "getattr", "hasattr", "id", "isinstance", "issubclass", "print", "repr", "str"}
@@ -59,6 +61,8 @@ class Losses:
         #: whether any class that is met may have been changed
         self._any_class = False
         self._done: set[int] = set()
+        #: names whose value is not known, and whose bindings have been read
+        self._opened: set[tuple[Module, str]] = set()
         self._values: list[object] = []
         self._kept: list[object] = []
         #: names that may be bound to something else
@@ -87,6 +91,8 @@ class Losses:
             if box is not None and not self._is_module(value):
                 if _is_mutable(box):
                     self._lost.add(value)
+                if not isinstance(box, Scope):
+                    self._give_classes(box_parts(box))
                 self._values.extend(_held(box))
             return
         if isinstance(value, (Function, Class)):
@@ -108,7 +114,16 @@ class Losses:
             self._classes.append(value)
             self._values.extend(_of_class(vm, value))
         else:
+            if isinstance(value, tuple):
+                self._give_classes(value)
             self._values.extend(parts(value))
+
+    def _give_classes(self, values: Iterable[object]) -> None:
+        """Classes that are handed on as they are may be changed."""
+        for value in values:
+            if isinstance(value, Class):
+                self._lost.add(id(value))
+                self._kept.append(value)
 
     def _is_module(self, ref: Ref) -> bool:
         return any(found.scope == ref for found in self._vm.modules.values())
@@ -165,14 +180,16 @@ class Losses:
         if value is UNBOUND:
             self.everything = self.everything or name in _REACHING
             return
+        if isinstance(value, Opaque) and value.lost and (module, name) not in self._opened:
+            self._opened.add((module, name))
+            for statement in module.statements_binding(name):  # what it may stand for
+                self._read(statement, module)
         for found in (value, self._before.get(name) if module is self._here else None):
             self._values.append(found)
             if quiet:
                 continue
-            if isinstance(found, Class):
-                self._lost.add(id(found))
-                self._kept.append(found)
-            elif isinstance(found, (ModuleRef, ExternalRef, ApiRef)):
+            self._give_classes((found,))
+            if isinstance(found, (ModuleRef, ExternalRef, ApiRef)):
                 binding = module.binding(name)
                 if isinstance(found, ModuleRef) or (binding and binding.kind == "import"):
                     self._change_library(found)
@@ -185,6 +202,8 @@ class Losses:
         ways = node.attr == "__dict__" and isinstance(owner, (ModuleRef, ExternalRef, ApiRef))
         if node.attr in _WAYS or modules or ways:
             self.everything = True
+        if node.attr in _KIN:
+            self._any_class = True
 
     def _owner(self, node: ir.Expr, module: Module) -> object:
         """What a chain of names stands for, as far as modules go."""
