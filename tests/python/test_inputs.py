@@ -178,6 +178,50 @@ def test_what_stands_in_for_none_says_what_a_parameter_is(tmp_path: Path) -> Non
     verified(copy(tmp_path, "x, steps=None", "width = (F - 1) * steps[0] + 1", before))
 
 
+@pytest.mark.parametrize("body", ["m = s + 1", "m = 1 - s", "m = s.shape", "m = s @ s[0]"])
+def test_what_no_tuple_does(tmp_path: Path, body: str) -> None:
+    _, found = one(copy(tmp_path, "x, s: tuple", body))
+    assert [(d.verdict, d.severity) for d in found] == [("always", "error")]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("a, b = s", "s has 2 items"),
+        ("a = s[3]", "s has at least 4 items"),
+        ("a = s[-2]", "s has at least 2 items"),
+        ("a = s[0]\na, b = s", "s has 2 items"),
+    ],
+)
+def test_how_many_items_an_input_has_is_listed(tmp_path: Path, body: str, said: str) -> None:
+    result = copy(tmp_path, "x, s: tuple", body)
+    verified(result)
+    assert said in result.kernels[0].assumptions
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("if len(s) == 3:\n    undefined", [0, 0, 0]),
+        ("if not s:\n    undefined", []),
+        ("if s and len(s) < 2:\n    undefined", [0]),
+        ("assert len(s) >= 2\nif s[1] == 5 and len(s) == 2:\n    undefined", [0, 5]),
+    ],
+)
+def test_an_input_has_any_number_of_items(tmp_path: Path, body: str, value: list[int]) -> None:
+    _, found = one(copy(tmp_path, "x, s: tuple", body))
+    assert [d.verdict for d in found] == ["sometimes"]
+    assert found[0].counterexample is not None
+    assert found[0].counterexample["s"] == value
+
+
+def test_an_item_that_is_not_there(tmp_path: Path) -> None:
+    result = copy(tmp_path, "x, s: tuple", "if len(s) < 2:\n    a = s[1]")
+    assert [d.severity for d in one(result)[1]]
+    kernel, _ = one(copy(tmp_path, "x, s: list", "s.append(3)\nif not s:\n    undefined"))
+    assert kernel.status == "unknown"
+
+
 def test_a_string_is_compared(tmp_path: Path) -> None:
     body = 'if name == "other":\n    part = tile[0, 0, 0]'
     found = finding(copy(tmp_path, 'x, name="this"', body), "slice-bounds")
@@ -336,6 +380,32 @@ def kernel(x):
 # ------------------------------------------------------------------------ attributes
 
 
+@pytest.mark.parametrize("line", ["found = 3 in x", "tile = 3 in x.copy"])
+def test_what_is_done_with_a_tensor_before_it_is_known_as_one(tmp_path: Path, line: str) -> None:
+    kernel, found = one(copy(tmp_path, "x", before=line))
+    assert kernel.status == "unknown" and not found
+
+
+def test_nothing_is_in_a_number(tmp_path: Path) -> None:
+    result = copy(tmp_path, "x, n", "m = n + 1\nfound = 3 in n")
+    assert finding(result, "wrong-type").verdict == "always"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "test"),
+    [
+        ("x, b", "x is b"),
+        ("x, b", "x is not b"),
+        ("x, b", "b.shape == x.shape and x is b"),
+        ("x, a: str", "a is 'fast'"),
+        ("x, n", "n is 1000"),
+    ],
+)
+def test_two_inputs_may_be_one_object(tmp_path: Path, parameters: str, test: str) -> None:
+    kernel, found = one(copy(tmp_path, parameters, f"if {test}:\n    undefined"))
+    assert kernel.status == "unknown" and not found
+
+
 def test_an_attribute_that_no_tensor_has(tmp_path: Path) -> None:
     found = finding(copy(tmp_path, "x", "rows = tile.shpae[0]"), "no-attribute")
     assert found.message == "a tensor has no attribute `shpae`"
@@ -344,7 +414,8 @@ def test_an_attribute_that_no_tensor_has(tmp_path: Path) -> None:
 
 def test_a_parameter_may_be_more_than_a_tensor(tmp_path: Path) -> None:
     kernel, found = one(copy(tmp_path, "x", before="inner = x.base_tensor"))
-    assert kernel.status == "verified" and not found
+    assert kernel.status == "unknown" and not found
+    verified(copy(tmp_path, "x, other", before="inner = other.base_tensor"))
     found_ = finding(copy(tmp_path, "x", before="inner = x.shpae"), "no-attribute")
     assert found_.verdict == "always"
 

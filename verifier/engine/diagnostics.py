@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from verifier.engine.verdicts import Verdict
 from verifier.report import model as report
@@ -79,6 +80,9 @@ def severity(verdict: Verdict) -> report.Severity:
     return "warning"
 
 
+#: longest list that is shown whole
+_LONG: Final = 64
+
 _Model = Mapping[str, "int | bool"]
 
 
@@ -120,6 +124,9 @@ def _input(
         return {name: _plain(run, name, model[name], parameter.kind, symbols.get(name))}
     if truth_name(name) in model and parameter.kind in (None, "bool"):
         return {name: bool(model[truth_name(name)])}
+    length = int(model.get(f"len({name})", 0))
+    if f"len({name})" in model and length <= _LONG:
+        return {name: [int(model.get(f"{name}[{k}]", 0)) for k in range(length)]}
     if f"{name}[0]" in model:
         items: list[report.Value] = []
         while f"{name}[{len(items)}]" in model:

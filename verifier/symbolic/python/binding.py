@@ -64,6 +64,8 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
         ranks.learn(vm, value.parameter, count, span)
         return _fitting(vm, ranks.shape(vm, value.parameter, span), count, span)
     if isinstance(value, Parameter) and value.kind in (None, "tuple") and star is None:
+        length = vm.inputs.length(value)
+        _mismatch_of_input(vm, value, length, count, span)
         return tuple(vm.inputs.item(value, k) for k in range(count))
     if isinstance(value, Opaque):
         probes.refused(vm, iter, (value,), span)
@@ -82,6 +84,15 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
     if star is None:
         return _fitting(vm, items, count, span)
     return _starred(vm, items, count, star, span)
+
+
+def _mismatch_of_input(vm: VM, value: Parameter, length: E.Expr, count: int, span: Span) -> None:
+    """An input is as long as it is unpacked, which is listed, or is known to be of other length."""
+    fits = E.eq(length, count)
+    if vm.decide(fits) is None:
+        vm.assume(fits, f"{value.name} has {count} items", span, "type")
+    elif fits is not E.TRUE:
+        _mismatch(vm, E.not_(fits), f"{length!r}", count, span)
 
 
 def _of_list(

@@ -79,6 +79,8 @@ class Parameter:
     asked: int | None = None
     #: the kind that the answer has been tied to
     tied: str | None = None
+    #: what is not followed if it turns out to be a tensor: why, where, when
+    unfollowed: list[tuple[str, Span, int]] = field(default_factory=list)
 
     @property
     def constant(self) -> bool:
@@ -235,7 +237,7 @@ class Inputs:
 
     def truth(self, p: Parameter) -> Bool:
         """Whether an input is true of which nothing is known yet."""
-        return E.eq(E.symbol(truth_name(p.name), 0, 1), 1)
+        return E.bool_symbol(truth_name(p.name))
 
     def flag(self, p: Parameter) -> Bool:
         p.kind = "bool"
@@ -252,6 +254,10 @@ class Inputs:
             if name is not None:
                 return DType.named(name)
         return DType(E.symbol(p.name, 0, FREE_DTYPES, domain=dt.NAMES))
+
+    def length(self, p: Parameter) -> Expr:
+        """``len(p)`` of a tuple or list."""
+        return E.symbol(f"len({p.name})", 0)
 
     def item(self, p: Parameter, position: int) -> Expr:
         """``p[position]`` of a tuple of integers."""

@@ -9,9 +9,10 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import ranks
+from verifier.symbolic.python import probes, ranks
+from verifier.symbolic.python.concrete import OPERATORS
 from verifier.symbolic.python.flow import HostCheck
-from verifier.symbolic.python.heap import ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.external import unknown_call
@@ -32,6 +33,7 @@ from verifier.symbolic.values import (
     Opaque,
     PendingAdd,
     Ratio,
+    SliceValue,
 )
 
 #: what a parameter is that has been used as a number
@@ -78,6 +80,10 @@ class ParameterKind(TensorKind):
         p: Parameter = value
         if p.kind in ("int", "bool", "dtype"):
             return vm.attribute(self._plain(vm, p), name, span)
+        if self._is_sequence(p):
+            if hasattr(tuple, name) or hasattr(list, name):
+                return vm.unfollowed(f"`.{name}` of `{p.name}` is not followed", span)
+            return UNBOUND
         if p.kind not in (None, "tensor"):
             return Opaque(f"`{p.name}.{name}`")
         if name == "shape":
@@ -96,6 +102,7 @@ class ParameterKind(TensorKind):
             return super().attribute(vm, p, name, span)
         if known is not None and not name.startswith("_"):
             self._doubt(vm, p, name, span, known)
+        _of_a_tensor(vm, p, f"`.{name}` of the tensor `{p.name}` is not followed", span)
         return Opaque(f"`{p.name}.{name}`")
 
     def _doubt(self, vm: VM, p: Parameter, name: str, span: Span, known: frozenset[str]) -> None:
@@ -119,12 +126,27 @@ class ParameterKind(TensorKind):
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         p: Parameter = value
         if self._is_sequence(p):
-            if isinstance(index, Expr) and index.is_const and index.const >= 0:
-                return vm.inputs.item(p, index.const)
-            return Opaque(f"an item of `{p.name}`")
+            return self._item(vm, p, index, span)
         if p.kind not in (None, "tensor") or self._may_be_sequence(p, index):
             return Opaque(f"an item of `{p.name}`")
         return super().item(vm, p, index, span)
+
+    def _item(self, vm: VM, p: Parameter, index: object, span: Span) -> object:
+        """An item of a tuple or list; that there is one is listed."""
+        if isinstance(index, SliceValue):
+            return Opaque(f"an item of `{p.name}`")
+        if not isinstance(index, Expr) or not index.is_const:
+            return vm.unfollowed(f"an item of `{p.name}` is not followed", span)
+        least = index.const + 1 if index.const >= 0 else -index.const
+        there = E.ge(vm.inputs.length(p), least)
+        if vm.decide(there) is None:
+            vm.assume(there, f"{p.name} has at least {least} items", span, "type")
+        else:
+            text = f"`{p.name}` has fewer than {least} items"
+            vm.fault(IndexError, text, span, when=E.not_(there))
+        return (
+            vm.inputs.item(p, index.const) if index.const >= 0 else Opaque(f"an item of `{p.name}`")
+        )
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
         if value.kind not in (None, "tensor") or self._is_sequence(value):
@@ -160,13 +182,41 @@ class ParameterKind(TensorKind):
         return Opaque(f"`{op}` on `{value.name}`")
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if self._is_sequence(left):
+            return self._joined(vm, op, (left, right), right, span)
         return self._computed(vm, op, left, right, span, lambda p, x: vm.binary(op, p, x, span))
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        if self._is_sequence(right):
+            return self._joined(vm, op, (left, right), left, span)
         return self._computed(vm, op, right, left, span, lambda p, x: vm.binary(op, x, p, span))
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         return NotImplemented
+
+    def _joined(
+        self, vm: VM, op: str, sides: tuple[object, object], other: object, span: Span
+    ) -> object:
+        """An operator on a tuple or list; what neither takes is an error."""
+        if isinstance(other, Opaque):
+            return other
+        p = sides[1] if sides[0] is other else sides[0]
+        assert isinstance(p, Parameter)
+        held = probes.sample(vm, other)
+        if held is probes.UNSAMPLED:
+            return vm.unfollowed(f"`{op}` on `{p.name}` is not followed", span)
+        refused = 0
+        for sequence in ((), []):
+            given = (sequence if side is p else held for side in sides)
+            try:
+                OPERATORS[op](*given)
+            except TypeError:
+                refused += 1
+        if refused == 2:
+            vm.fault(TypeError, f"`{op}` does not take {vm.kind(p).describe(vm, p)}", span)
+        elif refused:
+            return vm.unfollowed(f"`{op}` on `{p.name}` is not followed", span)
+        return Opaque(f"`{op}` on `{p.name}`")
 
     def _computed(
         self,
@@ -295,21 +345,31 @@ class ParameterKind(TensorKind):
             return E.FALSE  # the case of None was split off when the parameter was bound
         if other is p:
             return E.TRUE
-        if p.kind == "tensor" or isinstance(other, (*_TENSORS, Parameter)):
-            mine = isinstance(other, View) and other.storage.name == p.name
-            return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if mine else E.FALSE
+        if isinstance(other, Parameter):
+            return vm.unknown_bool(f"whether `{p.name}` is `{other.name}` is not followed", span)
+        if p.kind == "tensor" or isinstance(other, _TENSORS):
+            given = isinstance(other, View) and other.storage.kind == "input"
+            return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if given else E.FALSE
         if as_formula(other) is not None and p.kind is None:
             same = vm.truth(vm.compare("==", p, other, span), span)
             own = vm.unknown_bool(f"whether `{p.name}` is a truth value is not followed", span)
             return E.and_(same, own)
+        if isinstance(other, Expr):
+            return vm.identical(self._plain(vm, p), other, span) if p.kind in _NUMBERS else E.FALSE
         constant = self._constant(vm, p, other, span)
+        if constant is not None and isinstance(other, str):
+            own = vm.unknown_bool("the identity of equal values is not followed", span)
+            return E.and_(constant, own)
         if constant is not None:
             return constant
-        if isinstance(other, (Expr, DType)):
+        if isinstance(other, DType):
             return vm.truth(vm.compare("==", p, other, span), span)
         return vm.unknown_bool(f"a condition depends on the identity of `{p.name}`", span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
+        if value.kind in ("int", "bool"):
+            return vm.compare("in", item, self._plain(vm, value), span)
+        _of_a_tensor(vm, value, f"`in` on the tensor `{value.name}` is not followed", span)
         return Opaque(f"`in` on `{value.name}`")
 
     # -- protocols -----------------------------------------------------------------------
@@ -320,6 +380,8 @@ class ParameterKind(TensorKind):
             # the case of None was split off when the parameter was bound
             optional = p.has_default and p.default is None
             return E.TRUE if optional else vm.dialect.tensor_truth(vm, span)
+        if self._is_sequence(p):
+            return E.ne(vm.inputs.length(p), 0)
         if p.kind == "bool":
             return vm.inputs.flag(p)
         if p.kind == "int":
@@ -334,7 +396,11 @@ class ParameterKind(TensorKind):
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         p: Parameter = value
-        if p.kind not in (None, "tensor") or self._is_sequence(p):
+        if self._is_sequence(p):
+            return vm.inputs.length(p)
+        if p.kind in ("int", "bool"):
+            return vm.length(self._plain(vm, p), span)
+        if p.kind not in (None, "tensor"):
             return Opaque(f"the length of `{p.name}`")
         p.kind = "tensor"
         ranks.at_least(vm, p, 1, span)
@@ -385,28 +451,40 @@ def _tie(vm: VM, p: Parameter, true: Bool) -> None:
     if p.asked is None or p.tied == p.kind:
         return
     p.tied = p.kind
+    _say(vm, p, true)
+
+
+def _say(vm: VM, p: Parameter, true: Bool) -> None:
+    """What the parameter was when it was asked whether it is true."""
+    assert p.asked is not None
     was = vm.inputs.truth(p)
     both = E.or_(E.and_(was, true), E.and_(E.not_(was), E.not_(true)))
-    _say(vm, p, both)
+    vm.trace.assumptions.append(Assumption(both, "", p.span, "type", p.asked, True))
 
 
-def _say(vm: VM, p: Parameter, condition: Bool) -> None:
-    assert p.asked is not None
-    vm.trace.assumptions.append(Assumption(condition, "", p.span, "type", p.asked, True))
+def _of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
+    """What is not followed if the parameter is a tensor, which may turn out later."""
+    if p.kind == "tensor" or _is_tensor(p):
+        vm.unfollowed(reason, span)
+    elif p.kind is None:
+        p.unfollowed.append((reason, span, vm.next_order()))
 
 
 def tie_tensors(vm: VM) -> None:
-    """What was taken for true or false before it turned out to be a tensor, at the end of a run."""
+    """What was done with inputs before they turned out to be tensors, at the end of a run."""
+    ledger = vm.trace.ledger
     for p in vm.inputs.parameters.values():
-        if p.asked is None or p.kind != "tensor":
+        if p.kind != "tensor":
             continue
-        was = vm.inputs.truth(p)
+        for reason, span, order in p.unfollowed:
+            ledger.append(LedgerEntry("skipped", reason, span, (), order))
+        if p.asked is None:
+            continue
         if p.has_default and p.default is None:
-            _say(vm, p, was)
+            _say(vm, p, E.TRUE)
         else:
-            symbols = tuple(map(repr, was.free()))
-            text = "a condition depends on a tensor"
-            vm.trace.ledger.append(LedgerEntry("opaque", text, p.span, symbols, p.asked))
+            unknown = vm.unknown_bool("a condition depends on a tensor", p.span)
+            _say(vm, p, unknown)
 
 
 def member_name(vm: VM, value: object) -> str | None:

@@ -119,7 +119,8 @@ class TensorKind(Kind):
     def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
         if not isinstance(value, View) or not isinstance(other, View):
             return None
-        if value is other or value.storage is not other.storage:
+        inputs = value.storage.kind == "input" and other.storage.kind == "input"
+        if value is other or (value.storage is not other.storage and not inputs):
             return E.truth(value is other)
         return vm.unknown_bool("whether two views are one object is not followed", span)
 
