@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
 import math
+import sys
+from typing import Any
 
 import pytest
 
 from tests.python.support import Outcome, machine, run
 from verifier.symbolic import expr as E
+from verifier.symbolic.python.language import PYTHON
+from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.values import OpaqueOf
 
 MODULES = ("logging", "math", "np", "os", "sys")
@@ -148,3 +154,107 @@ def test_floats_lie_where_the_interval_says(source: str, size: int) -> None:
     assert isinstance(value, OpaqueOf) and value.interval is not None
     low, high = value.interval
     assert low <= eval(source, {"math": math, "n": size}) <= high
+
+
+# ------------------------------------------------------------------------ the process
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("os.environ.update(a=1)", TypeError),
+        ("os.environ.setdefault('a')", TypeError),
+        ("os.putenv(1)", TypeError),
+        ("logging.info()", TypeError),
+        ("logging.getLogger('a').info()", TypeError),
+        ("logging.getLogger(5)", TypeError),
+        ("logging.getLogger('a').setLevel('BOGUS')", ValueError),
+        ("logging.getLogger('a').setLevel(1.5)", TypeError),
+        ("logging.setLevel(1)", AttributeError),
+        ("sys.platform + 1", TypeError),
+        ("logging.getLogger('a').name + 1", TypeError),
+    ],
+)
+def test_what_the_process_refuses(source: str, error: type[Exception]) -> None:
+    assert outcome(source).error is error
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["os.environ.update(1)", "logging.info('x', foo=3)", "logging.error('%s', Shown())",
+     "logging.getLogger('a').addFilter(len)", "logging.basicConfig(bogus=1)",
+     "os.environ.setdefault('a=', '1')"],
+)  # fmt: skip
+def test_what_the_process_may_refuse(source: str) -> None:
+    assert outcome(source).skipped
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("logging.getLogger('a') is logging.getLogger('b')", False),
+        ("logging.getLogger('a') is logging.getLogger('a')", True),
+        ("logging.getLogger('') is logging.getLogger('root')", True),
+        ("logging.getLogger('a').getChild('b').name", "a.b"),
+        ("logging.getLogger('a').setLevel('INFO')", None),
+        ("logging.getLogger('a').warning('x %d', n, exc_info=True)", None),
+        ("logging.basicConfig(level=logging.INFO, format='%(message)s')", None),
+        ("os.environ.update({'a': 'b'}, c='d')", None),
+    ],
+)
+def test_what_the_process_takes(source: str, value: object) -> None:
+    found = outcome(source)
+    assert found.host == value and is_decided(found)
+
+
+# ------------------------------------------------------------------------ all models
+
+
+def _models() -> list[tuple[str, Builtin, Any]]:
+    """Models that take any keyword, with CPython's own of that name."""
+    found: list[tuple[str, Builtin, Any]] = []
+    for name, value in PYTHON.builtins.items():
+        found.append((name, value, getattr(builtins, name, None)))  # type: ignore[arg-type]
+    for module, names in PYTHON.modules.items():
+        host = sys.modules.get(module)
+        found += [(f"{module}.{n}", v, getattr(host, n, None)) for n, v in names.items()]  # type: ignore[misc]
+    for kind, table in PYTHON.methods.items():
+        host_type = getattr(builtins, kind, None)
+        found += [(f"{kind}.{n}", v, getattr(host_type, n, None)) for n, v in table.items()]
+    return [
+        (name, value, host)
+        for name, value, host in found
+        if isinstance(value, Builtin) and _takes_any(value.signature) and _refuses(host)
+    ]
+
+
+def _takes_any(signature: inspect.Signature) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+
+
+def _refuses(host: Any) -> bool:
+    """Whether CPython says that a function does not take any keyword."""
+    try:
+        return not _takes_any(inspect.signature(host))
+    except (TypeError, ValueError):
+        return False
+
+
+@pytest.mark.parametrize(("name", "model", "host"), _models(), ids=lambda v: str(v)[:40])
+def test_models_refuse_keywords_that_nobody_knows(name: str, model: Builtin, host: Any) -> None:
+    taken = inspect.signature(host)
+    needed = [
+        p
+        for p in taken.parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    vm = machine()
+    given: list[object] = [E.const(1)] * len(needed)
+    owner = name.rpartition(".")[0]
+    if given and isinstance(getattr(builtins, owner, None), type):
+        text = {"float": "1.5", "str": "'a'", "bytes": "b'a'", "bytearray": "bytearray(b'a')"}
+        given[0] = run(vm, text.get(owner, f"{owner}()")).value
+    names = {f"a{k}": value for k, value in enumerate(given)}
+    call = f"f({''.join(f'{n}, ' for n in names)}no_such_keyword=1)"
+    found = run(vm, call, f=model, **names)
+    assert found.error is TypeError or found.skipped, name

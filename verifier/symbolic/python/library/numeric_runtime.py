@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +10,15 @@ from typing import Any, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.machine import Call
+from verifier.symbolic.python import probes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload
 from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.library import loggers
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, OpaqueOf
 
 #: the memo of a run that says that the program changes its environment
 _CHANGED: Final = "environment changed"
@@ -59,7 +59,7 @@ OS: Final = Table("os")
 
 
 @ENVIRON.add("get")
-def _get(vm: VM, span: Span, self: object, key: object, default: object = None, /) -> object:
+def _get(vm: VM, span: Span, self: object, key: object, default: object = None) -> object:
     return _variable(vm, key, default, span)
 
 
@@ -69,27 +69,59 @@ def _getenv(vm: VM, span: Span, key: object, default: object = None) -> object:
 
 
 @ENVIRON.add("pop")
-def _pop(vm: VM, span: Span, self: object, key: object, default: object = UNBOUND, /) -> object:
+def _pop(vm: VM, span: Span, self: object, key: object, default: object = UNBOUND) -> object:
     if default is UNBOUND:
         return vm.unfollowed("an environment variable that is not set is read", span)
     return _variable(vm, key, default, span)
 
 
 @ENVIRON.add("setdefault")
-def _setdefault(vm: VM, span: Span, self: object, key: object, default: object = None, /) -> object:
-    value = _variable(vm, key, default, span)
+def _setdefault(vm: VM, span: Span, self: object, key: object, value: object) -> object:
+    _set(vm, key, value, span)
+    return OpaqueOf("an environment variable", host=str)
+
+
+def _set(vm: VM, key: object, value: object, span: Span) -> None:
+    """A variable is given a value; both must be strings that an environment can have."""
     vm.memo[_CHANGED] = True
-    return value
+    for one, what in ((key, "name"), (value, "value")):
+        held = payload(vm, one)
+        if not isinstance(held, str):
+            known = probes.sample(vm, held)
+            if known is not probes.UNSAMPLED and not isinstance(known, str):
+                vm.fault(TypeError, f"str expected, not {type(known).__name__}", span)
+            vm.unfollowed(f"an environment variable with a {what} that is not known", span)
+        elif "\0" in held or not held.isascii() or (what == "name" and (not held or "=" in held)):
+            vm.unfollowed(f"an environment variable with such a {what}", span)
 
 
-@ENVIRON.add("update", "clear")
-def _update(vm: VM, span: Span, self: object, /, *args: object, **keywords: object) -> object:
+@ENVIRON.add("update")
+def _update(vm: VM, span: Span, self: object, other: object = (), /, **kwds: object) -> object:
+    vm.memo[_CHANGED] = True
+    box = vm.box(other)
+    pairs: dict[Any, object] = dict(box.items) if isinstance(box, DictBox) else {}
+    if not isinstance(box, DictBox) and other != ():
+        return vm.unfollowed("environment variables that are not known are set", span)
+    for key, value in {**pairs, **kwds}.items():
+        _set(vm, key, value, span)
+    return None
+
+
+@ENVIRON.add("clear")
+def _clear(vm: VM, span: Span, self: object) -> object:
     vm.memo[_CHANGED] = True
     return None
 
 
-@OS.add("putenv", "unsetenv")
-def _put(vm: VM, span: Span, /, *args: object) -> object:
+@OS.add("putenv")
+def _put(vm: VM, span: Span, name: object, value: object, /) -> object:
+    _set(vm, name, value, span)
+    return None
+
+
+@OS.add("unsetenv")
+def _unset_variable(vm: VM, span: Span, name: object, /) -> object:
+    _set(vm, name, "", span)
     return None
 
 
@@ -123,7 +155,11 @@ class _EnvironmentKind(Kind):
         return vm.unfollowed("an environment variable that has to be set is read", span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
-        vm.memo[_CHANGED] = True
+        if new is UNBOUND:
+            vm.memo[_CHANGED] = True
+            vm.unfollowed("an environment variable that has to be set is deleted", span)
+            return
+        _set(vm, index, new, span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         if not _unset(vm, payload(vm, item), span):
@@ -140,97 +176,23 @@ class _EnvironmentKind(Kind):
         return Items(()) if _unset(vm, None, span) else super().iterate(vm, value, span)
 
 
-# ------------------------------------------------------------------------ loggers
-
-
-@dataclass(frozen=True, slots=True)
-class Logger:
-    """A logger: what it is told leaves the program as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoggerMethod:
-    """A method of a logger."""
-
-    name: str
-
-
-LOGGER: Final = Logger()
-LOGGING: Final = Table("logging")
-
-_SILENT: Final = (
-    "debug", "info", "warning", "warn", "error", "critical", "fatal", "exception", "log",
-    "setLevel", "addHandler", "removeHandler", "addFilter", "removeFilter", "addLevelName",
-    "basicConfig", "disable", "captureWarnings", "shutdown",
-)  # fmt: skip
-
-
-@LOGGING.add("getLogger")
-def _get_logger(vm: VM, span: Span, name: object = None) -> object:
-    return LOGGER
-
-
-@LOGGING.add(*_SILENT)
-def _silent(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-    return None
-
-
-class _LoggerKind(Kind):
-    name = "logging.Logger"
-    pure = True
-
-    def describe(self, vm: VM, value: Any) -> str:
-        return "a logger"
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if name in _SILENT or name in ("getChild", "isEnabledFor", "hasHandlers"):
-            return LoggerMethod(name)
-        if hasattr(logging.Logger, name) or name in ("name", "level", "parent", "handlers"):
-            return Opaque(f"`.{name}` of a logger")
-        return super().attribute(vm, value, name, span)
-
-    def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
-        """Nothing of it is read."""
-
-
-class _LoggerMethodKind(Kind):
-    name = "method"
-    pure = True
-
-    def describe(self, vm: VM, value: Any) -> str:
-        return f"`.{value.name}()` of a logger"
-
-    def call(self, vm: VM, value: Any, call: Call) -> object:
-        if value.name == "getChild":
-            return LOGGER
-        if value.name in ("isEnabledFor", "hasHandlers"):
-            return vm.unknown_bool("what a logger shows is not known", call.span)
-        return None
-
-
 # ------------------------------------------------------------------------ modules
 
 
 _SYS: Final[dict[str, object]] = {
     "maxsize": sys.maxsize,
     "version_info": Opaque("the version of Python"),
-    "version": Opaque("the version of Python"),
-    "platform": Opaque("the platform"),
+    "version": OpaqueOf("the version of Python", host=str),
+    "platform": OpaqueOf("the platform", host=str),
     "argv": Opaque("the arguments of the program"),
 }
-_LEVELS: Final[dict[str, object]] = {
-    name: getattr(logging, name)
-    for name in ("CRITICAL", "DEBUG", "ERROR", "FATAL", "INFO", "NOTSET", "WARN", "WARNING")
-}
-
 MODULES: Final[dict[str, Mapping[str, object]]] = {
     "os": {**OS, "environ": ENVIRONMENT},
     "sys": _SYS,
-    "logging": {**LOGGING, **_LEVELS},
+    "logging": loggers.MODULE,
 }
-METHODS: Final[dict[str, Table]] = {"environ": ENVIRON}
+METHODS: Final[dict[str, Table]] = {"environ": ENVIRON, **loggers.METHODS}
 KINDS: Final[dict[type, Kind]] = {
     Environment: _EnvironmentKind(),
-    Logger: _LoggerKind(),
-    LoggerMethod: _LoggerMethodKind(),
+    **loggers.KINDS,
 }
