@@ -30,10 +30,11 @@ from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.hints import Hint
 from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, is_text
-from verifier.symbolic.python.kinds.inputs import doubts, tie_tensors
+from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.parts import box_parts
+from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.trace import Trace, View
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref

@@ -9,7 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import probes, ranks
+from verifier.symbolic.python import probes, ranks, tied
 from verifier.symbolic.python.concrete import OPERATORS
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
@@ -20,7 +20,7 @@ from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Assumption, Buffer, DType, LedgerEntry, View
+from verifier.symbolic.trace import Buffer, DType, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -102,7 +102,7 @@ class ParameterKind(TensorKind):
             return super().attribute(vm, p, name, span)
         if known is not None and not name.startswith("_"):
             self._doubt(vm, p, name, span, known)
-        _of_a_tensor(vm, p, f"`.{name}` of the tensor `{p.name}` is not followed", span)
+        tied.of_a_tensor(vm, p, f"`.{name}` of the tensor `{p.name}` is not followed", span)
         return Opaque(f"`{p.name}.{name}`")
 
     def _doubt(self, vm: VM, p: Parameter, name: str, span: Span, known: frozenset[str]) -> None:
@@ -206,7 +206,8 @@ class ParameterKind(TensorKind):
         if held is probes.UNSAMPLED:
             return vm.unfollowed(f"`{op}` on `{p.name}` is not followed", span)
         refused = 0
-        for sequence in ((), []):
+        sequences: tuple[Any, ...] = ((), [])
+        for sequence in sequences:
             given = (sequence if side is p else held for side in sides)
             try:
                 OPERATORS[op](*given)
@@ -256,14 +257,14 @@ class ParameterKind(TensorKind):
     def _number(self, vm: VM, p: Parameter) -> Expr:
         """The parameter as a number; it was true before if it is not zero."""
         number = vm.inputs.integer(p)
-        _tie(vm, p, E.ne(number, 0))
+        tied.tie(vm, p, E.ne(number, 0))
         return number
 
     def _string_equals(self, vm: VM, p: Parameter, text: str, said: str | None = None) -> Bool:
         """Whether the parameter is a string; it was true before if it is not empty."""
         same = vm.inputs.string_equals(p, text, said)
         if p.asked is not None:
-            _tie(vm, p, E.not_(vm.inputs.string_equals(p, "")))
+            tied.tie(vm, p, E.not_(vm.inputs.string_equals(p, "")))
         return same
 
     # -- comparison ----------------------------------------------------------------------
@@ -369,14 +370,14 @@ class ParameterKind(TensorKind):
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         if value.kind in ("int", "bool"):
             return vm.compare("in", item, self._plain(vm, value), span)
-        _of_a_tensor(vm, value, f"`in` on the tensor `{value.name}` is not followed", span)
+        tied.of_a_tensor(vm, value, f"`in` on the tensor `{value.name}` is not followed", span)
         return Opaque(f"`in` on `{value.name}`")
 
     # -- protocols -----------------------------------------------------------------------
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         p: Parameter = value
-        if p.kind == "tensor" or (p.kind is None and _is_tensor(p)):
+        if p.kind == "tensor" or (p.kind is None and tied.is_tensor(p)):
             # the case of None was split off when the parameter was bound
             optional = p.has_default and p.default is None
             return E.TRUE if optional else vm.dialect.tensor_truth(vm, span)
@@ -440,53 +441,6 @@ class ParameterKind(TensorKind):
         return None
 
 
-def _is_tensor(p: Parameter) -> bool:
-    """Whether a contract or the annotation of a parameter says that it is a tensor."""
-    pinned = p.pinned is not None and p.pinned.kind == "tensor"
-    return pinned or any(name in p.annotation.lower() for name in ("tensor", "ndarray"))
-
-
-def _tie(vm: VM, p: Parameter, true: Bool) -> None:
-    """Whether the parameter was true is known now that it is decided what it is."""
-    if p.asked is None or p.tied == p.kind:
-        return
-    p.tied = p.kind
-    _say(vm, p, true)
-
-
-def _say(vm: VM, p: Parameter, true: Bool) -> None:
-    """What the parameter was when it was asked whether it is true."""
-    assert p.asked is not None
-    was = vm.inputs.truth(p)
-    both = E.or_(E.and_(was, true), E.and_(E.not_(was), E.not_(true)))
-    vm.trace.assumptions.append(Assumption(both, "", p.span, "type", p.asked, True))
-
-
-def _of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
-    """What is not followed if the parameter is a tensor, which may turn out later."""
-    if p.kind == "tensor" or _is_tensor(p):
-        vm.unfollowed(reason, span)
-    elif p.kind is None:
-        p.unfollowed.append((reason, span, vm.next_order()))
-
-
-def tie_tensors(vm: VM) -> None:
-    """What was done with inputs before they turned out to be tensors, at the end of a run."""
-    ledger = vm.trace.ledger
-    for p in vm.inputs.parameters.values():
-        if p.kind != "tensor":
-            continue
-        for reason, span, order in p.unfollowed:
-            ledger.append(LedgerEntry("skipped", reason, span, (), order))
-        if p.asked is None:
-            continue
-        if p.has_default and p.default is None:
-            _say(vm, p, E.TRUE)
-        else:
-            unknown = vm.unknown_bool("a condition depends on a tensor", p.span)
-            _say(vm, p, unknown)
-
-
 def member_name(vm: VM, value: object) -> str | None:
     """``Class.member`` of a member of an enumeration, None for other values."""
     box = vm.box(value)
@@ -506,4 +460,4 @@ def shape_of(vm: VM, p: Parameter) -> object:
 
 KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}
 
-__all__ = ["KINDS", "ParameterKind", "doubts", "member_name", "tie_tensors"]
+__all__ = ["KINDS", "ParameterKind", "doubts", "member_name"]

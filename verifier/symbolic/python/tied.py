@@ -1,0 +1,60 @@
+"""What was done with an input before it was known what it is, tied to what it turns out to be."""
+
+from __future__ import annotations
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import Assumption, LedgerEntry
+
+
+def is_tensor(p: Parameter) -> bool:
+    """Whether a contract or the annotation of a parameter says that it is a tensor."""
+    pinned = p.pinned is not None and p.pinned.kind == "tensor"
+    return pinned or any(name in p.annotation.lower() for name in ("tensor", "ndarray"))
+
+
+def tie(vm: VM, p: Parameter, true: Bool) -> None:
+    """Whether the parameter was true is known now that it is decided what it is."""
+    if p.asked is None or p.tied == p.kind:
+        return
+    p.tied = p.kind
+    _say(vm, p, true)
+
+
+def _say(vm: VM, p: Parameter, true: Bool) -> None:
+    """What the parameter was when it was asked whether it is true."""
+    assert p.asked is not None
+    was = vm.inputs.truth(p)
+    both = E.or_(E.and_(was, true), E.and_(E.not_(was), E.not_(true)))
+    vm.trace.assumptions.append(Assumption(both, "", p.span, "type", p.asked, True))
+
+
+def of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
+    """What is not followed if the parameter is a tensor, which may turn out later."""
+    if p.kind == "tensor" or is_tensor(p):
+        vm.unfollowed(reason, span)
+    elif p.kind is None:
+        p.unfollowed.append((reason, span, vm.next_order()))
+
+
+def tie_tensors(vm: VM) -> None:
+    """What was done with inputs before they turned out to be tensors, at the end of a run."""
+    ledger = vm.trace.ledger
+    for p in vm.inputs.parameters.values():
+        if p.kind != "tensor":
+            continue
+        for reason, span, order in p.unfollowed:
+            ledger.append(LedgerEntry("skipped", reason, span, (), order))
+        if p.asked is None:
+            continue
+        if p.has_default and p.default is None:
+            _say(vm, p, E.TRUE)
+        else:
+            unknown = vm.unknown_bool("a condition depends on a tensor", p.span)
+            _say(vm, p, unknown)
+
+
+__all__ = ["is_tensor", "of_a_tensor", "tie", "tie_tensors"]
