@@ -2,8 +2,7 @@
 
 Made for repositories of thousands of files, of which a few have changed. A file is not parsed; what
 looks like an import is taken for one (also inside a function or a string), so that no dependence is
-missed. A name that a module only passes on, as packages do in ``__init__.py``, leads to the module
-that it comes from, not to everything that the package holds.
+missed. To import a module is to run it, with all that it imports: whichever name is wanted of it.
 """
 
 # Thousands of files are looked at: plain strings are several times faster here than path objects.
@@ -16,7 +15,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from verifier.source.project import Project
 
@@ -101,32 +99,6 @@ def _bindings(match: re.Match[str]) -> Iterator[Import]:
             yield Import(module, level, words[0], "" if words[0] == "*" else bound)
 
 
-Node: TypeAlias = "tuple[str, str | None]"
-"""A file, or what a file means by one global name."""
-
-
-@dataclass(slots=True)
-class _Module:
-    """A file's imports, and its text for a look at what it defines itself."""
-
-    imports: tuple[Import, ...]
-    raw: bytes
-
-    def defines(self, name: str) -> bool:
-        """Whether anything but an import may bind the global ``name``."""
-        word = re.escape(name.encode("utf-8", "surrogateescape"))
-        before = rb"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+|class[ \t]+|(?:[\w.]+[ \t]*,[ \t]*)*)"
-        return re.search(before + word + rb"[ \t]*[(:=\[,]", self.raw, re.M) is not None
-
-    def mentions(self, name: str) -> bool:
-        """Whether the name stands anywhere but in an import."""
-        word = name.encode("utf-8", "surrogateescape")
-        if word not in self.raw:
-            return False
-        rest = _STATEMENT.sub("", self.raw.decode("utf-8", "surrogateescape"))
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", rest) is not None
-
-
 @dataclass(slots=True)
 class Changes:
     """What has changed, all paths absolute.
@@ -158,7 +130,7 @@ def dependents(project: Project, candidates: Iterable[str], changes: Changes) ->
     Imports are followed through any number of files, as far as they are on disk. A file that
     cannot be read imports nothing.
     """
-    start = [(path, None) for path in candidates]
+    start = list(candidates)
     graph = _Graph(project, changes)
     graph.explore(start)
     pending = list(graph.hit)
@@ -168,72 +140,54 @@ def dependents(project: Project, candidates: Iterable[str], changes: Changes) ->
             if user not in reached:
                 reached.add(user)
                 pending.append(user)
-    return {path for path, _ in start if (path, None) in reached}
+    return {path for path in start if path in reached}
 
 
 class _Graph:
-    """Who uses whom, from the candidates on; ``hit`` are the nodes that changed themselves."""
+    """Which file uses which, from the candidates on; ``hit`` are those that changed themselves."""
 
     def __init__(self, project: Project, changes: Changes) -> None:
-        self.users: dict[Node, list[Node]] = {}
-        self.hit: set[Node] = set()
+        self.users: dict[str, list[str]] = {}
+        self.hit: set[str] = set()
         self._project = project
         self._changes = changes
-        self._modules: dict[str, _Module] = {}
-        self._changed: dict[str, bool] = {}
 
-    def explore(self, nodes: Iterable[Node]) -> None:
-        pending = list(nodes)
+    def explore(self, files: Iterable[str]) -> None:
+        pending = list(files)
         seen = set(pending)
         while pending:
-            node = pending.pop()
-            path, name = node
-            if path not in self._changed:
-                self._changed[path] = self._changes.has(path)
-            if self._changed[path]:
-                self.hit.add(node)
+            path = pending.pop()
+            if self._changes.has(path):
+                self.hit.add(path)
                 continue  # nothing that it imports can make it more so
-            for used in self._uses(path, name, node):
-                self.users.setdefault(used, []).append(node)
+            for used in self._uses(path):
+                self.users.setdefault(used, []).append(path)
                 if used not in seen:
                     seen.add(used)
                     pending.append(used)
 
-    def _uses(self, path: str, name: str | None, node: Node) -> Iterator[Node]:
-        module = self._module(path)
-        wanted = module.imports
-        if name is not None:
-            wanted = tuple(i for i in module.imports if i.bound == name)
-            if module.defines(name) if wanted else module.mentions(name):
-                yield path, None
-                return
-            wanted = wanted or tuple(i for i in module.imports if i.name == "*")
+    def _uses(self, path: str) -> Iterator[str]:
         folder = os.path.dirname(path)
-        for statement in wanted:
+        for statement in _imports_of(path):
             if self._changes.gone and self._led_to_gone(folder, statement):
-                self.hit.add(node)
-            for file, inner in self._targets(folder, statement):
-                star = statement.name == "*" and name is not None
-                yield file, name if star else inner
+                self.hit.add(path)
+            yield from self._targets(folder, statement)
 
-    def _targets(self, folder: str, statement: Import) -> Iterator[Node]:
+    def _targets(self, folder: str, statement: Import) -> Iterator[str]:
+        """The files that an import runs: those of the packages around a module first."""
         locate = self._project.located
-        if statement.name is None:
-            parts = statement.module.split(".")
-            for number in range(1, len(parts) + 1):
-                file, inner = locate((folder, ".".join(parts[:number]), 0))
-                if file is None and inner is None:
-                    return
-                if file is not None:
-                    yield file, parts[number] if number < len(parts) else None
-            return
-        file, inner = locate((folder, statement.module, statement.level))
-        if file is not None:
-            yield file, None if statement.name == "*" else statement.name
-        if inner is not None and statement.name != "*":
-            submodule, _ = locate((inner, statement.name, -1))
+        inner: str | None = None
+        parts = statement.module.split(".")
+        for number in range(1, len(parts) + 1):
+            file, inner = locate((folder, ".".join(parts[:number]), statement.level))
+            if file is not None:
+                yield file
+            elif inner is None:
+                return
+        if inner is not None and statement.name not in (None, "*"):
+            submodule, _ = locate((inner, str(statement.name), -1))
             if submodule is not None:
-                yield submodule, None
+                yield submodule
 
     def _led_to_gone(self, folder: str, statement: Import) -> bool:
         """Whether the import could have led to a file that is gone, judged by its name."""
@@ -255,15 +209,12 @@ class _Graph:
             return any(end in self._changes.gone for end in ends)
         return any(path.endswith(tuple(ends)) for path in self._changes.gone)
 
-    def _module(self, path: str) -> _Module:
-        known = self._modules.get(path)
-        if known is None:
-            try:
-                raw = Path(path).read_bytes()
-            except (OSError, ValueError):
-                raw = b""
-            known = self._modules[path] = _Module(imports(raw), raw)
-        return known
+
+def _imports_of(path: str) -> tuple[Import, ...]:
+    try:
+        return imports(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return ()
 
 
 def _identity(path: str) -> tuple[int, int] | None:
