@@ -58,7 +58,8 @@ def test_formats_that_no_value_takes(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ['f"{n}".split(",")', 'int("a" + str(n))', 'float(f"{n}x")', 'f"{n}"[99]', 'repr(n)[0]',
+    ['f"{n}".split(",")', 'int(f"{n}", base=10)', '"abc".split(sep=f"{n}")',
+     'int("a" + str(n))', 'float(f"{n}x")', 'f"{n}"[99]', 'repr(n)[0]',
      'f"{n}".index("q")', 'f"{n}".encode("bogus")', 'f"{n}".split(foo=1)', 'f"{n}".join([1, 2])',
      '"abc".index(f"{n}")', '"abc".split(f"{n}")', 'f"{n}".partition("")', 'f"{n}".format(1)',
      'list(str(n))', '[a for a, b in [f"{n}"]]', 'f"{n}"[::z]', 'f"{n}".center(1 << 50)'],

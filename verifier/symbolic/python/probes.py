@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call
 from verifier.symbolic.python import floatbounds
 from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import Word
@@ -203,6 +204,15 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
     if name in ("float", "abs") or name.startswith("math."):
         return blurred(answer, "a float")
     return None
+
+
+def named(vm: VM, name: str, call: Call) -> None:
+    """A function that is called with keywords: what it may refuse is not followed."""
+    given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    last = name.removeprefix("str.")
+    reads = last not in _QUIET if name.startswith("str.") else name in _READ
+    if reads and call.keywords and any(map(_is_vague_text, given)):
+        vm.unfollowed(f"`{last}()` of a text that is not known", call.span)
 
 
 def _of_float(

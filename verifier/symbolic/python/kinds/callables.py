@@ -166,6 +166,7 @@ _BOUND: Final = type(_Sample().method)
 def _asked(vm: VM, name: str, call: Call) -> Opaque | None:
     """Whether a built-in function refuses the types of its arguments; what type it surely gives."""
     if call.keywords:
+        probes.named(vm, name, call)
         return None
     return probes.called(vm, name, [arg.value for arg in call.args], call.span)
 
@@ -227,6 +228,7 @@ class BoundBuiltinKind(Kind):
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         known = None
+        probes.named(vm, f"{value.type}.{value.name}", call)
         if not call.keywords:
             given = [arg.value for arg in call.args]
             known = probes.method_called(vm, value.type, value.name, given, call.span)

@@ -276,6 +276,7 @@ class HostTypeKind(TypeKind):
     def call(self, vm: VM, value: Any, call: Call) -> object:
         made = vm.language.constructors.get(value.type)
         if made is not None:
+            probes.named(vm, value.type.__name__, call)
             given = [] if call.keywords else [arg.value for arg in call.args]
             known = probes.called(vm, value.type.__name__, given, call.span)
             found = invoke(vm, made, call)
