@@ -118,7 +118,8 @@ def test_operators_leave_what_they_are_not_given(act: str) -> None:
 @pytest.mark.parametrize(
     "act",
     ["thing()", "thing.a", "thing[0]", "thing + 1", "-thing", "len(thing)", "bool(thing)",
-     "thing() + 1", "thing().a", "list(thing)", "inner()"],
+     "thing() + 1", "thing().a", "list(thing)", "inner()", "abs(thing)", "range(thing)",
+     "str(thing)", "f'{thing}'", "'%s' % thing", "'{}'.format(thing)"],
 )  # fmt: skip
 @pytest.mark.parametrize("catch", ["except Exception", "except", "except thing.Error"])
 def test_a_library_may_raise_where_it_is_caught(act: str, catch: str) -> None:

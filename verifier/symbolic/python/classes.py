@@ -132,6 +132,7 @@ def _base(
         traits["nki"] = ()
     elif isinstance(value, (Opaque, ExternalRef, ApiRef, ModuleRef)):
         if not (isinstance(value, Opaque) and value.harmless):
+            vm.may_raise(f"the base {vm.kind(value).describe(vm, value)}", stmt.span)
             traits["external"] = value
     elif isinstance(value, TypeForm):
         traits["external"] = value
@@ -177,6 +178,7 @@ def _metaclass(
         return value
     what = f"the metaclass of `{stmt.name}` is not followed"
     if isinstance(value, (ExternalRef, Opaque, ApiRef)):
+        vm.may_raise(f"the metaclass of `{stmt.name}`", given.span)
         traits["external"] = value
     else:
         traits["external"] = vm.unfollowed(what, given.span)

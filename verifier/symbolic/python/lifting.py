@@ -36,6 +36,8 @@ def lifted(handler: Handler) -> Handler:
         if known is not None:
             if known.lost:
                 vm.unfollowed(known.reason, span)
+            if not known.harmless:
+                vm.may_raise(f"a function of {known.reason}", span)
             return known
         args = tuple(told(vm, value) for value in args)
         keywords = {name: told(vm, value) for name, value in keywords.items()}

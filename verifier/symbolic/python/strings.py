@@ -102,9 +102,16 @@ def _escaped(text: str) -> str:
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
+def _of_library(vm: VM, value: object, span: Span) -> object:
+    """The text of a value that is not followed, whose methods may raise."""
+    if isinstance(value, ExternalRef) or (isinstance(value, Opaque) and not value.harmless):
+        vm.may_raise(f"the text of {vm.kind(value).describe(vm, value)}", span)
+    return TEXT
+
+
 def _text(vm: VM, value: object, how: str, span: Span, depth: int) -> object:
     if isinstance(value, (Opaque, ExternalRef)) or depth > MAX_NESTING:
-        return TEXT
+        return _of_library(vm, value, span)
     if isinstance(value, tuple):
         return _tuple(vm, value, span, depth)
     if not isinstance(value, Ref):
@@ -181,7 +188,7 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if isinstance(value, OpaqueOf) and not value.loose and isinstance(plain, str):
         run(vm, span, format, 1.5 if value.host is float else value.host("1"), plain)
     if isinstance(value, (Opaque, ExternalRef)):
-        return TEXT
+        return _of_library(vm, value, span)
     if not isinstance(plain, (str, Opaque)) and vm.kind(spec).complete:
         vm.fault(TypeError, "the format of a value is a string", span)
     own = asked(vm, value, "__format__", (spec,), span)
@@ -420,6 +427,6 @@ def _argument(vm: VM, value: object, span: Span) -> object:
     held = stand_in(vm, value)
     if held is not SYMBOLIC:
         return held
-    if isinstance(vm.box(value), ObjectBox):
+    if isinstance(vm.box(value), ObjectBox) or isinstance(value, (Opaque, ExternalRef)):
         text_of(vm, value, "s", span)
     return _Anything()

@@ -344,6 +344,7 @@ class ExternalKind(Kind):
         return unknown_call(vm, call, value.said, value.path)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
+        vm.may_raise(value.said, span)
         return vm.unknown_int(f"a size depends on {value.said}", span)
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
