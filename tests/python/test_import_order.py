@@ -91,8 +91,7 @@ PROGRAMS: dict[str, dict[str, str]] = {
     },
     "a counter that is declared global": {
         "counter.py": (
-            "count = 0\n\n\ndef fresh():\n"
-            "    global count\n    count += 1\n    return count\n"
+            "count = 0\n\n\ndef fresh():\n    global count\n    count += 1\n    return count\n"
         ),
         "a.py": "import counter\nNUMBER = counter.fresh()\n",
         "b.py": "import counter\nNUMBER = counter.fresh()\n",
@@ -155,8 +154,7 @@ PROGRAMS: dict[str, dict[str, str]] = {
     "no effects at all": {
         "settings.py": SETTINGS,
         "shapes.py": (
-            "from settings import COUNT\nTILE = COUNT * 4\n\n\n"
-            "def tile(n):\n    return n * TILE\n"
+            "from settings import COUNT\nTILE = COUNT * 4\n\n\ndef tile(n):\n    return n * TILE\n"
         ),
         "main.py": "from shapes import tile\nimport settings\nresult = tile(2), settings.total()\n",
     },
@@ -164,8 +162,7 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "tools.py": "def size():\n    return 1\n\n\ndef twice():\n    return 2 * size()\n",
         "patch.py": "import tools\n\n\ndef other():\n    return 5\n\n\ntools.size = other\n",
         "main.py": (
-            "from tools import size\nimport patch\nimport tools\n"
-            "result = size(), tools.twice()\n"
+            "from tools import size\nimport patch\nimport tools\nresult = size(), tools.twice()\n"
         ),
     },
 }

@@ -247,7 +247,7 @@ class Solver:
 
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""
-        key = (facts, FALSE, False)
+        key = (facts, FALSE, False, ())
         found = self._memo.get(key)
         if found is None:
             env: Mapping[str, int | bool] | None = search(facts)
