@@ -241,7 +241,9 @@ def _refuses(host: Any) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("name", "model", "host"), _models(), ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("name", "model", "host"), [pytest.param(*model, id=model[0]) for model in _models()]
+)
 def test_models_refuse_keywords_that_nobody_knows(name: str, model: Builtin, host: Any) -> None:
     taken = inspect.signature(host)
     needed = [
