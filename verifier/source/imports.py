@@ -32,15 +32,11 @@ _CONTINUED = re.compile(r"\\\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """``import module as bound``, or ``from ..module import name as bound`` (``level`` 2).
-
-    A plain ``import a.b`` binds ``a``; a star import has the name ``*`` and binds nothing (``""``).
-    """
+    """``import module``, or ``from ..module import name`` (``level`` 2; ``*`` for all names)."""
 
     module: str
     level: int
     name: str | None
-    bound: str
 
 
 def imports(raw: bytes) -> tuple[Import, ...]:
@@ -60,7 +56,7 @@ def imports(raw: bytes) -> tuple[Import, ...]:
         end = len(text) if end < 0 else end
         # Whatever begins on this line; names in brackets may end on a later one.
         while (match := _STATEMENT.search(text, position, _reach(text, end))) is not None:
-            found.update(dict.fromkeys(_bindings(match)))
+            found.update(dict.fromkeys(_statements(match)))
             position = match.end()
             end = max(end, position)
         at = text.find("import", end)
@@ -77,16 +73,13 @@ def _reach(text: str, end: int) -> int:
     return end if closing is None else closing.end()
 
 
-def _bindings(match: re.Match[str]) -> Iterator[Import]:
+def _statements(match: re.Match[str]) -> Iterator[Import]:
     modules = match["modules"]
     if modules is not None:
         for part in modules.split(","):
             words = part.split()
-            if not words:
-                continue
-            top = words[0].partition(".")[0]
-            alias = words[2] if len(words) > 2 and words[1] == "as" else top
-            yield Import(words[0], 0, None, alias)
+            if words:
+                yield Import(words[0], 0, None)
         return
     source = "".join(match["source"].split())
     module = source.lstrip(".")
@@ -94,9 +87,7 @@ def _bindings(match: re.Match[str]) -> Iterator[Import]:
     for part in names.split(","):
         words = part.split()
         if words:
-            bound = words[2] if len(words) > 2 and words[1] == "as" else words[0]
-            level = len(source) - len(module)
-            yield Import(module, level, words[0], "" if words[0] == "*" else bound)
+            yield Import(module, len(source) - len(module), words[0])
 
 
 @dataclass(slots=True)

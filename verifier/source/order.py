@@ -13,18 +13,10 @@ from dataclasses import dataclass
 
 from verifier.source import footprint
 from verifier.source.effects import never_runs, root_name
+from verifier.source.imports import Import
 from verifier.source.project import EFFECTS, Module, Project
 
 _WITH_DEFAULTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An import: ``import module``, or ``from module import name`` (``*`` for all)."""
-
-    module: str
-    level: int
-    name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +33,7 @@ class Reading:
     effect: bool
     assigns: bool
     constant: bool
-    imports: tuple[Wanted, ...]
+    imports: tuple[Import, ...]
     binds: frozenset[str]
     uses: frozenset[str]
     reads: frozenset[str]
@@ -81,7 +73,7 @@ class Order:
                 out.append(reading.chunk)
         return tuple(dict.fromkeys(out))
 
-    def imports(self, module: Module) -> Iterator[tuple[int, Wanted]]:
+    def imports(self, module: Module) -> Iterator[tuple[int, Import]]:
         """The imports that run when a module does, each with its chunk."""
         for reading in self._read(module):
             for wanted in reading.imports:
@@ -96,7 +88,7 @@ class Order:
                 out.setdefault(chunk, []).extend(found)
         return out
 
-    def starts(self, module: Module, wanted: Wanted) -> list[Module]:
+    def starts(self, module: Module, wanted: Import) -> list[Module]:
         """The modules of the project that an import starts, in order."""
         project = self._project
         names = wanted.module.split(".") if wanted.module else []
@@ -359,10 +351,10 @@ def _is_literal(node: ast.expr) -> bool:
     )
 
 
-def _wanted(running: Iterable[ast.AST]) -> Iterator[Wanted]:
+def _wanted(running: Iterable[ast.AST]) -> Iterator[Import]:
     for node in running:
         if isinstance(node, ast.Import):
-            yield from (Wanted(alias.name, 0, None) for alias in node.names)
+            yield from (Import(alias.name, 0, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            yield from (Wanted(module, node.level, alias.name) for alias in node.names)
+            yield from (Import(module, node.level, alias.name) for alias in node.names)

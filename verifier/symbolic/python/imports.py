@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from verifier.source import ir, standard
-from verifier.source.order import Wanted
+from verifier.source.imports import Import
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import missing, modules
@@ -41,9 +41,9 @@ def _start(vm: VM, stmt: ir.Import | ir.ImportFrom, alias: ir.ImportAlias) -> No
     if vm.program is None:
         return
     if isinstance(stmt, ir.Import):
-        wanted = Wanted(alias.name, 0, None)
+        wanted = Import(alias.name, 0, None)
     else:
-        wanted = Wanted(stmt.module, stmt.level, alias.name)
+        wanted = Import(stmt.module, stmt.level, alias.name)
     for found in vm.program.starts(vm.frame.module, wanted):
         if str(found.path) in vm.modules:
             continue

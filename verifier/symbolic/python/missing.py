@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from verifier.source import standard
-from verifier.source.order import Wanted
+from verifier.source.imports import Import
 from verifier.source.project import Module
 from verifier.symbolic.python.vm import VM
 
@@ -85,7 +85,7 @@ def of_running(vm: VM, module: Module, chunk: int) -> bool:
     return False
 
 
-def _fails(vm: VM, module: Module, wanted: Wanted) -> bool:
+def _fails(vm: VM, module: Module, wanted: Import) -> bool:
     project, name = vm.project, wanted.name
     source = project.resolve_import(module, wanted.module, wanted.level)
     if name is None:
