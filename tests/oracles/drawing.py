@@ -13,6 +13,7 @@ from typing import Any
 
 from verifier.engine.diagnostics import counterexample
 from verifier.hardware import dtypes as dt
+from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -104,14 +105,14 @@ class Inputs:
 
     def _drawn(self, rng: random.Random, limit: int) -> dict[str, Any] | None:
         facts = self.facts
-        answer = self.solver.satisfiable(facts)
+        answer = self.solver.check(Query(facts, E.FALSE))
         if answer.model is None:
             return None
         unknowns: list[Sym | Bool] = [*self._symbols, *self._flags]
         rng.shuffle(unknowns)
         for unknown in unknowns:
             for fact in self._choices(unknown, rng, limit):
-                tried = self.solver.satisfiable((*facts, fact))
+                tried = self.solver.check(Query((*facts, fact), E.FALSE))
                 if tried.model is not None:
                     facts, answer = (*facts, fact), tried
                     break

@@ -64,23 +64,15 @@ def test_contradictory_facts_prove_everything_also_about_others() -> None:
     a, b, c = E.symbol("a", 1), E.symbol("b", 1), E.symbol("c", 1)
     facts = (E.eq(a * a, 2 * b), E.eq(a % 2, 1))
     assert Solver().check(Query(facts, E.le(c, 3))).proved
-    assert Solver().satisfiable(facts).proved
+    assert Solver().check(Query(facts, E.FALSE)).proved
 
 
 def test_satisfiable_gives_a_model() -> None:
     a = E.symbol("a", 1)
-    answer = Solver().satisfiable((E.eq(a % 7, 3), E.gt(a, 20)))
+    answer = Solver().check(Query((E.eq(a % 7, 3), E.gt(a, 20)), E.FALSE))
     assert answer.refuted
     assert answer.model is not None
     assert int(answer.model["a"]) % 7 == 3
-
-
-def test_always_violated_needs_possible_facts() -> None:
-    n = E.symbol("n", 1)
-    solver = Solver()
-    assert solver.always_violated((E.ge(n, 3),), E.le(n, 2))
-    assert not solver.always_violated((E.ge(n, 2),), E.le(n, 2))
-    assert not solver.always_violated((E.ge(n, 3), E.le(n, 2)), E.le(n, 2))
 
 
 def test_inexact_goals_are_proved_but_not_refuted() -> None:

@@ -53,12 +53,12 @@ class Solver:
         self._rlimit = rlimit
         self._end = None if deadline is None else time.monotonic() + deadline
         self._facts = FactCache()
-        self._memo: dict[tuple[tuple[Bool, ...], Bool, bool, tuple[Bool, ...]], Answer] = {}
+        self._memo: dict[Query, Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
         self._backend: Backend | None = None
         self._models: list[Model] = []
         #: refutations that hold for every over-approximated value: where they do
-        self._worst: dict[tuple[tuple[Bool, ...], Bool], Bool] = {}
+        self._worst: dict[Query, Bool] = {}
 
     def release(self) -> None:
         """Let go of Z3, whose megabytes would else wait for the collector of cycles."""
@@ -67,9 +67,11 @@ class Solver:
     # -- questions -------------------------------------------------------------------
 
     def check(self, query: Query) -> Answer:
-        """Whether the facts imply the goal. A refuting model is checked on plain integers."""
-        key = (query.facts, query.goal, query.exact, query.way)
-        found = self._memo.get(key)
+        """Whether the facts imply the goal. A refuting model is checked on plain integers.
+
+        With the goal ``FALSE``: ``refuted`` if some integers satisfy the facts.
+        """
+        found = self._memo.get(query)
         self.statistics.queries += 1
         if found is not None:
             self.statistics.remembered += 1
@@ -77,7 +79,7 @@ class Solver:
         started = time.perf_counter()
         answer = self._answer(query)
         answer = replace(answer, time=time.perf_counter() - started)
-        self._memo[key] = answer
+        self._memo[query] = answer
         self.statistics.by_tier[answer.tier] += 1
         self.statistics.by_kind[answer.kind] += 1
         return answer
@@ -97,16 +99,6 @@ class Solver:
             self._decided[key] = result
         return self._decided[key]
 
-    def satisfiable(self, facts: tuple[Bool, ...]) -> Answer:
-        """``refuted`` with a model if some integers satisfy the facts, ``proved`` if none do."""
-        return self.check(Query(facts, FALSE))
-
-    def always_violated(self, facts: tuple[Bool, ...], goal: Bool) -> bool:
-        """Whether the facts can hold, and ``goal`` is false whenever they do."""
-        if not self.check(Query(facts, E.not_(goal))).proved:
-            return False
-        return self.satisfiable(facts).refuted
-
     def close(self, goal: Bool, facts: tuple[Bool, ...]) -> Bool | None:
         """A simple condition on inputs and grid alone that, with the facts, implies ``goal``."""
         return closed(goal, facts)
@@ -119,7 +111,7 @@ class Solver:
         """
         if not self._in_time():
             return model
-        worst = self._worst.get((query.facts, query.goal))
+        worst = self._worst.get(query)
         if worst is not None:  # stay where over-approximated values do not matter
             query = Query((*query.facts, worst), query.goal)
         return minimized(self._z3(), query, model, trips)
@@ -247,8 +239,8 @@ class Solver:
 
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""
-        key = (facts, FALSE, False, ())
-        found = self._memo.get(key)
+        query = Query(facts, FALSE, exact=False)
+        found = self._memo.get(query)
         if found is None:
             env: Mapping[str, int | bool] | None = search(facts)
             kind = "refuted"
@@ -256,7 +248,7 @@ class Solver:
                 outcome = self._z3().check(facts)
                 env = outcome.env
                 kind = {"sat": "refuted", "unsat": "proved"}.get(outcome.kind, "unknown")
-            found = self._memo[key] = Answer(kind, "z3", env)
+            found = self._memo[query] = Answer(kind, "z3", env)
         return found
 
     # -- what may be called refuted ----------------------------------------------------
@@ -298,7 +290,7 @@ class Solver:
             related, query.goal, over, answer.model
         ):
             return None
-        self._worst[(query.facts, query.goal)] = worst
+        self._worst[query] = worst
         return answer
 
     def _for_every_value(
