@@ -229,16 +229,6 @@ def element(chip: Chip, tensor: LocalTensor) -> Element:
     return Element(index, address, _within(index, tensor.shape))
 
 
-def system_element(tensor: SystemTensor) -> Element:
-    """Some element of a tensor in system memory; its address counts from the buffer's start."""
-    index = _index(tensor.shape)
-    offset = E.const(0)
-    for position, stride in zip(index, tensor.strides, strict=True):
-        offset = offset + position * stride
-    address = tensor.address.offset + offset * tensor.dtype.itemsize
-    return Element(index, address, _within(index, tensor.shape))
-
-
 def _index(shape: Quad) -> Quad:
     n, c, h, w = (
         E.const(0) if size.is_const and size.const == 1 else E.fresh(axis, 0, None, "point")

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import Final, TypeAlias
 
-IntLike = "Expr | int"
 #: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
 _Terms: TypeAlias = "tuple[tuple[tuple[Atom, ...], int], ...]"
 

@@ -15,7 +15,7 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.kind import Iteration, Kind
 from verifier.symbolic.python.kinds import protocols
-from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -349,12 +349,6 @@ def content(vm: VM, value: object) -> object:
     if isinstance(box, ObjectBox) and box.payload is not UNBOUND:
         return box.payload
     return value
-
-
-def is_instance_of_project(vm: VM, value: object) -> bool:
-    """Whether a value is an instance of a class of the project."""
-    box = vm.box(value)
-    return isinstance(box, ObjectBox) and isinstance(box.cls, Class)
 
 
 KINDS: Final[dict[type, Kind]] = {ObjectBox: ObjectKind()}
