@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier.engine import analyze_source
-from verifier.engine.instances import instances
+from verifier.engine.instances import EachTrip
 from verifier.symbolic import expr as E
 
 ROWS = E.symbol("rows", lo=1, hi=9)
@@ -24,12 +26,12 @@ def test_instances_follow_from_the_demand(at: int, rows: int) -> None:
     """They hold wherever all trips satisfy the demand, and show the trip that does not."""
     demand = excluded(E.const(at))
     every = all(E.evaluate(demand, {"rows": rows, "trip": trip}) for trip in range(rows + 3))
-    found = all(E.evaluate(one, {"rows": rows}) for one in instances([demand]))
+    found = all(E.evaluate(one, {"rows": rows}) for one in EachTrip((demand,)).instances())
     assert found == every
 
 
 def test_what_has_no_trip_has_no_instances() -> None:
-    assert instances([E.le(ROWS, 4)]) == ()
+    assert EachTrip((E.le(ROWS, 4),)).instances() == (E.le(ROWS, 4),)
 
 
 KERNEL = """\
@@ -115,3 +117,73 @@ def test_programs_that_a_grid_has(demand: str, closed: bool) -> None:
     result = analyze_source(PROGRAMS.format(demand=demand))
     assert ("no-admitted-input" in {d.rule for d in result.diagnostics}) == closed
     assert closed or [k.status for k in result.kernels] == ["verified"]
+
+
+TRIPS = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, n: int, m: int, flag: bool):
+    assert x.shape == (96, 24) and x.dtype == nl.float32
+    assert n >= 1 and m >= 1
+{loops}
+    tile = nl.ndarray(({rows}, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile[0:96, :], src=x)
+    out = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile[0:96, :])
+    return out
+"""
+BEHIND = [
+    ("for i in range(n):\n    assert i <= 3", "n <= 4", "n <= 3"),
+    ("for i in range(n):\n    if flag:\n        raise ValueError", "not flag", "n > 1"),
+    (
+        "for i in range(n):\n    for j in range(m):\n        assert i + j < 5",
+        "n + m < 7",
+        "n + m < 6",
+    ),
+    ("for i in range(n):\n    if i % 2:\n        continue\n    assert i < 6", "n <= 6", "n <= 5"),
+    ("for i in range(n - 1, -1, -1):\n    assert 8 * i < m", "8 * n - 8 < m", "8 * n < m"),
+    ("for i in range(0, n, 8):\n    assert i < 32", "n <= 32", "n <= 31"),
+    ("i = 0\nwhile i < n:\n    assert i < 4\n    i += 1", "n <= 4", "n < 4"),
+    ("for i in range(n - 1):\n    assert not flag", "n == 1 or not flag", "not flag"),
+]
+
+
+@pytest.mark.parametrize(("loops", "holds", "fails"), BEHIND)
+def test_what_all_trips_demand_holds_behind_the_loop(loops: str, holds: str, fails: str) -> None:
+    text = textwrap.indent(loops, "    ")
+    for condition, status in ((holds, "verified"), (fails, "violated")):
+        rows = f"96 if {condition} else 129"
+        result = analyze_source(TRIPS.format(loops=text, rows=rows))
+        assert [k.status for k in result.kernels] == [status], condition
+
+
+INSIDE = [
+    ("in the trip itself", "assert i < 4", "96 if i < 4 else 129", "", True),
+    ("before it", "", "96 if i < 4 else 129", "assert i < 4", False),
+    ("in the first trip", "", "129 if i and flag else 96", "assert not flag", True),
+    ("behind the first trip", "", "129 if i == 0 and flag else 96", "assert not flag", False),
+    ("in all of a loop", "", "129 if i and m > 4 else 96", "for j in range(m): assert j < 4", True),
+    ("of a later trip", "assert i < 4", "129 if n > 4 else 96", "", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("above", "rows", "below", "right"), [case[1:] for case in INSIDE], ids=[c[0] for c in INSIDE]
+)
+def test_what_trips_before_it_demand_holds_in_a_loop(
+    above: str, rows: str, below: str, right: bool
+) -> None:
+    """A trip is only known to have been gone if it was gone before."""
+    body = f"""\
+for i in range(n):
+    {above or "pass"}
+    part = nl.ndarray(({rows}, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=part[0:96, :], src=x)
+    {below or "pass"}
+"""
+    text = TRIPS.format(loops=textwrap.indent(body, "    "), rows=96)
+    assert [k.status for k in analyze_source(text).kernels] == ["verified" if right else "violated"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verifier import rulebase
 from verifier.engine import obligations
-from verifier.engine.instances import instances
+from verifier.engine.instances import EachTrip
 from verifier.engine.verdicts import Verdict
 from verifier.report import model as report
 from verifier.solver.query import Query
@@ -52,11 +52,14 @@ def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
     grid = [a.condition for a in said if a.kind == "grid"]
     indices = {s for within in grid for s in within.free() if s.origin == "loop"}
     there = E.and_(*grid)
-    return instances(
-        a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
-        for a in said
-        if a.kind != "grid"
+    demands = EachTrip(
+        tuple(
+            a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
+            for a in said
+            if a.kind != "grid"
+        )
     )
+    return demands.instances()
 
 
 def excluded(run: Run, solver: Solver) -> list[report.Reason]:

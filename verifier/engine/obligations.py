@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from verifier import rulebase
+from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.trace import Assumption, Loop, Operation
@@ -17,7 +18,10 @@ from verifier.symbolic.trace import Assumption, Loop, Operation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Obligation:
-    """``check.predicate`` must hold under the kernel's assumptions, ``path`` and ``ranges``."""
+    """``check.predicate`` must hold under the kernel's assumptions, ``path`` and ``ranges``.
+
+    ``within``: the indices of the loops that it arises in.
+    """
 
     rule: Rule
     check: Check
@@ -25,6 +29,7 @@ class Obligation:
     ranges: tuple[Bool, ...]
     trips: tuple[Expr, ...]
     order: int
+    within: frozenset[Sym] = frozenset()
 
     @property
     def local_facts(self) -> tuple[Bool, ...]:
@@ -90,6 +95,7 @@ def _obligation(
         tuple(loop.within for loop in loops),
         tuple(loop.trips for loop in loops),
         order,
+        frozenset(loop.symbol for loop in loops),
     )
 
 
@@ -112,7 +118,8 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
             exact=item.exact,
             reason=item.reason,
         )
-        yield Obligation(rule, check, item.path, (), (), item.order)
+        within = frozenset(loop.symbol for loop in item.loops)
+        yield Obligation(rule, check, item.path, (), (), item.order, within)
 
 
 def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple[Bool, ...]:
@@ -130,6 +137,30 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
         or (a.everywhere and traced)
         or a.kind in ("grid", "contract", "type")
     )
+
+
+def known_of_trips(assumptions: Iterable[Assumption], obligation: Obligation) -> EachTrip:
+    """What is demanded in trips of loops other than the one that an obligation arises in.
+
+    Of the loops around the obligation it is the first trip only that has been gone before for
+    certain: what stands further up holds of it now, what stands further down from the second on.
+    """
+    here = set(obligation.within)
+    for fact in (obligation.check.predicate, *obligation.local_facts):
+        here.update(s for s in fact.free() if s.origin == "loop")
+    out: list[Bool] = []
+    for a in assumptions:
+        trips = [s for s in a.condition.free() if s.origin == "loop"]
+        around = {s: E.from_atom(s) for s in trips if s in here}
+        if a.kind == "grid":
+            here.update(trips)
+        elif trips:
+            first = E.Substitution(dict.fromkeys(around, E.const(0))).bool(a.condition)
+            if a.order > obligation.order:
+                first = E.implies(E.or_(*(E.ge(index, 1) for index in around.values())), first)
+            if first is not E.TRUE:
+                out.append(first)
+    return EachTrip(tuple(out), frozenset(here))
 
 
 def simplify(assumptions: tuple[Bool, ...], local: tuple[Bool, ...]) -> tuple[Bool, ...]:

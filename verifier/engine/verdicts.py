@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from verifier.engine import unknowns
-from verifier.engine.obligations import Obligation, known_at, simplify
+from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.hardware import dtypes as dt
-from verifier.solver.query import Model, Query
+from verifier.solver.query import Answer, Model, Query
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -28,6 +28,8 @@ _OF_RANKS = (
 )
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = ("loop", "axis", "point")
+#: inputs tried that one iteration of some loop excludes
+_BROKEN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,11 @@ class Discharger:
         if verdict.query is None or verdict.model is None:
             return verdict
         trips = verdict.obligation.trips or self._every_trips()
-        return replace(verdict, model=self.solver.minimize(verdict.query, verdict.model, trips))
+        model = self.solver.minimize(verdict.query, verdict.model, trips)
+        demands = known_of_trips(self.run.trace.assumptions, verdict.obligation)
+        if demands.broken(self.solver, model) is not None:
+            return verdict
+        return replace(verdict, model=model)
 
     def _every_trips(self) -> tuple[Expr, ...]:
         """The trip counts of all loops, for what no single operation breaks."""
@@ -174,6 +180,9 @@ class Discharger:
         answer = self.solver.check(self._query(obligation, facts))
         if answer.proved:
             proved.add(key)
+        elif answer.refuted:
+            facts, answer = self._in_all_trips(obligation, facts, answer)
+        if answer.proved:
             return Verdict(obligation, "proved", answer.tier)
         infer = obligation.rule.infer_dtypes and self._about_dtypes(check.predicate)
         if infer and self._infer(obligation, facts):
@@ -184,6 +193,26 @@ class Discharger:
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
         return Verdict(obligation, "unknown", answer.tier, reason=reason)
+
+    def _in_all_trips(
+        self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer
+    ) -> tuple[tuple[Bool, ...], Answer]:
+        """A refutation by inputs that what is demanded in each trip of a loop does not exclude."""
+        demands = known_of_trips(self.run.trace.assumptions, obligation)
+        told = demands.instances()
+        for _ in range(_BROKEN if told else 0):
+            facts = (*facts, *simplify(told, obligation.local_facts))
+            answer = self.solver.check(self._query(obligation, facts))
+            if not answer.refuted or answer.model is None:
+                return facts, answer
+            found = demands.broken(self.solver, answer.model)
+            if found is None:
+                return facts, answer
+            told = (found,)
+        if told:
+            reason = "what is demanded in the iterations of a loop may exclude it"
+            answer = replace(answer, kind="unknown", model=None, reason=reason)
+        return facts, answer
 
     @staticmethod
     def _query(obligation: Obligation, facts: tuple[Bool, ...]) -> Query:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import Heap
+from verifier.symbolic.trace import Loop
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
@@ -146,6 +147,7 @@ class HostCheck:
     message: str
     order: int
     path: tuple[Bool, ...]
+    loops: tuple[Loop, ...]
     given: tuple[Bool, ...]
     values: tuple[tuple[str, Expr], ...]
     facts: tuple[str, ...]

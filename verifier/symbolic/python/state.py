@@ -171,6 +171,7 @@ class State:
                 message=message,
                 order=self.next_order(),
                 path=self.path,
+                loops=self.loops,
                 given=(*(loop.within for loop in self._loops), *given),
                 values=values,
                 facts=facts,
