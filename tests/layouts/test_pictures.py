@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from time import process_time
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -179,7 +180,7 @@ def test_every_way_of_drawing_works(of: Arrangement) -> None:
 
 
 @FEW
-@given(st.tuples(*[st.integers(1, 5000)] * 4), st.tuples(*[st.integers(0, 60)] * 4))
+@given(st.tuples(*[st.integers(1, 10**5)] * 4), st.tuples(*[st.integers(0, 60)] * 4))
 def test_large_tensors_are_elided(shape: Index, strides: Index) -> None:
     try:
         of = arrange(chip("bm1684"), "free", shape, "int8", strides=strides)
@@ -188,6 +189,26 @@ def test_large_tensors_are_elided(shape: Index, strides: Index) -> None:
     picture = draw(of, across=1, lanes=8, lines=48, fold=2)
     assert len(picture.lines) <= 64
     assert len(picture.lanes) <= 8
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [
+        ((2, 65535, 6532, 610), (19, 31, 31, 36)),  # equal strides
+        ((5016, 522, 58, 417), (19, 29, 19, 19)),
+        ((180, 11520, 180, 180), (700, 699, 698, 697)),  # holes in whatever the shorter ones fill
+        ((10**5, 10**5, 10**5, 10**5), (0, 1, 2, 1)),
+    ],
+)
+def test_overlapping_strides_are_drawn_at_once(shape: Index, strides: Index) -> None:
+    of = arrange(chip("bm1684"), "free", shape, "int8", strides=strides)
+    began = process_time()
+    picture = draw(of, across=1, lanes=8, lines=48, fold=2)
+    assert process_time() - began < 5
+    for line in picture.rows():
+        for lane, (block,) in zip(picture.lanes, line.blocks, strict=True):
+            for number, part in enumerate(block.parts):
+                assert part is None or of.place(part) == (lane, line.byte + number)
 
 
 def test_the_third_channel_of_the_figure_is_in_npu_0() -> None:

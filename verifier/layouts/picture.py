@@ -7,7 +7,7 @@ axis the first and the last places stay.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from typing import Final, Literal, TypeAlias
@@ -123,28 +123,68 @@ def _range(run: Sequence[Index]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(first, last, strict=True))
 
 
+class _Sums:
+    """Which offsets are the sum of a place of each axis.
+
+    Strides that continue each other are one run. A single run is a formula. Several are spelt out,
+    a bit for each sum: they are of local memory, which is small.
+    """
+
+    def __init__(self, axes: Iterable[tuple[int, range]]) -> None:
+        runs: list[tuple[int, int]] = []  # strides, and how often at most
+        self.least = 0
+        for stride, places in sorted(axes, key=lambda axis: axis[0]):
+            self.least += stride * places[0]
+            often = len(places) - 1 if stride else 0
+            inner, most = runs[-1] if runs else (0, 0)
+            if often and inner and stride % inner == 0 and stride <= inner * (most + 1):
+                runs[-1] = (inner, most + stride // inner * often)
+            elif often:
+                runs.append((stride, often))
+        self.greatest = self.least + sum(stride * often for stride, often in runs)
+        self._step = runs[0][0] if runs else 1
+        self._bits = 0
+        if len(runs) > 1:
+            self._bits = 1
+            for stride, often in runs:
+                self._bits = _repeated(self._bits, stride, often)
+        self._bytes = self._bits.to_bytes(self._bits.bit_length() // 8 + 1, "little")
+
+    def has(self, offset: int) -> bool:
+        if not self.least <= offset <= self.greatest:
+            return False
+        at = offset - self.least
+        return bool(self._bytes[at >> 3] >> (at & 7) & 1) if self._bits else at % self._step == 0
+
+    def next(self, offset: int) -> int | None:
+        """The least sum that is not below ``offset``."""
+        if offset > self.greatest:
+            return None
+        at = max(offset - self.least, 0)
+        if not self._bits:
+            return self.least + align(at, self._step)
+        rest = self._bits >> at
+        return self.least + at + (rest & -rest).bit_length() - 1
+
+
+def _repeated(bits: int, stride: int, often: int) -> int:
+    """The bits, and the same moved by each multiple of the stride."""
+    copies = 1
+    while copies <= often:
+        more = min(copies, often + 1 - copies)
+        bits |= bits << stride * more
+        copies += more
+    return bits
+
+
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of a lane's units, and what those of shorter strides span together."""
+    """An axis of a lane's units; ``rest``: what the axes of shorter strides add up to."""
 
     axis: int
     stride: int
     places: range
-    nearest: int  # the least and the greatest offset of the axes behind this one
-    furthest: int
-    step: int  # all their offsets are this far from each other, or multiples of it
-
-
-def _axes(items: Sequence[tuple[int, int, range]]) -> tuple[_Axis, ...]:
-    """From the longest stride down; each item is ``(axis, stride, places)``."""
-    found: list[_Axis] = []
-    nearest = furthest = step = 0
-    for axis, stride, places in sorted(items, key=lambda item: (item[1], -item[0])):
-        found.append(_Axis(axis, stride, places, nearest, furthest, step))
-        nearest += stride * places[0]
-        furthest += stride * places[-1]
-        step = gcd(step, stride if len(places) > 1 else 0)
-    return tuple(reversed(found))
+    rest: _Sums
 
 
 class Places:
@@ -153,30 +193,37 @@ class Places:
     def __init__(self, arrangement: Arrangement) -> None:
         self.of = arrangement
         self._strides = arrangement.pitch
-        self._known: dict[int, tuple[_Axis, ...]] = {}
+        self._known: dict[range, tuple[tuple[_Axis, ...], _Sums]] = {}
 
-    def axes(self, lane: int) -> tuple[_Axis, ...]:
-        """The axes of the units in a lane; none if no channel lies in it."""
-        if lane not in self._known:
+    def _axes(self, lane: int) -> tuple[tuple[_Axis, ...], _Sums] | None:
+        """The axes of the units in a lane, from the longest stride down, and all their sums; None
+        if no channel lies in it."""
+        slots = self.of.slots(lane)
+        if not slots:
+            return None
+        if slots not in self._known:
             n, _, h, w = self.of.cells
-            places = (range(n), self.of.slots(lane), range(h), range(w))
-            items = [(axis, self._strides[axis], places[axis]) for axis in range(4)]
-            self._known[lane] = _axes(items) if places[1] else ()
-        return self._known[lane]
+            places = (range(n), slots, range(h), range(w))
+            order = sorted(range(4), key=lambda axis: (-self._strides[axis], axis))
+            items = [(self._strides[axis], places[axis]) for axis in order]
+            sums = [_Sums(items[at:]) for at in range(5)]
+            axes = (_Axis(axis, *items[at], sums[at + 1]) for at, axis in enumerate(order))
+            self._known[slots] = tuple(axes), sums[0]
+        return self._known[slots]
 
     def units(self, lane: int, offset: int) -> Iterator[Index]:
         """The units at that many units behind the tensor's byte."""
-        axes = self.axes(lane)
-        for found in _solutions(axes, offset) if axes else ():
-            n, slot, h, w = (found[axis] for axis in range(4))
+        found = self._axes(lane)
+        for place in _solutions(found[0], offset) if found and found[1].has(offset) else ():
+            n, slot, h, w = (place[axis] for axis in range(4))
             cell = (n, self.of.channel(lane, slot), h, w)
             if self.of.exists(cell):
                 yield cell
 
     def next(self, lane: int, offset: int) -> int | None:
         """The least offset of a unit that is not below ``offset``."""
-        axes = self.axes(lane)
-        return _next(axes, offset) if axes else None
+        found = self._axes(lane)
+        return found[1].next(offset) if found else None
 
     def block(self, lane: int, byte: int) -> Block:
         """The four bytes from ``byte`` on."""
@@ -217,10 +264,9 @@ class Places:
 
 
 def _solutions(axes: tuple[_Axis, ...], offset: int) -> Iterator[dict[int, int]]:
-    """Places on every axis that add up to the offset."""
+    """Places on every axis that add up to the offset, of which it is known that it is a sum."""
     if not axes:
-        if offset == 0:
-            yield {}
+        yield {}
         return
     first, rest = axes[0], axes[1:]
     stride, places = first.stride, first.places
@@ -229,32 +275,12 @@ def _solutions(axes: tuple[_Axis, ...], offset: int) -> Iterator[dict[int, int]]
             for place in places:
                 yield {first.axis: place, **found}
         return
-    if (offset - places[0] * stride - first.nearest) % (gcd(stride, first.step)):
-        return
-    low = -(-(offset - first.furthest) // stride)
-    high = (offset - first.nearest) // stride
+    low = -(-(offset - first.rest.greatest) // stride)
+    high = (offset - first.rest.least) // stride
     for place in range(max(low, places[0]), min(high, places[-1]) + 1):
-        for found in _solutions(rest, offset - place * stride):
-            yield {first.axis: place, **found}
-
-
-def _next(axes: tuple[_Axis, ...], offset: int) -> int | None:
-    """The least sum of places that is not below the offset."""
-    if not axes:
-        return 0 if offset <= 0 else None
-    first, rest = axes[0], axes[1:]
-    stride, start = first.stride, first.places[0]
-    if stride == 0:
-        return _next(rest, offset)
-    best: int | None = None
-    start = max(start, -(-(offset - first.furthest) // stride))
-    for place in range(start, first.places[-1] + 1):
-        if best is not None and max(offset, place * stride + first.nearest) >= best:
-            break
-        found = _next(rest, offset - place * stride)
-        if found is not None and (best is None or place * stride + found < best):
-            best = place * stride + found
-    return best
+        if first.rest.has(offset - place * stride):
+            for found in _solutions(rest, offset - place * stride):
+                yield {first.axis: place, **found}
 
 
 def draw(arrangement: Arrangement, *, across: int, lanes: int, lines: int, fold: int) -> Picture:
