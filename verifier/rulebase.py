@@ -83,6 +83,8 @@ class Rule:
     learns: bool = True
     #: a demand on the dtypes of inputs alone is taken as a precondition, not reported
     infer_dtypes: bool = True
+    #: a tensor of another rank may keep it: no violation is certain where a rank is only assumed
+    of_rank: bool = False
 
 
 @dataclass(slots=True)

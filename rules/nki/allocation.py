@@ -151,6 +151,7 @@ register(
         facts=("P02", "OQ42"),
         on="storage",
         check=_tile_rank,
+        of_rank=True,
         sources=("NKI language guide, view primitives",),
         failing="""\
 import nki

@@ -689,6 +689,7 @@ register(
         on="operation",
         operations=("isa.exponential", "isa.scalar_tensor_tensor"),
         check=_beta1_rank,
+        of_rank=True,
         sources=("NKI ISA exponential", "Beta 1 scalar_tensor_tensor"),
         failing="""\
 import neuronxcc.nki as nki

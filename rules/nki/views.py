@@ -23,6 +23,7 @@ register(
         ),
         facts=("X01", "X06", "X07", "X09", "X12", "X63"),
         on="host",
+        of_rank=True,
         sources=("NKI indexing guide", "NKI tensor reference, slice and select"),
         failing="""\
 import nki
@@ -289,6 +290,7 @@ register(
             "P13",
         ),
         on="host",
+        of_rank=True,
         sources=("NKI tensor reference, view methods",),
         failing="""\
 import nki

@@ -17,15 +17,6 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
 
-#: rules that a tensor of another rank may keep
-_OF_RANKS = (
-    "unpack-mismatch",
-    "slice-bounds",
-    "list-index",
-    "view-precondition",
-    "operand-rank",
-    "tile-rank",
-)
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = ("loop", "axis", "point")
 #: inputs tried that one iteration of some loop excludes
@@ -102,7 +93,6 @@ class Discharge:
 
     verdicts: list[Verdict] = field(default_factory=list)
     inferred: list[Assumption] = field(default_factory=list)
-    contradiction: Verdict | None = None
 
 
 class Discharger:
@@ -288,7 +278,7 @@ class Discharger:
 
         A tensor of another rank may be what the kernel takes: its text does not say.
         """
-        if obligation.check.predicate is not E.FALSE or obligation.rule.id not in _OF_RANKS:
+        if obligation.check.predicate is not E.FALSE or not obligation.rule.of_rank:
             return ""
         for name, p in self.run.inputs.parameters.items():
             for guess in p.guesses:
