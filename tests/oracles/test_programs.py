@@ -16,7 +16,7 @@ GROUPS = FEATURES
 #: programs of each form
 _COUNT = 150
 #: the part of them that may be undecided
-_UNKNOWN = 0.15
+_UNKNOWN = 0.1
 
 
 def _fixed(count: int) -> settings:
