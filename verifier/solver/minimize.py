@@ -67,19 +67,19 @@ class _Shrink:
             self._least_or_keep(term, low)
             return
         first = max(low, 1) if sym.hi is None or sym.hi >= 1 else low
-        if self._value(term) == first or self._try(E.eq(term, first)):
+        least = self._value(term) > first and not self._may_be_less(term)
+        if self._value(term) == first or (not least and self._try(E.eq(term, first))):
             self._keep(E.eq(term, first))
             return
-        if self._value(term) > _SMALL:
+        if not least and self._value(term) > _SMALL:
             self._try(E.le(term, _SMALL))
-        if self._value(term) <= _SMALL:
-            self._least_or_keep(term, low)
-            return
-        for value in _KERNEL_FRIENDLY:
-            if self._value(term) == value or self._try(E.eq(term, value)):
-                self._keep(E.eq(term, value))
-                return
-        self._least_or_keep(term, low)
+        if self._value(term) > _SMALL:
+            for value in _KERNEL_FRIENDLY:
+                possible = not least or value >= self._value(term)
+                if possible and (self._value(term) == value or self._try(E.eq(term, value))):
+                    self._keep(E.eq(term, value))
+                    return
+        self._least_or_keep(term, self._value(term) if least else low)
 
     def index(self, sym: Sym) -> None:
         term = E.from_atom(sym)
@@ -105,8 +105,11 @@ class _Shrink:
         self._keep(E.eq(term, self._value(term)))
 
     def _descend(self, term: Expr, low: int) -> None:
-        """Bisection between ``low`` and the current value; the low end is tried first."""
-        if self._value(term) <= low or self._try(E.le(term, low)):
+        """Bisection between ``low`` and the current value; the ends are tried first.
+
+        Most often there is nothing less, which one question settles.
+        """
+        if self._value(term) <= low or not self._may_be_less(term) or self._try(E.le(term, low)):
             return
         low += 1
         while low < self._value(term):
@@ -118,6 +121,10 @@ class _Shrink:
             if self._left <= 0:
                 return
 
+    def _may_be_less(self, term: Expr) -> bool:
+        """Whether ``term`` may be less than it is; it is less then, if the question is settled."""
+        return self._ask(E.le(term, self._value(term) - 1)) is not False
+
     def _value(self, term: Expr) -> int:
         return int(E.evaluate(term, self.model))
 
@@ -127,10 +134,14 @@ class _Shrink:
 
     def _try(self, condition: Bool) -> bool:
         """Whether a checked model satisfies ``condition`` too; it becomes the model then."""
+        return self._ask(condition) is True
+
+    def _ask(self, condition: Bool) -> bool | None:
+        """Whether there is such a model, which becomes the model then; None: nobody knows."""
         if self._guess(condition):
             return True
         if self._left <= 0:
-            return False
+            return None
         self._left -= 1
         with self._session.scope():
             self._session.add(condition)
@@ -138,11 +149,11 @@ class _Shrink:
         if outcome.kind in ("budget", "unknown"):
             self._left -= _GIVEN_UP
         if outcome.env is None:
-            return False
+            return False if outcome.kind == "unsat" else None
         model: dict[str, int | bool] = dict(self.model)
         model.update({name: v for name, v in outcome.env.items() if name in self.model})
         if not self._refutes(model, condition):
-            return False
+            return None
         self.model = model
         return True
 

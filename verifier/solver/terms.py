@@ -8,13 +8,12 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 
 
-def flags(term: Bool | Expr) -> dict[str, Bool]:
-    """The truth-valued variables of a term, also those inside conditional values, by name."""
-    out: dict[str, Bool] = {}
-    for item in walk(term):
-        if isinstance(item, Bool) and item.kind == "var":
-            out[item.name] = item
-    return out
+def flags(term: Bool) -> tuple[str, ...]:
+    """Names of the truth-valued variables of a term, also of those inside conditional values."""
+    if term.flags is None:
+        inside = [item for item in walk(term) if isinstance(item, Bool) and item.kind == "var"]
+        term.flags = tuple(dict.fromkeys(item.name for item in inside))
+    return term.flags
 
 
 def walk(term: Bool | Expr) -> Iterator[Bool | Expr | E.Atom]:

@@ -8,7 +8,7 @@ before, and on nothing else in the process.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -76,7 +76,9 @@ class Session:
                     self._scopes[-1].append(atom)
                 assertions.extend(self._translator.lemmas(atom))
         self._flags.update(formula.flags)
-        self._solver.add(*assertions)
+        context, solver = self._translator.ctx.ref(), self._solver.solver
+        for term in assertions:
+            z3.Z3_solver_assert(context, solver, term.as_ast())
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -132,6 +134,7 @@ class _Translator:
         self._formulas: dict[Bool, _Formula] = {}
         self._bools: dict[Bool, z3.BoolRef] = {}
         self._atoms: dict[Atom, z3.ArithRef] = {}
+        self._ints: dict[int, z3.ArithRef] = {}
         self._lemmas: dict[Atom, tuple[z3.BoolRef, ...]] = {}
 
     def formula(self, fact: Bool) -> _Formula:
@@ -208,18 +211,28 @@ class _Translator:
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
 
     def _int(self, value: int) -> z3.ArithRef:
-        return z3.IntVal(value, self.ctx)
+        found = self._ints.get(value)
+        if found is None:
+            found = self._ints[value] = z3.IntVal(value, self.ctx)
+        return found
+
+    # Z3's C functions: its operators look at the types of their operands again and again.
 
     def _expr(self, expr: Expr) -> z3.ArithRef:
         terms: list[z3.ArithRef] = []
         for mono, coef in expr.terms:
             product = self.atom(mono[0])
             for atom in mono[1:]:
-                product = product * self.atom(atom)
-            terms.append(product if coef == 1 else self._int(coef) * product)
+                product = self._arithmetic(z3.Z3_mk_mul, [product, self.atom(atom)])
+            if coef != 1:
+                product = self._arithmetic(z3.Z3_mk_mul, [self._int(coef), product])
+            terms.append(product)
         if expr.const or not terms:
             terms.append(self._int(expr.const))
-        return terms[0] if len(terms) == 1 else z3.Sum(terms)
+        return terms[0] if len(terms) == 1 else self._arithmetic(z3.Z3_mk_add, terms)
+
+    def _arithmetic(self, make: Callable[..., z3.Ast], args: Sequence[z3.ArithRef]) -> z3.ArithRef:
+        return z3.ArithRef(make(self.ctx.ref(), len(args), _array(args)), self.ctx)
 
     def _bool(self, term: Bool) -> z3.BoolRef:
         found = self._bools.get(term)
@@ -228,19 +241,28 @@ class _Translator:
         return found
 
     def _connective(self, term: Bool) -> z3.BoolRef:
+        ctx = self.ctx.ref()
         if term.kind == "const":
             return z3.BoolVal(term is TRUE, self.ctx)
         if term.kind == "var":
             return z3.Bool(f"flag~{term.name}", self.ctx)
         if term.expr is not None:
-            value = self._expr(term.expr)
-            if term.kind == "le":
-                return value <= 0
-            return value == 0 if term.kind == "eq" else value != 0
-        args = [self._bool(arg) for arg in term.args]
-        if term.kind == "not":
-            return z3.Not(args[0])
-        return z3.And(args) if term.kind == "and" else z3.Or(args)
+            make = z3.Z3_mk_le if term.kind == "le" else z3.Z3_mk_eq
+            value, zero = self._expr(term.expr), self._int(0)
+            made = z3.BoolRef(make(ctx, value.as_ast(), zero.as_ast()), self.ctx)
+            if term.kind != "ne":
+                return made
+            args = [made]
+        else:
+            args = [self._bool(arg) for arg in term.args]
+        if term.kind in ("not", "ne"):
+            return z3.BoolRef(z3.Z3_mk_not(ctx, args[0].as_ast()), self.ctx)
+        make = z3.Z3_mk_and if term.kind == "and" else z3.Z3_mk_or
+        return z3.BoolRef(make(ctx, len(args), _array(args)), self.ctx)
+
+
+def _array(terms: Sequence[z3.ExprRef]) -> object:
+    return (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
 
 
 def _by_positive_number(atom: E.Div) -> bool:

@@ -685,13 +685,15 @@ def _atom_bounds(atom: Atom) -> tuple[int | None, int | None]:
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
-    __slots__ = ("_free", "_negation", "args", "expr", "kind", "name")
+    __slots__ = ("_free", "_negation", "args", "expr", "flags", "kind", "name")
 
     #: ``const``, ``le`` (expr <= 0), ``eq`` (expr == 0), ``ne``, ``var``, ``and``, ``or``, ``not``
     kind: str
     expr: Expr | None
     args: tuple[Bool, ...]
     name: str
+    #: what :func:`verifier.solver.terms.flags` has found in it
+    flags: tuple[str, ...] | None
     _free: tuple[Sym, ...] | None
     _negation: Bool | None
 
@@ -738,6 +740,7 @@ def _bool(kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name
         found.expr = expr
         found.args = args
         found.name = name
+        found.flags = None
         found._free = None
         found._negation = None
         _context.bools[key] = found
@@ -747,7 +750,7 @@ def _bool(kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
     out.kind, out.expr, out.args, out.name, out._free = "const", None, (), name, ()
-    out._negation = None
+    out.flags, out._negation = (), None
     return out
 
 
