@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verifier import rulebase
-from verifier.engine import obligations
+from verifier.engine import obligations, unknowns
 from verifier.engine.instances import EachTrip
 from verifier.engine.verdicts import Verdict
 from verifier.report import model as report
@@ -21,10 +21,7 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
     rule = rulebase.find("no-admitted-input")
     if rule is None or rule.id not in selected:
         return None
-    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
-    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
-    if skipped:  # what is demanded behind it may not be demanded at all
-        said = [a for a in said if a.order <= min(skipped)]
+    said = _demands(run)
     everything = tuple(a.condition for a in said)
     whole = (*everything, *_instances(said))
     if not everything or not solver.check(Query(whole, E.FALSE)).proved:
@@ -42,6 +39,26 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
             return Verdict(found, "always", "z3")
     return None
+
+
+def doubted(run: Run, solver: Solver) -> list[report.Reason]:
+    """Why it is not known whether any input is admitted: then nothing is proved of any."""
+    said = _demands(run)
+    answer = solver.check(Query((*_conditions(said), *_instances(said)), E.FALSE))
+    if not answer.unknown:
+        return []
+    of = unknowns.said(answer.unknown, run.trace.ledger, run.trace.span)
+    text = f"whether any input is admitted depends on values that are not known: {of}"
+    return [report.Reason(run.trace.span.path, run.trace.span.line, text)]
+
+
+def _demands(run: Run) -> list[Assumption]:
+    """What the kernel and its contract demand, as far as it is followed."""
+    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
+    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
+    if skipped:  # what is demanded behind it may not be demanded at all
+        said = [a for a in said if a.order <= min(skipped)]
+    return said
 
 
 def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:

@@ -379,6 +379,7 @@ def _analyze(
             verdicts.append((run, closed))
         else:
             reasons.extend(admission.excluded(run, solver))
+            reasons.extend(admission.doubted(run, solver))
         reasons.extend(admission.other_ranks(run, solver))
         result = Discharger(run, solver).discharge(pending)
         verdicts.extend((run, verdict) for verdict in result.verdicts)

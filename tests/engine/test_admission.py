@@ -1,0 +1,43 @@
+"""Whether a kernel admits any input is known, or nothing is proved of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier.engine import analyze_source
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, n: int):
+    assert x.shape == (96, 24) and x.dtype == nl.float32
+    assert 0 <= n <= 1
+    if {condition}:
+        assert n >= 4
+    tile = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    out = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("n < 2", "violated"),
+        ("n < 1", "verified"),
+        # true for both, and not followed
+        ("round(n / 4 + 0.1) in (0, 5)", "unknown"),
+    ],
+)
+def test_a_kernel_that_may_admit_nothing_is_not_verified(condition: str, status: str) -> None:
+    result = analyze_source(KERNEL.format(condition=condition))
+    assert [k.status for k in result.kernels] == [status]
+    if status == "unknown":
+        (reason,) = result.kernels[0].reasons
+        assert reason.message.startswith("whether any input is admitted depends on")
