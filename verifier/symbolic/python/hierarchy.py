@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+import collections
 import collections.abc
 import contextlib
 import enum
+import functools
 import numbers
 import typing
 from collections.abc import Callable, Sequence
@@ -66,6 +68,16 @@ _BOOKKEEPING: Final = frozenset(
 
 #: what a method of a built-in type is that is called on the type
 _OF_CLASS: Final = (classmethod, staticmethod, type(dict.__dict__["fromkeys"]))
+
+
+#: the special methods that say how a value is written
+TEXTS: Final = ("__str__", "__repr__", "__format__")
+#: built-in types that write the class of what derives from them
+SAY_THEIR_CLASS: Final = (
+    set, frozenset, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict,
+)  # fmt: skip
+#: types that the members of the standard library's enumerations are of
+_OF_MEMBERS: Final = (int, str, object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,23 +200,39 @@ def find(vm: VM, classes: Sequence[object], name: str) -> object:
         if isinstance(cls, HostType):
             if name in cls.type.__dict__ and name not in _BOOKKEEPING:
                 refused = name.startswith("__") and cls.type.__dict__[name] is None
-                return None if refused else Inherited(cls.type, name)
+                return None if refused else original(cls.type, name)
             continue
         assert isinstance(cls, Class)
         value = namespace(vm, cls).get(name, UNBOUND)
         if isinstance(value, Guarded) and any(v is UNBOUND for _, v in value.cases):
             return _filled(value, find(vm, classes[position + 1 :], name))
         if value is not UNBOUND:
-            return _meant(value, name)
+            return _meant(cls, value, name)
     return UNBOUND
 
 
-def _meant(value: object, name: str) -> object:
+@functools.cache
+def original(host: type, name: str) -> Inherited:
+    """An attribute of a built-in type; what an enumeration's has from another type is that type's.
+
+    ``IntEnum.__str__`` is ``int.__repr__`` in most versions of Python.
+    """
+    if name in TEXTS and issubclass(host, enum.Enum):
+        for owner in (enum.Enum, enum.Flag, *_OF_MEMBERS):
+            for text in TEXTS:
+                if owner.__dict__.get(text) is getattr(host, name):
+                    return Inherited(owner, text)
+    return Inherited(host, name)
+
+
+def _meant(cls: Class, value: object, name: str) -> object:
     """``__str__ = object.__str__`` in a class: as if the class had it from there."""
     if isinstance(value, Checked) and value.builtin.name.rpartition(".")[2] == name:
         for base in value.host.__mro__:
             if name in base.__dict__:
-                return Inherited(base, name)
+                if derives_from_host(cls, base):
+                    return original(base, name)
+                break
     return value
 
 
@@ -323,6 +351,8 @@ def _inherited(vm: VM, value: Inherited, instance: object, cls: object, span: Sp
         heir = heir_method(vm, value, instance)
         if heir is not UNBOUND:
             return heir
+        if name in TEXTS and issubclass(value.type, SAY_THEIR_CLASS):
+            return vm.unfollowed(f"`{name}` of what derives from `{value.type.__name__}`", span)
         if value.type is not object:
             if name in vm.language.methods.get(SPECIAL, {}):
                 return BoundBuiltin(SPECIAL, name, instance if name in IN_PLACE else payload)

@@ -6,7 +6,7 @@ effects and errors, and the text itself is not known.
 
 from __future__ import annotations
 
-import operator
+import enum
 import string
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,11 @@ from verifier.symbolic.python.concrete import (
     MAX_LENGTH,
     MAX_NESTING,
     SYMBOLIC,
-    asked,
     payload,
     run,
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf, Ratio, Ref
 
@@ -191,13 +188,10 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         return _of_library(vm, value, span)
     if not isinstance(plain, (str, Opaque)) and vm.kind(spec).complete:
         vm.fault(TypeError, "the format of a value is a string", span)
-    own = asked(vm, value, "__format__", (spec,), span)
-    if own is not UNBOUND:
-        return _checked(vm, own, "`__format__()`", span)
-    spec = plain
     box = vm.box(value)
-    if isinstance(box, ObjectBox) and hierarchy.trait(box.cls, "enum") is not None:
-        return _of_member(vm, value, box, spec, span)
+    if isinstance(box, ObjectBox):
+        return _of_instance(vm, value, box, spec, span)
+    spec = plain
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
@@ -207,30 +201,42 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         return vm.each(told, lambda v: _formatted(vm, v, spec, span))
     held = stand_in(vm, value)
     if held is SYMBOLIC:
-        box = vm.box(value)
         if isinstance(box, (ListBox, DictBox, SetBox)) or isinstance(value, tuple):
             vm.fault(TypeError, "a container does not take a format", span)
-        if isinstance(box, ObjectBox) and hierarchy.layout(box.cls) is None:
-            if not hierarchy.is_external(box.cls):
-                vm.fault(TypeError, "an object does not take a format", span)
         return TEXT
     text = run(vm, span, format, held, spec)
     return text if to_host(vm, value) is not SYMBOLIC else TEXT
 
 
-#: enumerations whose members are written as their values
-_AS_VALUES: Final = frozenset({"IntEnum", "IntFlag", "StrEnum", "ReprEnum"})
+def _of_instance(vm: VM, value: object, box: ObjectBox, spec: object, span: Span) -> object:
+    """An instance in a format: what its class says, or the built-in type that it derives from."""
 
+    def built_in(found: hierarchy.Inherited) -> object:
+        if issubclass(found.type, enum.Enum):
+            bound = hierarchy.bind(vm, found, value, box.cls, span)
+            return vm.call(bound, (spec,), span=span)
+        plain = payload(vm, spec)
+        if plain == "":
+            return text_of(vm, value, "s", span)  # which its class may say, too
+        if not isinstance(plain, str):
+            return TEXT
+        if found.type is object or box.payload is UNBOUND:
+            if hierarchy.is_external(box.cls):
+                return vm.unfollowed("a format of a value that is not followed", span)
+            if found.type is not object:
+                return TEXT
+            vm.fault(TypeError, "an object does not take a format", span)
+            return TEXT
+        if hierarchy.trait(box.cls, "enum") is not None:
+            if hierarchy.overrides(vm, box.cls, "__str__"):
+                return TEXT  # its text or its value, by version
+        return formatted(vm, box.payload, plain, span)
 
-def _of_member(vm: VM, value: object, box: ObjectBox, spec: object, span: Span) -> object:
-    """A member of an enumeration in a format: as such, or as its data type has it."""
-    mro = hierarchy.mro_of(box.cls)
-    as_value = any(isinstance(base, HostType) and base.name in _AS_VALUES for base in mro)
-    own = hierarchy.overrides(vm, box.cls, "__str__")
-    if box.payload is not UNBOUND and own == as_value:
-        return TEXT  # one or the other, by version
-    held = box.payload if as_value else text_of(vm, value, "s", span)
-    return formatted(vm, held, spec, span)
+    def missing() -> object:
+        return TEXT
+
+    answer = hierarchy.special(vm, value, "__format__", (spec,), span, built_in, missing)
+    return _checked(vm, answer, "`__format__()`", span)
 
 
 def stand_in(vm: VM, value: object) -> object:
@@ -356,77 +362,3 @@ class _Template:
             message = f"the format has no argument {name}: {len(self.args)} are given"
             self.vm.fault(IndexError, message, self.span, rule="uncaught-exception")
         return self.args[int(name)]
-
-
-# ------------------------------------------------------------------------ %
-
-
-class _Anything:
-    """A host value that every conversion takes."""
-
-    def __int__(self) -> int:
-        return 1
-
-    __index__ = __int__
-
-    def __float__(self) -> float:
-        return 1.0
-
-
-def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
-    """``text % values``."""
-    values = _formatted_content(vm, values)
-    if values is UNBOUND:
-        return vm.unfollowed("`%` with a dictionary of the program's own", span)
-    held = to_host(vm, values)
-    if held is not SYMBOLIC:
-        return run(vm, span, operator.mod, text, held)
-    if isinstance(text, bytes):
-        return vm.unfollowed("`%` on bytes is not followed", span)
-    told = choices(vm, values)
-    if told is not None:
-        return vm.each(told, lambda v: percent(vm, text, v, span))
-    box = vm.box(values)
-    given: object
-    if isinstance(values, tuple):
-        given = tuple(_argument(vm, value, span) for value in values)
-    elif isinstance(box, DictBox):
-        if not all(isinstance(key, str) for key in box.items):
-            return vm.unfollowed("a format with a dictionary is not followed", span)
-        given = {key: _argument(vm, value, span) for key, value in box.items.items()}
-    else:
-        given = (_argument(vm, values, span),)
-    run(vm, span, operator.mod, text, given)  # its errors depend on the types alone
-    return TEXT
-
-
-def _formatted_content(vm: VM, values: object) -> object:
-    """What ``%`` sees of an instance of a class that derives from a built-in type.
-
-    The instance itself where its class may say how it is written; UNBOUND: nobody knows.
-    """
-    box = vm.box(values)
-    if not isinstance(box, ObjectBox) or box.payload is UNBOUND:
-        return values
-    if isinstance(box.payload, tuple):
-        return box.payload
-    asked: tuple[str, ...] = ("__str__", "__repr__", "__int__", "__index__", "__float__")
-    if isinstance(vm.box(box.payload), DictBox):
-        asked = ("__getitem__", "__missing__", "__str__", "__repr__")
-        if any(hierarchy.overrides(vm, box.cls, name) for name in asked):
-            return UNBOUND
-    own = any(hierarchy.overrides(vm, box.cls, name) for name in asked)
-    return values if own else box.payload
-
-
-def _argument(vm: VM, value: object, span: Span) -> object:
-    """A stand-in for an argument of ``%``; its text is made for the effects that may have."""
-    if isinstance(value, Guarded):
-        vm.each(value, lambda v: join(E.TRUE, _argument(vm, v, span) is None, None))
-        return _Anything()
-    held = stand_in(vm, value)
-    if held is not SYMBOLIC:
-        return held
-    if isinstance(vm.box(value), ObjectBox) or isinstance(value, (Opaque, ExternalRef)):
-        text_of(vm, value, "s", span)
-    return _Anything()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
 import sys
 from typing import Final
@@ -296,16 +297,15 @@ def _checked(vm: VM, answer: object, name: str, span: Span) -> object:
 
 def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -> object:
     box = _box(vm, value)
-    if hierarchy.trait(box.cls, "enum") is not None:
-        return _of_member(vm, box, how, span)
     if issubclass(found.type, BaseException):
         return of_exception(vm, box, how, span)
     if found.type is object:
-        if how == "s":
+        if found.name == "__str__":
             return text(vm, value, "r", span)
         return Opaque("a string", harmless=True)  # it has the object's address in it
-    if box.payload is not UNBOUND:
-        return text_of(vm, box.payload, how, span)
+    if box.payload is not UNBOUND and not issubclass(found.type, enum.Enum):
+        shown = text_of(vm, box.payload, "r" if found.name == "__repr__" else "s", span)
+        return vm.each(shown, lambda text: _with_class(box, found, text))
     table = hierarchy.table_of(vm, found.type, found.name)
     if table is not None:
         bound = hierarchy.bind(vm, found, value, box.cls, span)
@@ -313,28 +313,35 @@ def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -
     return Opaque("a string", harmless=True)
 
 
-#: enumerations whose members are written as their values
-_AS_VALUES: Final = frozenset({"IntEnum", "IntFlag", "StrEnum", "ReprEnum"})
-
-
-def _of_member(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
-    name = box.attributes.get("_name_")
-    value = box.attributes.get("_value_")
-    if not isinstance(name, str) or not isinstance(box.cls, Class):
+def _with_class(box: ObjectBox, found: Inherited, text: object) -> object:
+    """What a built-in type writes of an instance of a class that derives from it."""
+    if not issubclass(found.type, hierarchy.SAY_THEIR_CLASS):
+        return text
+    if not isinstance(text, str) or not isinstance(box.cls, Class):
         return Opaque("a string", harmless=True)
-    if how == "r":
-        shown = text_of(vm, value, "r", span)
-        return concatenated(vm, [f"<{box.cls.name}.{name}: ", shown, ">"])
-    bases = (b.name for b in box.cls.mro if isinstance(b, HostType))
-    if box.payload is not UNBOUND and not _AS_VALUES.isdisjoint(bases):
-        return text_of(vm, box.payload, "s", span)
-    return f"{box.cls.name}.{name}"
+    name = f"{found.type.__name__}("
+    if text.startswith(name):
+        return f"{box.cls.name}({text[len(name) :]}"
+    return f"{box.cls.name}({text})" if found.type is set else Opaque("a string", harmless=True)
+
+
+#: exceptions that are written in ways of their own
+_WRITTEN: Final = (OSError, SyntaxError, UnicodeError, ImportError)
+
+
+def _is_group(cls: object) -> bool:
+    """Whether instances are groups of exceptions, which there are from 3.11 on."""
+    found = getattr(builtins, "BaseExceptionGroup", None)
+    return isinstance(found, type) and hierarchy.derives_from_host(cls, found)
 
 
 def of_exception(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
     """``str(error)`` or ``repr(error)`` as built-in exceptions have it."""
     args = box.attributes.get("args", ())
     if not isinstance(args, tuple):
+        return Opaque("a string", harmless=True)
+    special = any(hierarchy.derives_from_host(box.cls, host) for host in _WRITTEN)
+    if (special and len(args) > 1) or _is_group(box.cls):
         return Opaque("a string", harmless=True)
     if how == "s":
         if not args:

@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import probes, strings
+from verifier.symbolic.python import percents, probes, strings
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import (
     COMPARISONS,
@@ -124,7 +124,7 @@ class _Sequence(Kind):
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op == "%":
-            return strings.percent(vm, left, right, span)
+            return percents.percent(vm, left, right, span)
         if op == "+" and isinstance(right, self.host):
             whole = left + right
             return whole if len(whole) <= MAX_LENGTH else Opaque("a text that is too long")

@@ -313,10 +313,12 @@ def _method_of(vm: VM, host: type, name: str) -> object:
     """``str.join``: a method of a built-in type that is not bound to a value."""
     if name == "__init__":
         return Checked(host, vm.language.methods["object"][name])
-    raw = None
+    meant = hierarchy.original(host, name)
+    host, name = meant.type, meant.name
+    raw, owner = None, host
     for base in host.__mro__:
         if name in base.__dict__:
-            raw = base.__dict__[name]
+            raw, owner = base.__dict__[name], base
             break
     if any(base.__dict__.get(name, name) is None for base in host.__mro__):
         return None  # the type says that it has none
@@ -325,10 +327,12 @@ def _method_of(vm: VM, host: type, name: str) -> object:
         return BoundBuiltin(table, name, HostType(host)) if table is not None else UNBOUND
     if table is not None:
         builtin = vm.language.methods[table][name]
-        return builtin if isinstance(raw, staticmethod) else Checked(host, builtin)
+        if issubclass(owner, enum.Enum) and name in hierarchy.TEXTS:
+            return Checked(enum.Enum, builtin)  # plain functions, which members of all kinds have
+        return builtin if isinstance(raw, staticmethod) else Checked(owner, builtin)
     special = vm.language.methods.get(hierarchy.SPECIAL, {})
     if raw is not None and name in special and not issubclass(host, BaseException):
-        return Checked(host, special[name])
+        return Checked(owner, special[name])
     return UNBOUND
 
 
@@ -338,6 +342,14 @@ def _is_class_method(raw: object) -> bool:
 
 #: methods of built-in types as functions that may call one another without end
 _MAX_DEPTH: Final = 60
+
+
+def _may_differ(vm: VM, method: Checked, value: object, inside: object) -> bool:
+    """Whether a method may do something else for an instance than for the value inside of it."""
+    if isinstance(vm.box(inside), StateBox) and vm.type_of(inside) != HostType(method.host):
+        return True
+    texts = method.builtin.name.rpartition(".")[2] in hierarchy.TEXTS
+    return texts and inside is not value and issubclass(method.host, hierarchy.SAY_THEIR_CLASS)
 
 
 class CheckedKind(Kind):
@@ -372,11 +384,15 @@ class CheckedKind(Kind):
             if isinstance(cls, (Class, HostType)) and not hierarchy.derives_from_host(
                 cls, value.host
             ):
-                what = vm.kind(first).describe(vm, first)
-                vm.fault(TypeError, f"{self.describe(vm, value)} does not take {what}", call.span)
+                what = (
+                    f"{self.describe(vm, value)} does not take {vm.kind(first).describe(vm, first)}"
+                )
+                if issubclass(value.host, enum.Enum):
+                    return vm.unfollowed(what, call.span)
+                vm.fault(TypeError, what, call.span)
             box = vm.box(first)
             inside = getattr(box, "payload", first)
-            if isinstance(vm.box(inside), StateBox) and vm.type_of(inside) != HostType(value.host):
+            if _may_differ(vm, value, first, inside):
                 what = vm.kind(first).describe(vm, first)
                 return vm.unfollowed(f"{self.describe(vm, value)} on {what}", call.span)
             payload = getattr(box, "payload", UNBOUND)

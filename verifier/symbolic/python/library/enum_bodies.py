@@ -177,20 +177,6 @@ def close(vm: VM, cls: Class, span: Span) -> list[tuple[str, object]]:
     return [(name, value) for name, value in held.bound.items() if name not in ignored]
 
 
-def choose_texts(vm: VM, cls: Class) -> None:
-    """The texts of members are the enumeration's, not those of the data type."""
-    mixed = [base for base in mixins(cls) if hierarchy.layout(base) is hierarchy.layout(cls)]
-    if not mixed or hierarchy.layout(cls) is None:
-        return
-    for name in ("__repr__", "__str__", "__format__"):
-        if name in namespace(vm, cls):
-            continue
-        found = hierarchy.lookup(vm, cls, name)
-        if hierarchy.lookup(vm, mixed[0], name) == found:
-            chosen = hierarchy.lookup(vm, cls.bases[-1], name)
-            hierarchy.define_attribute(vm, cls, name, chosen)
-
-
 def member_type(cls: Class) -> object:
     """The data type of an enumeration's members: ``object`` if they have none."""
     host = hierarchy.layout(cls)
@@ -288,7 +274,6 @@ __all__ = [
     "begin",
     "bound",
     "check_order",
-    "choose_texts",
     "close",
     "kept",
     "make_property",

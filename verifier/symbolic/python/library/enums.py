@@ -16,7 +16,7 @@ from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited, namespace
-from verifier.symbolic.python.library import enum_bodies
+from verifier.symbolic.python.library import enum_bodies, enum_texts
 from verifier.symbolic.python.library.enum_bodies import members as members
 from verifier.symbolic.python.model import (
     Builtin,
@@ -56,7 +56,7 @@ def finish(vm: VM, cls: Class, span: Span) -> None:
             vm.unfollowed(f"the member `{name}` depends on the inputs", span)
             value = vm.settled(value)
         _enter(vm, cls, name, value, span)
-    enum_bodies.choose_texts(vm, cls)
+    enum_texts.choose(vm, cls, span)
     enum_bodies.check_order(vm, cls, span)
 
 
@@ -384,6 +384,10 @@ def _len(vm: VM, span: Span, self: object, /) -> object:
     return E.const(len(_parts(vm, self)))
 
 
+FLAG.add("__repr__")(enum_texts.flag_repr)
+FLAG.add("__str__")(enum_texts.flag_str)
+
+
 # ------------------------------------------------------------------------ functions
 
 
@@ -396,7 +400,7 @@ def _unique(vm: VM, span: Span, enumeration: object, /) -> object:
     return enumeration
 
 
-METHODS: Final[Mapping[str, Table]] = {"Flag": FLAG, "IntFlag": FLAG}
+METHODS: Final[Mapping[str, Table]] = {"Enum": enum_texts.ENUM, "Flag": FLAG, "IntFlag": FLAG}
 
 _PROPERTY: Final = Builtin.of("property", enum_bodies.make_property)
 
