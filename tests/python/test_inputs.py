@@ -355,9 +355,16 @@ def test_what_gets_an_object_may_change_it(tmp_path: Path, body: str) -> None:
     assert kernel.status == "unknown"
 
 
-def test_a_demand_of_another_library(tmp_path: Path) -> None:
-    body = "elsewhere.kernel_assert(n < F, 'too many')\npart = tile[0:P, 0:F - n]"
-    verified(copy(tmp_path, "x, n: int", body))
+@pytest.mark.parametrize("name", ["kernel_assert", "require"])
+def test_a_library_may_demand_what_it_is_given(tmp_path: Path, name: str) -> None:
+    body = f"elsewhere.{name}(n < F, 'too many')\npart = tile[0:P, 0:F - n]"
+    kernel, _ = one(copy(tmp_path, "x, n: int", body))
+    assert kernel.status == "unknown"
+    assert any(f"`{name}` of `elsewhere`" in one.message for one in kernel.reasons)
+    body = f"if n >= F:\n    elsewhere.{name}(False, 'too many')\npart = tile[0:P, 0:F - n]"
+    kernel, _ = one(copy(tmp_path, "x, n: int", body))
+    assert kernel.status == "unknown"
+    verified(copy(tmp_path, "x, n: int", f"elsewhere.{name}(n < F, 'too many')"))
 
 
 def test_an_import_that_may_fail(tmp_path: Path) -> None:

@@ -112,9 +112,9 @@ class Discharger:
         self._skipped = min(
             (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
         )
-        self._first_gap = min(
-            (e.order for e in run.trace.ledger if e.kind == "assumption"), default=None
-        )
+        #: what may exclude inputs, though nobody knows which
+        gaps = [e for e in run.trace.ledger if e.kind in ("assumption", "demand")]
+        self._first_gap = min(gaps, key=lambda e: e.order, default=None)
 
     def _mentions(self) -> set[str]:
         """Names of the inputs that the kernel or its contract speaks about."""
@@ -247,13 +247,12 @@ class Discharger:
         precondition: Bool | None = None
         if not always and obligation.rule.learns:
             precondition = self._precondition(obligation, facts)
-        if not always and self._first_gap is not None and obligation.order >= self._first_gap:
-            return Verdict(
-                obligation,
-                "unknown",
-                tier,
-                reason="an assertion of the kernel that may exclude it is not followed",
-            )
+        gap = self._first_gap
+        if not always and gap is not None and obligation.order >= gap.order:
+            reason = "an assertion of the kernel that may exclude it is not followed"
+            if gap.kind == "demand":
+                reason = gap.message
+            return Verdict(obligation, "unknown", tier, reason=reason)
         if not obligation.rule.learns:
             pass
         elif precondition is not None:

@@ -42,7 +42,7 @@ _ROOTS: Final = ("nki", "neuronxcc", "torch_neuronx", "jax_neuronx")
 #: libraries that kernel files import for their tests; empty modules stand in where they are absent
 _OPTIONAL: Final = frozenset(
     {"torch", "torch_xla", "torch_neuronx", "jax", "jax_neuronx", "neuronxcc", "libneuronxla"}
-    | {"transformers", "neuron_dtypes", "neuronx_distributed", "nkilib_standalone", "pytest"}
+    | {"transformers", "neuron_dtypes", "neuronx_distributed", "pytest"}
     | {"scipy", "matplotlib", "pandas"}
 )
 

@@ -359,7 +359,8 @@ class Assumption:
 class LedgerEntry:
     """An approximation: what was not followed exactly, where, and the symbols that stand for it."""
 
-    #: "havoc", "unmodelled", "assumption", "cap", "opaque", or "runtime" (only the device knows)
+    #: "havoc", "unmodelled", "assumption", "demand" (a library may make it), "cap", "opaque",
+    #: "skipped", or "runtime" (only the device knows)
     kind: str
     message: str
     span: Span

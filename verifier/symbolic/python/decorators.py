@@ -17,12 +17,12 @@ from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 _OF_KERNELS: Final = frozenset(
     {
         "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
-        "nki_jit", "kernel", "peel_decorations",
+        "nki_jit", "kernel",
     }
 )  # fmt: skip
 #: the libraries that these are of
 _KERNELS: Final = frozenset(
-    {"nki", "neuronxcc", "neuronx_distributed", "nkilib", "torch_neuronx", "jax_neuronx"}
+    {"nki", "neuronxcc", "neuronx_distributed", "torch_neuronx", "jax_neuronx"}
 )
 #: others that do what the function does: it is run inside of them, with what it is given
 _TRANSPARENT: Final = frozenset(

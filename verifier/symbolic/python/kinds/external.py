@@ -31,8 +31,6 @@ from verifier.symbolic.values import (
     Ref,
 )
 
-#: helpers that assert under another name are assumed to when their source is not on disk
-_ASSERTS: Final = ("kernel_assert", "assert_that", "check_assert")
 #: functions of the standard library that raise
 _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
 
@@ -53,12 +51,15 @@ _QUIET: Final = frozenset(
 
 
 def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool = False) -> object:
-    """A call that leads nowhere we can see: what it is given may be changed there.
+    """A call that leads nowhere we can see: what it is given may be changed or demanded there.
 
     ``said`` names the callee in words, ``text`` as it is written.
     """
     given = [arg.value for arg in (*call.args, *call.keywords.values())]
     vm.may_raise(said, call.span)
+    for arg in (*call.args, *call.keywords.values()):
+        if isinstance(arg.value, Bool) or (arg.value is False and arg in call.args):
+            vm.approximate("demand", f"{said} may demand `{vm.text(arg.span)}`", arg.span)
     tensors, state = _given(vm, given)
     if tensors:
         vm.unmodelled(text or call.text or "a call", call.span)
@@ -330,13 +331,6 @@ class ExternalKind(Kind):
         if value.path in _EXITS:
             vm.fault(SystemExit, f"`{value.path}()` ends the program", call.span)
             raise Ended
-        if value.path.rpartition(".")[2] in _ASSERTS and call.args:
-            test = call.args[0]
-            condition = vm.truth(test.value, test.span)
-            vm.assume(condition, vm.text(test.span), test.span, "assert")
-            if condition is E.FALSE:
-                raise Ended
-            return None
         if standard.is_standard(value.path) and (
             value.path not in _QUIET or call.args or call.keywords
         ):
