@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from verifier.cache.store import Store
 from verifier.engine import memo
 
 ROOT = Path(__file__).parents[2]
@@ -232,18 +237,55 @@ def test_two_runs_at_once(project: Path, tmp_path: Path) -> None:
     assert len({tuple(untimed(out.decode())) for out, _ in answers}) == 1
 
 
-def test_what_is_pickled_is_not_read(tmp_path: Path) -> None:
-    import diskcache
-
-    from verifier.cache.store import Store
-
+def test_what_others_write_is_not_read(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put("ours", b"bytes")
-    with diskcache.Cache(str(tmp_path)) as other:
-        other.set("theirs", {"a": 1})
+    with sqlite3.connect(tmp_path / "entries.db") as other:
+        other.execute("INSERT INTO entries (key, value) VALUES ('text', 'bytes')")
+        other.execute("INSERT INTO entries (key, value) VALUES ('theirs', ?)", (pickle.dumps({}),))
+        other.execute(
+            "INSERT INTO entries (key, value) SELECT 'copy', value FROM entries WHERE key = 'ours'"
+        )
     assert store.get("ours") == b"bytes"
-    assert store.get("theirs") is None
+    assert [store.get(key) for key in ("text", "theirs", "copy", "none")] == [None] * 4
+    assert store.trouble is None
     store.close()
+
+
+def test_the_oldest_entries_are_dropped(tmp_path: Path) -> None:
+    store = Store(tmp_path, size_limit=200_000)
+    values = {f"key {number}": bytes([number]) * 10_000 for number in range(40)}
+    with store.together():
+        store.put("key 0", b"old")
+    for key, value in values.items():
+        with store.together():
+            store.put(key, value)
+    kept = [key for key in values if store.get(key) is not None]
+    assert kept == list(values)[-len(kept) :] and 8 <= len(kept) < 20
+    assert all(store.get(key) == values[key] for key in kept)
+    store.close()
+
+
+def test_two_processes_that_write_wait_for_each_other(tmp_path: Path) -> None:
+    first, second = Store(tmp_path), Store(tmp_path)
+    written = threading.Event()
+
+    def write() -> None:
+        third = Store(tmp_path)
+        with third.together():
+            third.put("key", b"third")
+            written.set()
+            time.sleep(0.2)
+        third.close()
+
+    other = threading.Thread(target=write)
+    other.start()
+    written.wait()
+    assert first.get("key") is None  # who reads does not wait
+    second.put("key", b"second")
+    other.join()
+    assert first.get("key") == b"second"
+    assert first.trouble is None and second.trouble is None
 
 
 def test_the_states_a_file_was_in_last_are_kept() -> None:
