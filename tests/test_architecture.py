@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -294,6 +295,12 @@ def test_the_top_level_is_fixed() -> None:
     tops = {path.relative_to(ROOT).parts[0] for path in tracked()}
     expected = {"pyproject.toml", "verifier", "rules", "tests", "fixtures", "README.md", "LICENSE"}
     assert {top for top in tops if not top.startswith(".")} <= expected
+
+
+def test_the_map_of_the_python_machine_names_every_file() -> None:
+    folder = ROOT / "verifier/symbolic/python"
+    words = set(re.findall(r"\w+\.py", (folder / "README.md").read_text(encoding="utf-8")))
+    assert {path.name for path in folder.glob("*.py")} - words == {"__init__.py"}
 
 
 def run_time_imports(path: Path) -> Iterator[str]:
