@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,20 +50,24 @@ class NoDialect(PlainDialect):
         raise AssertionError(f"the dialect is asked for {name}")
 
 
-def machine(text: str = "", dialect: PlainDialect | None = None) -> VM:
-    """A machine that is about to run a function of a module with this text."""
+def _machine(project: Project, path: Path, dialect: PlainDialect) -> VM:
     E.fresh_context()
-    project = Project([PLACE], Sources({str(PLACE): text}))
-    vm = VM(
+    return VM(
         PYTHON,
-        NoDialect() if dialect is None else dialect,
+        dialect,
         project=project,
         hardware=next(iter(TARGETS.values())),
         api="0.6",
-        trace=Trace("k", str(PLACE), SPAN, "0.6", "none"),
+        trace=Trace("k", str(path), Span(str(path), 1, 0, 1, 1), "0.6", "none"),
         inputs=Inputs(),
         decide=Solver().decide,
     )
+
+
+def machine(text: str = "", dialect: PlainDialect | None = None) -> VM:
+    """A machine that is about to run a function of a module with this text."""
+    project = Project([PLACE], Sources({str(PLACE): text}))
+    vm = _machine(project, PLACE, NoDialect() if dialect is None else dialect)
     module = project.module(PLACE)
     scope = modules.started(vm, module).scope
     vm.frames.append(Frame(module, scope.id, 0))
@@ -260,7 +267,49 @@ def assignments(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
         yield dict(zip(ranges, values, strict=True))
 
 
+def right_or_unknown(source: str, ranges: Mapping[str, range], bounded: bool = True) -> None:
+    """Assert that all that is said of the items of ``result``, a tuple, is what CPython says.
+
+    ``bounded``: it is known where each integer's range ends.
+    """
+    vm = machine()
+    symbols: dict[str, object] = {
+        name: E.symbol(name, values[0], values[-1] if bounded else None)
+        for name, values in ranges.items()
+    }
+    outcome = execute(vm, source, **symbols)
+    if outcome.skipped:
+        return
+    for env in assignments(ranges):
+        place: dict[str, object] = dict(env)
+        exec(source, place)
+        expected = place["result"]
+        assert all(at(vm, escape.guard, env) in (False, UNKNOWN) for escape in outcome.escapes)
+        assert isinstance(outcome.value, tuple) and isinstance(expected, tuple)
+        for mine, theirs in zip(outcome.value, expected, strict=True):
+            found = at(vm, mine, env)
+            assert found is UNKNOWN or found == theirs, (source, env, mine, theirs)
+
+
 # ------------------------------------------------------------------------ whole programs
+
+
+def imported(folder: Path) -> tuple[VM, object]:
+    """The machine after it has imported ``main``, and the value of ``result`` in it."""
+    project = Project([folder])
+    path = folder / "main.py"
+    vm = _machine(project, path, NoDialect())
+    try:
+        return vm, modules.global_value(vm, project.module(path), "result")
+    except Ended:
+        return vm, UNBOUND
+
+
+def result_of(folder: Path) -> object:
+    """What CPython leaves in ``result`` when it imports ``main``."""
+    command = [sys.executable, "-c", "import main; print(repr(main.result))"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return ast.literal_eval(done.stdout)
 
 
 def program(source: str) -> None:

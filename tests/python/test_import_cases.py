@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import subprocess
 import sys
@@ -11,20 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.python.support import NoDialect
-from verifier.hardware.targets import TARGETS
-from verifier.solver.solver import Solver
-from verifier.source.ir import Span
-from verifier.source.project import Project
-from verifier.symbolic import expr as E
-from verifier.symbolic.python import modules
+from tests.python.support import imported, result_of
 from verifier.symbolic.python.concrete import to_host
-from verifier.symbolic.python.flow import Ended
-from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.inputs import Inputs
-from verifier.symbolic.python.language import PYTHON
-from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Trace
 
 REGISTRY = """
 LOG = []
@@ -395,42 +382,13 @@ def written(folder: Path, program: str) -> None:
             lines.append(line)
 
 
-def theirs(folder: Path) -> object:
-    """What CPython leaves in ``result``."""
-    command = [sys.executable, "-c", "import main; print(repr(main.result))"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return ast.literal_eval(done.stdout)
-
-
-def started(folder: Path) -> tuple[VM, object]:
-    """The machine after it has imported ``main``, and the value of ``result``."""
-    E.fresh_context()
-    project = Project([folder])
-    path = folder / "main.py"
-    span = Span(str(path), 1, 0, 1, 1)
-    vm = VM(
-        PYTHON,
-        NoDialect(),
-        project=project,
-        hardware=next(iter(TARGETS.values())),
-        api="0.6",
-        trace=Trace("k", str(path), span, "0.6", "none"),
-        inputs=Inputs(),
-        decide=Solver().decide,
-    )
-    try:
-        return vm, modules.global_value(vm, project.module(path), "result")
-    except Ended:
-        return vm, UNBOUND
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_cpython_does(tmp_path: Path, name: str) -> None:
     written(tmp_path, PROGRAMS[name])
-    vm, value = started(tmp_path)
+    vm, value = imported(tmp_path)
     assert not vm.trace.ledger, vm.trace.ledger
     assert not vm.checks, vm.checks
-    assert to_host(vm, value) == theirs(tmp_path)
+    assert to_host(vm, value) == result_of(tmp_path)
 
 
 #: programs whose import fails, and with what
@@ -471,7 +429,7 @@ def test_what_fails_when_it_is_imported(tmp_path: Path, name: str) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     raised = [line.split(":")[0] for line in done.stderr.splitlines()][-1]
     assert done.returncode and issubclass(getattr(builtins, raised), error)
-    vm, _ = started(tmp_path)
+    vm, _ = imported(tmp_path)
     assert vm.checks or vm.trace.ledger
 
 
@@ -482,6 +440,6 @@ def test_what_fails_goes_to_a_handler(tmp_path: Path, name: str) -> None:
     guarded = textwrap.indent(body, "    ")
     text = f"try:\n{guarded}\n    result = 0\nexcept {error.__name__}:\n    result = 1\n"
     written(tmp_path, text + (f"# other.py\n{rest}" if rest else ""))
-    vm, value = started(tmp_path)
+    vm, value = imported(tmp_path)
     assert not vm.checks and not vm.trace.ledger
-    assert to_host(vm, value) == theirs(tmp_path) == 1
+    assert to_host(vm, value) == result_of(tmp_path) == 1

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.python.support import NoDialect
-from verifier.hardware.targets import TARGETS
-from verifier.solver.solver import Solver
-from verifier.source.ir import Span
-from verifier.source.project import Project
-from verifier.symbolic import expr as E
-from verifier.symbolic.python import modules
+from tests.python.support import imported, result_of
 from verifier.symbolic.python.concrete import to_host
-from verifier.symbolic.python.inputs import Inputs
-from verifier.symbolic.python.language import PYTHON
-from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Trace
 
 SETTINGS = "SIZES = [1, 2]\nCOUNT = 3\nNAMES = {}\n\n\ndef total():\n    return sum(SIZES)\n"
 
@@ -168,38 +155,12 @@ PROGRAMS: dict[str, dict[str, str]] = {
 }
 
 
-def theirs(folder: Path) -> object:
-    """What CPython leaves in ``result``."""
-    command = [sys.executable, "-c", "import main; print(repr(main.result))"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return ast.literal_eval(done.stdout)
-
-
-def ours(folder: Path) -> object:
-    """What the machine has there."""
-    E.fresh_context()
-    project = Project([folder])
-    path = folder / "main.py"
-    span = Span(str(path), 1, 0, 1, 1)
-    vm = VM(
-        PYTHON,
-        NoDialect(),
-        project=project,
-        hardware=next(iter(TARGETS.values())),
-        api="0.6",
-        trace=Trace("k", str(path), span, "0.6", "none"),
-        inputs=Inputs(),
-        decide=Solver().decide,
-    )
-    value = modules.global_value(vm, project.module(path), "result")
-    assert not vm.trace.ledger, vm.trace.ledger
-    return to_host(vm, value)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_modules_run_as_they_do_in_cpython(tmp_path: Path, name: str) -> None:
     for file, text in PROGRAMS[name].items():
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    assert ours(tmp_path) == theirs(tmp_path)
+    vm, value = imported(tmp_path)
+    assert not vm.trace.ledger, vm.trace.ledger
+    assert to_host(vm, value) == result_of(tmp_path)

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.python.support import UNKNOWN, assignments, at, execute, machine, program_for
+from tests.python.support import (
+    UNKNOWN,
+    assignments,
+    at,
+    execute,
+    machine,
+    program_for,
+    right_or_unknown,
+)
 from verifier.symbolic import expr as E
 
 #: what a trip may do: numbers, places that pass values around, lists
@@ -60,21 +68,7 @@ def text(steps: list[str]) -> str:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), st.booleans())
 def test_what_is_said_of_any_loop_is_right(steps: list[str], few: bool) -> None:
-    source = text(steps)
-    vm = machine()
-    symbols = {name: E.symbol(name, 0, r[-1] if few else None) for name, r in RANGES.items()}
-    outcome = execute(vm, source, **symbols)
-    if outcome.skipped:
-        return
-    for env in assignments(RANGES):
-        place: dict[str, object] = dict(env)
-        exec(source, place)
-        expected = place["result"]
-        assert all(at(vm, escape.guard, env) in (False, UNKNOWN) for escape in outcome.escapes)
-        assert isinstance(outcome.value, tuple) and isinstance(expected, tuple)
-        for mine, theirs in zip(outcome.value, expected, strict=True):
-            found = at(vm, mine, env)
-            assert found is UNKNOWN or found == theirs, (source, env, mine, theirs)
+    right_or_unknown(text(steps), RANGES, few)
 
 
 #: loops that have a closed form, of which nothing may be lost

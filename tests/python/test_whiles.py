@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.python.support import UNKNOWN, assignments, at, execute, machine, program_for
+from tests.python.support import execute, machine, program_for, right_or_unknown
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import whiles
 
@@ -91,20 +91,7 @@ STEPS = (
 def test_what_is_said_of_any_loop_is_right(test: str, steps: list[str], last: str) -> None:
     body = "\n".join(f"    {step}" for step in (*steps, last, "if k > 40: break"))
     source = f"k, c, a, xs = 0, 0, 1, []\nwhile {test}:\n{body}\nresult = (k, c, a, len(xs))\n"
-    vm = machine()
-    symbols = {name: E.symbol(name, r[0], r[-1]) for name, r in RANGES.items()}
-    outcome = execute(vm, source, **symbols)
-    if outcome.skipped:
-        return
-    for env in assignments(RANGES):
-        place: dict[str, object] = dict(env)
-        exec(source, place)
-        expected = place["result"]
-        assert all(at(vm, escape.guard, env) in (False, UNKNOWN) for escape in outcome.escapes)
-        assert isinstance(outcome.value, tuple) and isinstance(expected, tuple)
-        for mine, theirs in zip(outcome.value, expected, strict=True):
-            found = at(vm, mine, env)
-            assert found is UNKNOWN or found == theirs, (source, env, mine, theirs)
+    right_or_unknown(source, RANGES)
 
 
 def test_the_condition_is_false_after_a_loop_of_any_length() -> None:
