@@ -13,7 +13,7 @@ from typing import Any
 
 from verifier.executor import replay
 from verifier.executor.findings import MisuseError
-from verifier.executor.loader import Loaded, isolated, kernel, load
+from verifier.executor.loader import Loaded, isolated, kernel
 from verifier.executor.machine import Options
 from verifier.executor.running import Outcome, Shaped, run, text_of
 from verifier.executor.session import Session, using
@@ -69,14 +69,10 @@ def _file(jobs: Sequence[Job], seconds: float, write: Callable[[object], None]) 
     assert target is not None
     session = Session(target, first.api, Options(shapes_only=True))
     with using(session), isolated(forever=True):
-        try:
-            limit(_LOADING, _MEMORY)
-            loaded = load(Path(first.path), stand_ins=True)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except BaseException as error:  # whatever the top level of the file does
-            reason = f"its file cannot be loaded: {text_of(error)}"
+        loaded = replay.loaded_within(Path(first.path), _LOADING, _MEMORY)
+        if isinstance(loaded, str):
             for _ in range(sum(len(job.inputs) for job in jobs)):
-                write({"ended": ("misuse", reason, None)})
+                write({"ended": ("misuse", loaded, None)})
             return
         for job in jobs:
             for given in job.inputs:

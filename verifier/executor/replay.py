@@ -277,14 +277,10 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
     assert target is not None
     session = Session(target, first.api_version, Options(shapes_only=True, keep_going=True))
     with using(session), isolated(forever=True):
-        try:
-            limit(_LOADING, _MEMORY)
-            loaded = load(Path(first.path), stand_ins=True)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except BaseException as error:  # whatever the top level of the file does
-            reason = f"its file cannot be loaded: {_text(error)}"
+        loaded = loaded_within(Path(first.path), _LOADING, _MEMORY)
+        if isinstance(loaded, str):
             for _ in items:
-                write(asdict(Answer("unsupported", reason)))
+                write(asdict(Answer("unsupported", loaded)))
             return
         for item in items:
             write(asdict(_answer(session, loaded, item)))
@@ -337,6 +333,17 @@ def _apart(session: Session, loaded: Loaded, item: Item, way: _Way) -> tuple[Ans
     why = f"it still runs after {_TIME:g} seconds" if late else "its process ended"
     answer = Answer("unsupported", why, _TIME if late else 0.0)
     return answer, way.beginning is None, False
+
+
+def loaded_within(path: Path, seconds: float, memory: int) -> Loaded | str:
+    """A file that is loaded within limits, or why it cannot be."""
+    try:
+        limit(seconds, memory)
+        loaded = load(path, stand_ins=True)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except BaseException as error:  # whatever the top level of the file does
+        return f"its file cannot be loaded: {_text(error)}"
+    return loaded
 
 
 def _text(error: BaseException) -> str:
