@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Operation, Storage, Trace, View
+from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.trace import Operation, Trace
 
 
 @dataclass(frozen=True, slots=True)

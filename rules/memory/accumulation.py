@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from rules.memory import examples
 from rules.memory.cases import apart, before, common_loops, contains, copy, covered, dominates
 from rules.memory.words import allocation_note, element
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -22,7 +23,7 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Buffer, Trace
+from verifier.symbolic.trace import Trace
 
 #: first generation on which any earlier content may be added to (NKI-MMU26)
 _ANY_CONTENT_SINCE = 4

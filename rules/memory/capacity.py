@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from rules.memory import examples
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -14,7 +15,8 @@ from verifier.symbolic.expr import Atom, Bool, Expr
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetime, lifetimes
 from verifier.symbolic.memory.sizes import banks
-from verifier.symbolic.trace import Buffer, Storage, Trace
+from verifier.symbolic.tensors import Storage
+from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
 #: shown in a breakdown

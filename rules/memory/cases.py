@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
-from verifier.symbolic.trace import Axis, Loop, View
+from verifier.symbolic.tensors import Axis, Loop, View
 
 
 @dataclass(frozen=True, slots=True, eq=False)

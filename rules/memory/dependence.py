@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from rules.memory import examples
 from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
 from rules.memory.words import allocation_note, element
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -14,7 +15,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Buffer, Trace
+from verifier.symbolic.trace import Trace
 
 
 def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:

@@ -15,6 +15,7 @@ from rules.memory.words import (
     region,
     write_note,
 )
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
@@ -22,7 +23,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.trace import Buffer, Storage, Trace, View
+from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.trace import Trace
 
 #: reductions along the free dimensions: rows do not mix
 _ROW_WISE = frozenset(

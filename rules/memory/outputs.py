@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.memory import examples
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.index import index
-from verifier.symbolic.trace import Buffer, Trace
+from verifier.symbolic.trace import Trace
 
 
 def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:

@@ -15,7 +15,8 @@ from verifier.symbolic.expr import TRUE, Bool, Div, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Loop, Storage, Trace, View
+from verifier.symbolic.tensors import Loop, Storage, View
+from verifier.symbolic.trace import Trace
 
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:

@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, Loop, Storage, View
 
 
 def highest(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis]) -> Expr | None:

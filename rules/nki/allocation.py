@@ -8,11 +8,13 @@ from typing import Final
 from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.operands import start_predicate
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, Operation, Storage, View
+from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.trace import Operation
 
 
 def _name(storage: Storage) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki.kit import at_least
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, Operation
+from verifier.symbolic.trace import Operation
 
 
 def _store_conversion(op: Operation, target: Target) -> Iterator[Check]:

@@ -9,10 +9,12 @@ from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands import SBUF
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 OFF_CHIP: Final = (Buffer.HBM, Buffer.SHARED_HBM)
 REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)

@@ -10,7 +10,8 @@ from rules.nki.kit import at_least, check, register
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 #: instruction -> (catalogue row, inputs that have one element for each element of dst)
 STREAMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {

@@ -8,10 +8,12 @@ from typing import Final
 
 from verifier import rulebase
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, DType, Operation, Storage, View
+from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
 
 # ----------------------------------------------------------------------------- dtype sets

@@ -9,11 +9,13 @@ from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands import PSUM, SBUF
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 MATMULS: Final = ("isa.nc_matmul", "isa.nc_matmul_mx")
 

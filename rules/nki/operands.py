@@ -7,11 +7,13 @@ from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register, tiles
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 SBUF: Final = (Buffer.SBUF,)
 PSUM: Final = (Buffer.PSUM,)

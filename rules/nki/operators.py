@@ -9,10 +9,12 @@ from rules.nki import kit
 from rules.nki.dtypes import BITWISE
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 
 def _words(text: str) -> frozenset[str]:

@@ -9,10 +9,11 @@ from rules.nki.kit import check, register
 from rules.nki.operands import SBUF
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, Operation
+from verifier.symbolic.trace import Operation
 
 
 def _random_state(op: Operation, target: Target) -> Iterator[Check]:

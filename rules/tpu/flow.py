@@ -11,7 +11,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, Touch
 from verifier.symbolic.memory.lifetime import exclusive
-from verifier.symbolic.trace import Loop, Operation, Trace
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

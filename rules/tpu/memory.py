@@ -16,7 +16,8 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
-from verifier.symbolic.trace import Loop, Trace
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Trace
 
 #: iterations back in which the write that a read is about is looked for: pipelines of three stages
 _AGES: Final = (1, 2)

@@ -17,7 +17,8 @@ from verifier.symbolic.lanes import SystemTensor, Touch
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lifetime import exclusive
-from verifier.symbolic.trace import Axis, Operation, Storage, Trace, View
+from verifier.symbolic.tensors import Axis, Storage, View
+from verifier.symbolic.trace import Operation, Trace
 
 # ----------------------------------------------------------------------------- extents
 

@@ -32,7 +32,8 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.trace import Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 FLOAT_BINARY: Final = tiu("fadd fsub fmul")
 INT_BINARY: Final = tiu("add sub mul")

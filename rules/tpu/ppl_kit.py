@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, DType, Operation, View
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
 PPL: Final = ("ppl",)

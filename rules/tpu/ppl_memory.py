@@ -10,6 +10,7 @@ from rules.memory.cases import apart, copy
 from rules.memory.dependence import in_step
 from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -17,7 +18,7 @@ from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Buffer, Trace
+from verifier.symbolic.trace import Trace
 
 # ----------------------------------------------------------------------------- capacity
 

@@ -28,10 +28,12 @@ from rules.tpu.ppl_kit import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 _LOADS: Final = frozenset(
     {"dma.load", "dma.load_compact", "dma.load_transpose", "dma.load_transpose_cw"}

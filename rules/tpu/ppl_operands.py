@@ -28,10 +28,12 @@ from rules.tpu.ppl_kit import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.trace import Buffer, Operation, Trace, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation, Trace
 
 #: most elements along any axis of an operand (TPU-A02)
 MOST: Final = 65535

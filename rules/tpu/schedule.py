@@ -13,7 +13,8 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.lifetime import exclusive
-from verifier.symbolic.trace import Loop, Operation, Trace
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation, Trace
 
 _POLL = "poll"
 

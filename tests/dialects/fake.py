@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verifier.dialects.nki import NkiDialect
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Ratio
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)

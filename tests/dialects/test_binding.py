@@ -6,7 +6,8 @@ import pytest
 
 from tests.dialects.fake import FakeMachine, run
 from verifier.dialects.nki.signatures import generations_with, lookup
-from verifier.symbolic.trace import Buffer, View
+from verifier.hardware.memories import Buffer
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Enumerator, Range
 
 

@@ -7,8 +7,9 @@ import pytest
 from tests.dialects.fake import SPAN, FakeMachine, dialect, name_of, run, sizes
 from verifier.dialects.nki import host, instructions
 from verifier.dialects.nki.signatures import GENERATIONS, lookup, table
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, Enumerator, Opaque, Register, SliceValue
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects.fake import SPAN, FakeMachine, dialect, name_of
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, BufferValue, Enumerator
 
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import (
-    Axis,
-    Buffer,
-    DType,
-    Loop,
-    Operand,
-    Operation,
-    Storage,
-    Trace,
-    View,
-)
+from verifier.symbolic.tensors import Axis, DType, Loop, Operand, Storage, View
+from verifier.symbolic.trace import Operation, Trace
 
 #: ``(start, size)``, or ``(start, size, step)``, or one index
 Part = "tuple[Expr | int, Expr | int] | tuple[Expr | int, Expr | int, int] | Expr | int"

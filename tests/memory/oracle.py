@@ -10,10 +10,12 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, Loop, Operation, Storage, Trace, View
+from verifier.symbolic.tensors import Axis, Loop, Storage, View
+from verifier.symbolic.trace import Operation, Trace
 
 Env = dict[str, "int | bool"]
 Element = tuple[int, tuple[int, ...], tuple[int, ...]]

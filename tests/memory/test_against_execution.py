@@ -12,13 +12,14 @@ from rules.memory.dependence import carried_dependences
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
 from tests.memory import oracle
 from tests.memory.build import Kernel
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import lifetime
-from verifier.symbolic.trace import Buffer, Storage, View
+from verifier.symbolic.tensors import Storage, View
 
 TARGET = TARGETS["trn2"]
 SETTINGS = settings(

@@ -11,7 +11,7 @@ from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 
 
 @pytest.fixture(autouse=True)

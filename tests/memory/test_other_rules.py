@@ -12,10 +12,11 @@ from rules.memory.outputs import output_buffers, some_output
 from rules.memory.tails import dropped_tails, oversized_tiles
 from tests.memory.build import Kernel
 from tests.memory.decide import verdicts
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Buffer, Loop
+from verifier.symbolic.tensors import Loop
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from verifier.symbolic.python.forms import (
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
 from verifier.symbolic.python.listforms import Append, Runs, Slots
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.values import Guarded, Opaque
 
 

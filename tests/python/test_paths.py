@@ -17,7 +17,7 @@ from verifier.symbolic.python.flow import AbortedRunError, Ended, Exit, Fault, W
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tests.python.support import SPAN, machine
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.records import ORIGIN
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.trace import Buffer, DType, Loop
+from verifier.symbolic.tensors import DType, Loop
 from verifier.symbolic.values import Guarded, RecordType
 
 DIM = RecordType("dim", ("h", "w"))

@@ -24,7 +24,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.model import Method, Partial
 from verifier.symbolic.python.parts import COMPOUND, box_parts, mentions, parts, reachable
 from verifier.symbolic.python.renaming import Renaming
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import Guarded, Range, Ratio, Ref, SliceValue
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.python.support import agrees, agrees_for, at, execute, machine, run
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import DTypeText, Opaque, Ratio
 
 TEXTS = ["", "a", "abc", "Tile_07", "a,b,,c", "  x y ", "ÄÖ", "12", "%d%%", "{}"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check, find, run
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, DType, Operand, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Operand, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
 Size = int | Expr

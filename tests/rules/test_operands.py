@@ -8,7 +8,7 @@ import pytest
 
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 
 from .build import checks, engine, holds, op, operation, storage, tile, violated
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
-from verifier.symbolic.trace import Buffer
 from verifier.symbolic.values import IndexMask, IndexTensor, SliceValue
 
 from .views_support import SPAN, Recorder, addresses, as_array, flat

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import DynamicSlice, Register, SliceValue
 from verifier.symbolic.views import subscript, substitute_view
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.regions import coverage, point, same_frame
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import IndexMask, SliceValue
 
 from .views_support import SPAN, Recorder

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Register, SliceValue
 
 from .views_support import SPAN, Recorder, addresses, as_array, flat

@@ -6,11 +6,13 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.trace import Operation
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verifier.hardware.chips import CHIPS
+from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
 from verifier.rulebase import Check, find, run
 from verifier.solver import Query, Solver
@@ -12,7 +13,8 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.trace import Buffer, DType, Loop, Operand, Operation, Storage, Trace
+from verifier.symbolic.tensors import DType, Loop, Operand, Storage
+from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.values import RecordType, RecordValue
 
 CHIP = CHIPS["bm1684"]

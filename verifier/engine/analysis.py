@@ -8,31 +8,22 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import replace
 from pathlib import Path
 
-from verifier import rulebase
 from verifier.configuration.contracts import Contract, ContractError, parse
 from verifier.dialects import DIALECTS
-from verifier.dialects.nki import (
-    import_problem,
-    infer_generation,
-    jit_problem,
-    scan_features,
-)
-from verifier.engine import admission, diagnostics, judged, obligations, watchdog
+from verifier.dialects.nki import infer_generation, scan_features
+from verifier.engine import watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
-from verifier.engine.fixes import Fixer
+from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
-from verifier.engine.tiles import tiles
-from verifier.engine.verdicts import Discharger, Verdict
 from verifier.hardware import catalogue, targets
-from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver
-from verifier.source import footprint, ir
+from verifier.source import footprint
 from verifier.source.discovery import (
     KernelEntry,
     contract_comments,
@@ -42,12 +33,11 @@ from verifier.source.discovery import (
 )
 from verifier.source.footprint import recording
 from verifier.source.inputs import input_names
-from verifier.source.project import Binding, Module, Project
+from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, Run, run_all
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.python.entry import Request
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
@@ -135,30 +125,6 @@ def _unreadable(error: SourceError) -> report.FileError:
 # ------------------------------------------------------------------------ one kernel
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """One kernel on one target under one contract (or none)."""
-
-    entry: KernelEntry
-    module: Module
-    api: str
-    target: Hardware
-    contract: Contract | None
-
-    def failed(self, status: report.Status) -> report.KernelReport:
-        """The report when nothing is known of the kernel."""
-        return report.KernelReport(
-            path=str(self.entry.path),
-            name=self.entry.name,
-            line=self.entry.line,
-            dialect=self.entry.dialect,
-            api_version=self.api,
-            target=self.target.name,
-            status=status,
-            contract="" if self.contract is None else str(self.contract),
-        )
-
-
 def _kernel(
     project: Project,
     entry: KernelEntry,
@@ -183,7 +149,7 @@ def _kernel(
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     for target in catalogue.chosen(names, entry.dialect):
         for preset, contract in (*contracts,) or (("", None),):
-            unit = _Unit(entry, module, api, target, contract)
+            unit = Unit(entry, module, api, target, contract)
             outcome = _remembered(project, unit, request, memo, errors)
             if outcome is not None:
                 yield _of_preset(outcome, preset) if preset else outcome
@@ -197,7 +163,7 @@ def _of_preset(outcome: Outcome, preset: str) -> Outcome:
 
 def _remembered(
     project: Project,
-    unit: _Unit,
+    unit: Unit,
     request: report.FileRequest,
     memo: Memo | None,
     errors: list[report.FileError],
@@ -221,7 +187,7 @@ def _remembered(
 
 
 def _timed(
-    project: Project, unit: _Unit, request: report.FileRequest, errors: list[report.FileError]
+    project: Project, unit: Unit, request: report.FileRequest, errors: list[report.FileError]
 ) -> Outcome | None:
     """The result of a kernel; it is noted if a busy machine has cut it short."""
     limit = request.timeout or DEFAULT_TIMEOUT
@@ -232,7 +198,7 @@ def _timed(
     return outcome
 
 
-def _key(unit: _Unit, own: tuple[int, int], request: report.FileRequest) -> str:
+def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
     """Everything that a kernel's result depends on, but for what its analysis looks at."""
     entry, module = unit.entry, unit.module
     parts = (
@@ -248,7 +214,7 @@ def _key(unit: _Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         unit.target.name,
         str(unit.contract),
         # what the generation has no longer is judged wherever it is imported
-        sorted({_dotted(b) for b in module.bindings.values() if b.kind in ("import", "from")}),
+        sorted({dotted(b) for b in module.bindings.values() if b.kind in ("import", "from")}),
         request.select,
         request.ignore,
         request.timeout,
@@ -260,7 +226,7 @@ def _key(unit: _Unit, own: tuple[int, int], request: report.FileRequest) -> str:
 
 def _unit(
     project: Project,
-    unit: _Unit,
+    unit: Unit,
     request: report.FileRequest,
     errors: list[report.FileError],
 ) -> Outcome | None:
@@ -284,7 +250,7 @@ def _unit(
         except ContractMismatchError as mismatch:
             message = f"contract `{unit.contract}`: {mismatch}"
             errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
-            return Outcome(unit.failed("error"))
+            return Outcome(unit.bare("error"))
     job = Request(
         name=entry.name,
         definition=definition,
@@ -298,14 +264,15 @@ def _unit(
     solver = Solver(deadline=limit)
     try:
         with watchdog.limit(_HARD * limit + _GRACE):
-            return _analyze(project, job, unit, request, solver)
+            deadline = time.monotonic() + limit
+            return judgement(project, job, unit, request, solver, deadline)
     except watchdog.OutOfTimeError:
         late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
-        return Outcome(replace(unit.failed("unknown"), reasons=(late,)))
+        return Outcome(replace(unit.bare("unknown"), reasons=(late,)))
     except Exception as error:  # costs this kernel only
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
-        return Outcome(unit.failed("error"))
+        return Outcome(unit.bare("error"))
     finally:
         solver.release()
 
@@ -348,182 +315,3 @@ def _contracts(
         except ContractError as error:
             errors.append(report.FileError(str(module.path), line, str(error), "usage"))
     return out
-
-
-def _analyze(
-    project: Project,
-    job: Request,
-    unit: _Unit,
-    request: report.FileRequest,
-    solver: Solver,
-) -> Outcome:
-    entry, target, api = unit.entry, unit.target, unit.api
-    started = time.perf_counter()
-    deadline = time.monotonic() + (request.timeout or DEFAULT_TIMEOUT)
-    runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
-    interpreted = time.perf_counter()
-    rules = rulebase.of_dialect(entry.dialect)
-    selected = {
-        rule.id
-        for rule in rules
-        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
-    }
-    verdicts: list[tuple[Run, Verdict]] = []
-    assumptions: dict[str, None] = {}
-    reasons: list[report.Reason] = []
-    around = _around(job.module, entry, api, selected) if entry.dialect == "nki" else []
-    for run in runs:
-        pending = [*around, *obligations.of_run(run, target, selected, rules)]
-        closed = admission.closed_door(run, solver, selected)
-        if closed is not None:
-            verdicts.append((run, closed))
-        else:
-            reasons.extend(admission.excluded(run, solver))
-            reasons.extend(admission.doubted(run, solver))
-        reasons.extend(admission.other_ranks(run, solver))
-        result = Discharger(run, solver).discharge(pending)
-        verdicts.extend((run, verdict) for verdict in result.verdicts)
-        assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
-        reasons.extend(_reasons(run))
-    decided = time.perf_counter()
-    counts = _counts([verdict for _, verdict in verdicts])
-    fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
-    problems = [
-        fixer.attached(diagnostics.build(verdict, run, target.name), verdict)
-        for run, verdict in verdicts
-        if verdict.kind not in ("proved", "gathered")
-    ]
-    for _, verdict in verdicts:
-        if verdict.kind == "unknown":
-            check = verdict.obligation.check
-            reasons.append(
-                report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
-            )
-    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
-    calls = max((run.trace.calls for run in runs), default=0)
-    missing = max((len(run.trace.unmodelled) for run in runs), default=0)
-    status: report.Status = "verified"
-    if counts.violated:
-        status = "violated"
-    elif counts.unknown or reasons or unmodelled:
-        status = "unknown"
-    statistics = _statistics(solver, verdicts) if request.statistics else {}
-    if request.statistics:
-        statistics["times_ms"] = {
-            "interpret": 1000 * (interpreted - started),
-            "decide": 1000 * (decided - interpreted),
-        }
-    kernel = report.KernelReport(
-        path=str(entry.path),
-        name=entry.name,
-        line=entry.line,
-        dialect=entry.dialect,
-        api_version=api,
-        target=target.name,
-        status=status,
-        contract="" if unit.contract is None else str(unit.contract),
-        obligations=counts,
-        calls=report.CallCounts(calls, calls - missing, unmodelled),
-        assumptions=tuple(assumptions),
-        reasons=tuple(dict.fromkeys(reasons)),
-        time_ms=round(1000 * (time.perf_counter() - started), 3),
-        judged=judged.places(verdict for _, verdict in verdicts),
-        tiles=tiles(runs, target) if request.tiles else (),
-    )
-    return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
-
-
-def _dotted(binding: Binding) -> str:
-    return binding.imported or f"{binding.module}.{binding.original}"
-
-
-def _around(
-    module: Module, entry: KernelEntry, api: str, selected: set[str]
-) -> list[obligations.Obligation]:
-    """What the generation rejects outside the kernel's body: an import, a keyword of the jit."""
-    found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
-    for binding in module.bindings.values():
-        if binding.kind not in ("import", "from"):
-            continue
-        problem = import_problem(api, _dotted(binding))
-        if problem is not None:
-            module.binding(binding.name)  # the result depends on where it stands
-            text = module.lines[binding.line - 1]
-            column = len(text) - len(text.lstrip())
-            span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
-            found.append(("api-removed", span, *problem))
-    for keyword in entry.keywords:
-        problem = jit_problem(api, keyword)
-        if problem is not None:
-            found.append(("api-signature", entry.name_span, *problem))
-    out = []
-    for rule_id, span, message, facts in found:
-        rule = rulebase.find(rule_id)
-        if rule is not None and rule.id in selected:
-            text = f"NKI {api} has it"
-            check = rulebase.Check(E.FALSE, span, text, message, facts)
-            out.append(obligations.Obligation(rule, check, (), (), (), 0))
-    return out
-
-
-def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
-    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
-    texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
-    texts += [f"{a.text} (needed, not said)" for a in inferred]
-    texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
-    texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
-    return texts
-
-
-def _least(name: str) -> int:
-    """The least value of an integer input."""
-    return E.bounds(E.symbol(name, lo=0))[0] or 0
-
-
-def _reasons(run: Run) -> list[report.Reason]:
-    """What of the ledger stands in the way of calling the kernel verified."""
-    out = []
-    for entry in run.trace.ledger:
-        if entry.kind == "runtime":
-            continue  # only the device knows: stated as an assumption
-        if entry.kind == "demand":
-            continue  # what a library refuses are inputs less: proofs hold for the others
-        if entry.symbols:
-            continue  # over-approximated by a symbol: proofs hold for all its values
-        out.append(report.Reason(entry.span.path, entry.span.line, entry.message))
-    for name, place in run.trace.unmodelled:
-        out.append(report.Reason(place.path, place.line, f"`{name}` is not modelled"))
-    if run.ended is not None:
-        out.append(report.Reason(run.ended[1].path, run.ended[1].line, run.ended[0]))
-    if run.opaque_return:
-        span = run.trace.span
-        out.append(report.Reason(span.path, span.line, "a returned value is not followed"))
-    return out
-
-
-def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
-    verdicts = [v for v in verdicts if not _only_noted(v)]
-    proved = sum(v.kind == "proved" for v in verdicts)
-    unknown = sum(v.kind == "unknown" for v in verdicts)
-    return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
-
-
-def _only_noted(verdict: Verdict) -> bool:
-    """A remark on what the generation tolerates: no violation."""
-    cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
-    return cap == "note" and verdict.kind in ("always", "sometimes")
-
-
-def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:
-    tiers: dict[str, int] = {}
-    by_rule: dict[str, dict[str, int]] = {}
-    for _, verdict in verdicts:
-        tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
-        row = by_rule.setdefault(verdict.obligation.rule.id, {})
-        row[verdict.kind] = row.get(verdict.kind, 0) + 1
-    return {
-        "tiers": tiers,
-        "rules": by_rule,
-        "queries": solver.statistics.queries,
-        "query_ms": [round(1000 * t, 3) for t in solver.statistics.z3_times],
-    }

@@ -13,7 +13,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
-from verifier.symbolic.trace import Assumption, Loop, Operation
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Assumption, Operation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

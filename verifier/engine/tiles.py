@@ -8,6 +8,7 @@ from typing import Final
 
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.report.model import Span, Tile
 from verifier.source import ir
@@ -20,7 +21,8 @@ from verifier.symbolic.memory.sizes import banks, lane_bytes
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import DType, Loop, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.views.common import conjuncts
 
 #: characters of a size, and facts about it, that somebody may read

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from verifier.executor.memory import Geometry, positions_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 
 Values = Mapping[str, Any]
 

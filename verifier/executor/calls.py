@@ -26,7 +26,8 @@ from verifier.executor.proxies import (
 )
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.trace import Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from verifier.executor.watch import Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.report import model as report
 from verifier.rulebase import Check, Note, Rule
@@ -32,7 +33,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     IndexGrid,
     IndexTensor,

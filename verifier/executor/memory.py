@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, DType, Storage
+from verifier.symbolic.tensors import DType, Storage
 
 Array = NDArray[Any]
 

@@ -24,11 +24,13 @@ from verifier.executor.memory import (
 )
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Buffer, Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
 if TYPE_CHECKING:

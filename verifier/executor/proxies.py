@@ -22,12 +22,13 @@ from verifier.executor.records import Address, Section
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.watch import Turns
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

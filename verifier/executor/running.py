@@ -23,9 +23,10 @@ from verifier.executor.operands import blame
 from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.report import model as report
 from verifier.source.ir import Span
-from verifier.symbolic.trace import Buffer, Trace
+from verifier.symbolic.trace import Trace
 
 #: characters of what a kernel raises that are shown
 _LONGEST = 500

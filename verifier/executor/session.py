@@ -22,9 +22,10 @@ from verifier.executor.places import NOWHERE
 from verifier.executor.proxies import Tensor
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, DType, Storage
+from verifier.symbolic.tensors import DType, Storage
 
 
 @dataclass(slots=True)

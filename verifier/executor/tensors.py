@@ -12,11 +12,12 @@ from verifier.executor.findings import UnsupportedError
 from verifier.executor.lanes import ByteMemory
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tpu import BufferStorage
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.tensors import DType, View
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine

@@ -24,12 +24,14 @@ from verifier.executor.lanes import (
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.trace import Buffer, DType, Operation, Storage, View
+from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from verifier.executor.access import Gather
 from verifier.executor.cells import Box, Cells, TooFineError, along, box_of
 from verifier.executor.memory import Geometry, Memory, Template
 from verifier.executor.semantics.casts import NUMPY
+from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Buffer, Operation
+from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine

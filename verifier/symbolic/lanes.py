@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import DType, Storage
+from verifier.symbolic.tensors import DType, Storage
 
 #: ``(n, c, h, w)``
 Quad = tuple[Expr, Expr, Expr, Expr]

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.trace import Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from verifier.symbolic.expr import (
     Substitution,
     Sym,
 )
-from verifier.symbolic.trace import Axis, Loop, View
+from verifier.symbolic.tensors import Axis, Loop, View
 from verifier.symbolic.views.common import conjuncts
 from verifier.symbolic.views.linear import linear_view
 

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
-from verifier.symbolic.trace import Axis, Buffer, DType, Operation, View
+from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
     from verifier.source.project import Module

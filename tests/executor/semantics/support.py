@@ -13,7 +13,8 @@ from verifier.executor.semantics import SEMANTICS
 from verifier.executor.semantics.casts import NUMPY, cast
 from verifier.hardware.targets import TARGETS, Target
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Operand, Operation, View
+from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
 Array = NDArray[Any]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.executor.semantics.support import Array, Tensor, out, perform, result
 from verifier.executor.semantics import SemanticsMissing, lanes_read
 from verifier.symbolic import expr as E
-from verifier.symbolic.trace import Axis
+from verifier.symbolic.tensors import Axis
 from verifier.symbolic.values import IndexMask, IndexTensor, Register
 
 RNG = np.random.default_rng(9)

@@ -24,7 +24,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.trace import DType, Operand
+from verifier.symbolic.tensors import DType, Operand
 from verifier.symbolic.values import BufferValue, Enumerator
 
 SIGNATURE_RULE = "api-signature"

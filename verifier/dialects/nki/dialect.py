@@ -12,7 +12,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
 
 

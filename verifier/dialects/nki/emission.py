@@ -10,12 +10,14 @@ from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound, spoken
 from verifier.dialects.nki.instructions import Instruction
 from verifier.dialects.nki.results import result_of
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

@@ -10,11 +10,13 @@ from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound
 from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.signatures import newer
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

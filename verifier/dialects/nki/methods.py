@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.trace import Operand, View
+from verifier.symbolic.tensors import Operand, View
 from verifier.symbolic.values import BufferValue, Opaque
 
 

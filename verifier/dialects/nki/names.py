@@ -11,10 +11,11 @@ from typing import Final
 
 from verifier.dialects.nki.signatures import GENERATIONS, generations_with, table
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Buffer, DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, BufferValue, Enumerator
 
 #: the most negative float32, what ``fp32.min`` is and ``range_select`` demands (NKI-RSL06)

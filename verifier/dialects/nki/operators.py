@@ -6,11 +6,13 @@ from typing import Final
 
 from verifier.dialects.nki import instructions
 from verifier.dialects.nki.emission import perform
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.trace import Buffer, Operand, Operation, View
+from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import IndexMask, IndexTensor
 
 _BINARY: Final[dict[str, str]] = {

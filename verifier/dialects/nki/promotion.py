@@ -7,7 +7,7 @@ from typing import Final
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 
 _RANK: Final[dict[str, int]] = {name: size for name, (size, _) in dt.DTYPES.items()}
 

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from verifier.dialects.nki import promotion
 from verifier.dialects.nki.instructions import COMPARISONS, Instruction
 from verifier.dialects.nki.signatures import newer
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.trace import Buffer, DType, Operand, View
+from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator, IndexTensor, ParDim
 
 

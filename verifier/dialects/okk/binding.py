@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.trace import Operand
+from verifier.symbolic.tensors import Operand
 from verifier.symbolic.values import Opaque, RecordType, RecordValue, Ref
 
 SIGNATURE_RULE = "okk-signature"

@@ -18,7 +18,7 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
 
 #: helpers of two forms: with a pointer to write to as in C, or giving the strides back

@@ -20,7 +20,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemAddress, SystemTensor
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 
 #: bits of ``op_type``: the sources have 8 bits, the result has (OKK-T6)
 _SOURCES_8BIT: Final = 1

@@ -10,7 +10,7 @@ from verifier.dialects.ppl.signatures import Parameter, Signature, literal
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.trace import Operand, View
+from verifier.symbolic.tensors import Operand, View
 
 SIGNATURE_RULE = "ppl-signature"
 
@@ -112,7 +112,7 @@ def _left_out(signature: Signature, call: Call) -> bool:
 
 def _is_data(value: object) -> bool:
     """Whether an argument is a tensor or a number, not a dtype or a mode."""
-    from verifier.symbolic.trace import DType
+    from verifier.symbolic.tensors import DType
     from verifier.symbolic.values import Enumerator
 
     return not isinstance(value, (DType, Enumerator, str, bool)) and value is not None

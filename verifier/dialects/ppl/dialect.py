@@ -19,7 +19,7 @@ from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, Opaque, Range
 
 #: Python's operators on tensors -> the function for integers and the one for floats

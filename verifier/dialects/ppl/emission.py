@@ -8,11 +8,13 @@ from verifier.dialects.ppl.binding import Bound, tensor_of
 from verifier.dialects.ppl.names import VOID
 from verifier.dialects.ppl.signatures import Parameter, Signature
 from verifier.dialects.ppl.tensors import LAYOUTS, box
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator, Opaque, Ref
 
 

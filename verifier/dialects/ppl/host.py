@@ -12,7 +12,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import DType, Operation
+from verifier.symbolic.tensors import DType
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator, Opaque, Range
 
 Handler = Callable[[Machine, Call], object]

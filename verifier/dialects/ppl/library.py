@@ -11,10 +11,12 @@ from typing import Final
 from verifier.dialects.ppl import tensors
 from verifier.dialects.ppl.emission import accessed
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.trace import Buffer, DType, Operand, Operation, View
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Opaque
 
 _BLOCK: Final = ("block_n", "block_c", "block_h", "block_w")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.ppl import signatures
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, Enumerator
 
 #: dtypes of ``ppl.language``

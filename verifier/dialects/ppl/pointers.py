@@ -14,7 +14,8 @@ from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Assumption, DType, View
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.trace import Assumption
 from verifier.symbolic.values import Opaque
 
 

@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, Buffer, DType, View
+from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.values import Enumerator, Opaque, SliceValue
 
 RANK: Final = 4

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.hardware.targets import Target
-from verifier.symbolic.trace import Operation, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 Array: TypeAlias = NDArray[Any]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from verifier.executor.semantics.base import IO, Array, SemanticsMissing
 from verifier.executor.semantics.casts import up
 from verifier.symbolic.expr import FALSE, TRUE, Expr
-from verifier.symbolic.trace import DType, Operation, View
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator
 
 _PLAIN = frozenset({bool, int, float, str})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.trace import Buffer, Loop, Operation, Storage, Trace, View
+from verifier.symbolic.tensors import Loop, Storage, View
+from verifier.symbolic.trace import Operation, Trace
 
 #: operations of the Tensor Engine that accumulate into PSUM
 _MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")

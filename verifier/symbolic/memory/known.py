@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Div, Expr, Sym
-from verifier.symbolic.trace import Axis, Loop
+from verifier.symbolic.tensors import Axis, Loop
 from verifier.symbolic.views.common import conjuncts
 
 

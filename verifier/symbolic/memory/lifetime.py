@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
-from verifier.symbolic.trace import Buffer, Loop, Storage
+from verifier.symbolic.tensors import Loop, Storage
 
 #: what the dialect says of tensors that the compiler places all the same
 _UNPLACED = frozenset({"layout"})

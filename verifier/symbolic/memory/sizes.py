@@ -6,7 +6,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.trace import Storage
+from verifier.symbolic.tensors import Storage
 
 
 def banks(storage: Storage, target: Target) -> Expr:

@@ -20,7 +20,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.parts import COMPOUND, entries, parts
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import same
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Guarded, Ref
 
 

@@ -28,7 +28,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 
 #: the key of the place that is all of a list
 WHOLE: Final = object()

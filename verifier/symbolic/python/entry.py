@@ -36,7 +36,8 @@ from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticM
 from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
-from verifier.symbolic.trace import Trace, View
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Trace
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
 
 

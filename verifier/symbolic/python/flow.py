@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import Heap
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 
 if TYPE_CHECKING:
     from verifier.source.project import Module

@@ -14,7 +14,7 @@ from verifier.symbolic.python.kinds.inputs import member_name
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 #: members of an enumeration that a parameter may be each of

@@ -12,11 +12,12 @@ import json
 from dataclasses import dataclass, field
 
 from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.trace import Axis, Buffer, DType, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Storage, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]

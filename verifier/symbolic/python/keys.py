@@ -41,7 +41,7 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

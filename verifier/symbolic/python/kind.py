@@ -18,7 +18,7 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.model import Builtin
-from verifier.symbolic.trace import DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Opaque, Range
 
 if TYPE_CHECKING:

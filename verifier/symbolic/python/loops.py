@@ -24,7 +24,7 @@ from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.values import Guarded, Opaque, Range
 
 #: constant loops with device operations are unrolled up to so many trips if they have to be

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from verifier.hardware.chips import Chip
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.machine import Dialect
 from verifier.symbolic.python.faults import Faults
-from verifier.symbolic.trace import Assumption, Axis, Buffer, DType, Loop, Operation, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.trace import Assumption, Operation
 
 
 class DeviceMachine(Faults):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Ref
 
 if TYPE_CHECKING:

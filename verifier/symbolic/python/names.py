@@ -8,7 +8,7 @@ from verifier.symbolic.python import hierarchy, modules
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd
 
 

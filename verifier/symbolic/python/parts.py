@@ -22,7 +22,7 @@ from verifier.symbolic.python.heap import (
     StandIn,
     StateBox,
 )
-from verifier.symbolic.trace import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.values import (
     DynamicSlice,
     Guarded,

@@ -14,7 +14,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Landing, M
 from verifier.symbolic.python.heap import merge
 from verifier.symbolic.python.state import State
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 
 _T = TypeVar("_T")
 

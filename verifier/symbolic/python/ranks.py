@@ -13,7 +13,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import guesses
 from verifier.symbolic.python.inputs import MAX_RANK, Guess, Parameter
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 
 #: the rank that is taken where neither a condition nor the text says one
 USUAL = 2

@@ -17,7 +17,7 @@ from verifier.symbolic.python.heap import (
     StandIn,
 )
 from verifier.symbolic.python.parts import COMPOUND, entries, mentions, reachable
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Ref
 from verifier.symbolic.views import substitute_view
 

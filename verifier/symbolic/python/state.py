@@ -16,7 +16,8 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
-from verifier.symbolic.trace import Assumption, LedgerEntry, Loop, Storage, Trace
+from verifier.symbolic.tensors import Loop, Storage
+from verifier.symbolic.trace import Assumption, LedgerEntry, Trace
 from verifier.symbolic.values import Opaque, Ref
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from verifier.symbolic.python.hierarchy import derives_from_host
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import LedgerEntry, Loop
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import LedgerEntry
 from verifier.symbolic.values import Opaque, Ref
 
 _tokens = itertools.count(1)

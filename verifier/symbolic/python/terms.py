@@ -6,7 +6,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Substitution
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.trace import DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Guarded
 
 

@@ -46,7 +46,7 @@ from verifier.symbolic.python.parts import entries
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.widening import Loosened, loosened
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.values import Opaque
 
 #: closed forms are refined this often before what is left is only what may be there

@@ -18,7 +18,7 @@ from verifier.symbolic.python.kind import Items, Iteration, Language, Runs, Trip
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.operations import Operations
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.trace import DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Guarded, Ref
 
 if TYPE_CHECKING:

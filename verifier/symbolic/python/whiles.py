@@ -15,7 +15,7 @@ from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Loop
+from verifier.symbolic.tensors import Loop
 
 #: trips that are followed one by one
 LIMIT = 4096

@@ -9,7 +9,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.views.common import is_one, product
 from verifier.symbolic.views.linear import linear_start
 

@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, Bound, View
+from verifier.symbolic.tensors import Axis, Bound, View
 from verifier.symbolic.values import (
     DynamicSlice,
     IndexGrid,

@@ -10,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, View
+from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite

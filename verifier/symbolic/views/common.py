@@ -9,7 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.trace import Axis, Bound, View
+from verifier.symbolic.tensors import Axis, Bound, View
 from verifier.symbolic.values import IndexMask
 
 

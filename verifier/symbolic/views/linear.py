@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Substitution
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 
 
 def linear_view(view: View) -> View:

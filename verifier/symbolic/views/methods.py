@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.values import SliceValue
 from verifier.symbolic.views.basic import subscript
 from verifier.symbolic.views.common import inexact, is_one, product, rewrite

@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.trace import Axis, View
+from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import (
     inexact,
     is_one,

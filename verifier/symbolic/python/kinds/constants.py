@@ -17,7 +17,7 @@ from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import meant
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import (
     AddressType,
     ApiRef,

@@ -21,8 +21,9 @@ from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
 from verifier.symbolic.python.parts import box_parts, parts, reachable
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
+    ApiRef,
     ExternalRef,
     IndexTensor,
     Managed,
@@ -97,10 +98,13 @@ def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
 
 
 def _is_followed_module(vm: VM, value: object) -> bool:
-    """Whether a value is a module whose names are followed, so that it matters who changes them."""
+    """Whether a value is a module whose names are followed, so that it matters who changes them.
+
+    So are the functions and classes of a kernel API.
+    """
     if isinstance(value, ExternalRef):
         return value.path in vm.language.modules or value.path == "builtins"
-    return isinstance(value, ModuleRef)
+    return isinstance(value, (ModuleRef, ApiRef))
 
 
 def _changes(vm: VM, ref: Ref, given: Collection[int]) -> bool:
@@ -228,7 +232,7 @@ def _meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> Non
         return  # a number or a text, which changes nothing
     if isinstance(value, ExternalRef):
         vm.may_raise(value.said, span)
-    if not isinstance(other, (Class, Function, Opaque, ExternalRef)):
+    if not isinstance(other, (ApiRef, Class, Function, Opaque, ExternalRef)):
         _give(vm, value, (other,), span)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -20,7 +21,7 @@ from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Buffer, DType, View
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

@@ -17,7 +17,7 @@ from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostTy
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import as_formula, join, presence
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
 
 #: elements that a sequence may have to be listed one by one

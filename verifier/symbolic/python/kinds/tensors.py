@@ -17,7 +17,7 @@ from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.model import TensorMethod
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import (
     DynamicSlice,
     Guarded,

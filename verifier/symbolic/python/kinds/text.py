@@ -35,7 +35,7 @@ from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import method_of, told
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import DTypeText, Guarded, Opaque, SliceValue
 
 #: characters of a text that a symbolic index chooses from

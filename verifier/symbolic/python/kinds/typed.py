@@ -18,7 +18,7 @@ from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.descriptors import NewType, TypeForm, TypeKind, Union, united
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, ExternalRef, Opaque, RecordType
 
 #: how many types a name takes in brackets: at least, at most

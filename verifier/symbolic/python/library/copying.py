@@ -26,7 +26,7 @@ from verifier.symbolic.python.model import (
     HostType,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import DType
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,

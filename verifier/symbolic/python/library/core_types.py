@@ -32,7 +32,7 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import View
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import (
     ApiRef,
     ExternalRef,
@@ -94,6 +94,7 @@ def _is_any(vm: VM, value: object, info: object, span: Span) -> Bool:
 def _issubclass(vm: VM, span: Span, cls: object, class_or_tuple: object, /) -> object:
     def of(value: object) -> Bool:
         if isinstance(value, (Opaque, ExternalRef, ApiRef)):
+            vm.may_raise("`issubclass()` of what may be no class", span)
             return vm.unknown_bool("`issubclass()` of a class that is not followed", span)
         if not isinstance(value, (Class, HostType)):
             kind = vm.kind(value)
@@ -191,6 +192,7 @@ def _derives(
         vm.unfollowed(f"`is{what}()` of a part of a type", span)  # most of them are refused
     if isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete:
         said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
+        vm.may_raise(f"`is{what}()` of {said}", span)  # it may be no class
         return vm.unknown_bool(f"`is{what}()` of {said}", span)
     if _looks_like_class(vm, other):
         vm.unfollowed(f"`is{what}()` of what is like a class is not followed", span)

@@ -1,0 +1,267 @@
+"""Tensors of a kernel: allocations, views of them, the loops around, and bound arguments.
+
+Shapes, offsets and strides are :class:`~verifier.symbolic.expr.Expr`; a plain run uses constant
+expressions, so that the same rule code serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from verifier.hardware import dtypes as dt
+from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import TRUE, Bool, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: ``code`` indexes ``verifier.hardware.dtypes.NAMES``; symbolic if free."""
+
+    code: Expr
+
+    @staticmethod
+    def named(name: str) -> DType:
+        return DType(E.const(dt.CODES[name]))
+
+    @property
+    def name(self) -> str | None:
+        """The name, or None while it depends on an input."""
+        return dt.NAMES[self.code.const] if self.code.is_const else None
+
+    @property
+    def itemsize(self) -> Expr:
+        """Bytes per element (NKI-T00a to NKI-T00j)."""
+        return E.table("itemsize", self.code, dt.ITEMSIZE)
+
+    @property
+    def bits(self) -> Expr:
+        """Bits per element."""
+        return E.table("bits", self.code, {code: dt.BITS[name] for name, code in dt.CODES.items()})
+
+    def among(self, codes: frozenset[int]) -> Bool:
+        """Whether the dtype is one of ``codes``."""
+        if self.code.is_const:
+            return E.truth(self.code.const in codes)
+        return E.or_(*(E.eq(self.code, c) for c in sorted(codes)))
+
+    def same(self, other: DType) -> Bool:
+        return E.eq(self.code, other.code)
+
+    def __str__(self) -> str:
+        return self.name or repr(self.code)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A loop with a symbolic index: ``0 <= index < trips``; steps and starts are in the uses.
+
+    ``kind``: ``affine`` (iterations promised independent in Beta 1), ``sequential``, ``static``,
+    ``range`` (plain Python), ``dynamic`` (on the device), ``grid`` (SPMD program index).
+    """
+
+    index: Expr
+    trips: Expr
+    kind: str
+    name: str
+    span: Span
+
+    @property
+    def symbol(self) -> E.Sym:
+        atom = self.index.as_atom()
+        assert isinstance(atom, E.Sym)
+        return atom
+
+    @property
+    def within(self) -> Bool:
+        """``0 <= index < trips`` (the lower bound is in the symbol)."""
+        return E.lt(self.index, self.trips)
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """One allocation site or input tensor.
+
+    ``shape`` is as written; ``partition_axis`` is the position of the partition dimension in it
+    (0 from NKI 0.2 on; the ``par_dim`` position in Beta 1, dimensions before it being blocks), None
+    off chip. ``loops`` are the loops around the allocation, outermost first: each iteration makes a
+    new tensor. ``address`` is ``(partition, byte)`` when placed by hand.
+    """
+
+    id: int
+    name: str
+    buffer: Buffer
+    dtype: DType
+    shape: tuple[Expr, ...]
+    partition_axis: int | None
+    span: Span
+    kind: str  # "input" | "alloc" | "result" (made by a value-returning call) | "constant"
+    loops: tuple[Loop, ...] = ()
+    path: tuple[Bool, ...] = ()
+    address: tuple[Expr, Expr] | None = None
+    order: int = 0
+    initialised: bool = False
+    #: modular placement of Beta 1: extra facts for placement rules, e.g. bank or tile counts
+    placement: Mapping[str, object] = field(default_factory=dict)
+    argument_spans: Mapping[str, Span] = field(default_factory=dict)
+    returned: bool = False
+
+    @property
+    def free_elements(self) -> Expr:
+        """Elements per partition, block dimensions included (all elements when off chip)."""
+        total = E.const(1)
+        for position, extent in enumerate(self.shape):
+            if position != self.partition_axis:
+                total = total * extent
+        return total
+
+    @property
+    def bytes_per_partition(self) -> Expr:
+        return self.free_elements * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a view: an element index ``symbol`` with ``0 <= symbol < size``."""
+
+    symbol: E.Sym
+    size: Expr
+
+    @property
+    def index(self) -> Expr:
+        return E.from_atom(self.symbol)
+
+    @property
+    def within(self) -> Bool:
+        return E.and_(E.ge(self.index, 0), E.lt(self.index, self.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A check that waits for the mask of the call that uses a view (Beta 1 index arrays).
+
+    ``predicate`` must hold for every element of the view that the mask lets through; it speaks of
+    the view's axis symbols. ``text`` and ``message`` are as in a check.
+    """
+
+    rule: str
+    predicate: Bool
+    span: Span
+    text: str
+    message: str
+    facts: tuple[str, ...]
+    values: tuple[tuple[str, Expr], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A tile or tensor as an operand sees it.
+
+    Element ``(t_0, ..., t_k)`` of the view, ``0 <= t_j < axes[j].size``, lies at ``coords[d]``
+    along dimension ``d`` of ``frame``; ``coords`` are polynomials in the axes' symbols. ``frame``
+    is the storage's shape or, after a reshape, another factorisation of it (row-major, same
+    element count). ``instance`` says which tensor of the allocation site: the index of each loop
+    of ``storage.loops``. ``mask`` restricts the elements (Beta 1). ``exact`` is False when the
+    address of an element is not known exactly (indirect access, unknown reshape); then ``coords``
+    are only good for shape questions and ``reason`` says why.
+    """
+
+    storage: Storage
+    instance: tuple[Expr, ...]
+    frame: tuple[Expr, ...]
+    frame_partition: int | None
+    axes: tuple[Axis, ...]
+    coords: tuple[Expr, ...]
+    dtype: DType
+    mask: Bool = TRUE
+    exact: bool = True
+    reason: str = ""
+    indirect: bool = False
+    broadcast: bool = False
+    span: Span | None = None
+    #: checks to raise when an operation uses the view (see :func:`verifier.symbolic.views.use`)
+    bounds: tuple[Bound, ...] = ()
+    #: tensors that hold addresses of the view's elements: an access reads them too
+    indices: tuple[View, ...] = ()
+    #: strides in elements that were given by hand (PPL); None: those of the layout
+    strides: tuple[Expr, ...] | None = None
+    #: an exact view of the bytes that an inexact one reinterprets, if there is one
+    base: View | None = None
+
+    # -- what rules ask -------------------------------------------------------------
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.storage.buffer
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def rank(self) -> int:
+        return len(self.axes)
+
+    @property
+    def partitions(self) -> Expr:
+        """``P(t)``: the extent of the first axis."""
+        return self.axes[0].size if self.axes else E.const(1)
+
+    @property
+    def free(self) -> Expr:
+        """``F(t)``: elements per partition, the product of the other extents."""
+        total = E.const(1)
+        for axis in self.axes[1:]:
+            total = total * axis.size
+        return total
+
+    @property
+    def elements(self) -> Expr:
+        return self.partitions * self.free if self.axes else E.const(1)
+
+    @property
+    def free_bytes(self) -> Expr:
+        """``FB(t)``: bytes per partition."""
+        return self.free * self.dtype.itemsize
+
+    @property
+    def start_partition(self) -> Expr | None:
+        """``sp(t)``, relative to the storage plus its hand-placed partition; None if unknown."""
+        if not self.exact or self.frame_partition is None:
+            return None
+        zero = E.Substitution({axis.symbol: E.const(0) for axis in self.axes})
+        start = zero.expr(self.coords[self.frame_partition])
+        if self.storage.address is not None:
+            start = start + self.storage.address[0]
+        return start
+
+    @property
+    def partition_step(self) -> Expr | None:
+        """Rows between consecutive partitions of the view; None if unknown or one partition."""
+        if not self.exact or self.frame_partition is None or not self.axes:
+            return None
+        first = self.axes[0]
+        coord = self.coords[self.frame_partition]
+        one = E.Substitution({first.symbol: first.index + 1})
+        step = one.expr(coord) - coord
+        return step if first.symbol not in step.free() else None
+
+    @property
+    def name(self) -> str:
+        return self.storage.name
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One bound argument of an operation, with the text it came from."""
+
+    role: str
+    value: object  # View, Expr, float, bool, str, None, DType, Enumerator, tuple, Opaque
+    span: Span
+    given: bool = True  # False: the signature's default
+
+    @property
+    def view(self) -> View | None:
+        return self.value if isinstance(self.value, View) else None
