@@ -137,16 +137,16 @@ def test_a_time_limit_on_a_busy_machine_is_not_kept(
         "    t = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.sbuf)\n    return x\n"
     )
     arguments = ("--cache-dir", str(tmp_path / "cache"), "--timeout", "1", "k.py")
-    from verifier.engine import analysis
+    from verifier.engine import judgement
 
-    real = analysis.run_all
+    real = judgement.run_all
 
     def busy(*given: object) -> object:
         time.sleep(1.2)
         return real(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(analysis, "run_all", busy)
+        patch.setattr(judgement, "run_all", busy)
         slow = checked(capsys, *arguments)
     quick = checked(capsys, *arguments)
     assert slow != quick and quick == checked(capsys, "--no-cache", *arguments[2:])

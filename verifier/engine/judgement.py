@@ -1,0 +1,240 @@
+"""One kernel on one target: from its runs to what is reported of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from verifier import rulebase
+from verifier.configuration.contracts import Contract
+from verifier.dialects import DIALECTS
+from verifier.dialects.nki import import_problem, jit_problem
+from verifier.engine import admission, diagnostics, judged, obligations
+from verifier.engine.fixes import Fixer
+from verifier.engine.memo import Outcome
+from verifier.engine.tiles import tiles
+from verifier.engine.verdicts import Discharger, Verdict
+from verifier.hardware.catalogue import Hardware
+from verifier.report import model as report
+from verifier.solver.solver import Solver
+from verifier.source import ir
+from verifier.source.discovery import KernelEntry
+from verifier.source.project import Binding, Module, Project
+from verifier.symbolic import expr as E
+from verifier.symbolic.python.entry import Request, Run, run_all
+from verifier.symbolic.trace import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One kernel on one target under one contract (or none)."""
+
+    entry: KernelEntry
+    module: Module
+    api: str
+    target: Hardware
+    contract: Contract | None
+
+    def bare(self, status: report.Status) -> report.KernelReport:
+        """The report before anything else is known of the kernel."""
+        return report.KernelReport(
+            path=str(self.entry.path),
+            name=self.entry.name,
+            line=self.entry.line,
+            dialect=self.entry.dialect,
+            api_version=self.api,
+            target=self.target.name,
+            status=status,
+            contract="" if self.contract is None else str(self.contract),
+        )
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What came of all runs of a kernel."""
+
+    verdicts: list[tuple[Run, Verdict]] = field(default_factory=list)
+    assumptions: dict[str, None] = field(default_factory=dict)
+    reasons: list[report.Reason] = field(default_factory=list)
+
+
+def judgement(
+    project: Project,
+    job: Request,
+    unit: Unit,
+    request: report.FileRequest,
+    solver: Solver,
+    deadline: float,
+) -> Outcome:
+    """Run a kernel until the deadline, discharge what is demanded of it, and report."""
+    entry, target, api = unit.entry, unit.target, unit.api
+    started = time.perf_counter()
+    runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
+    interpreted = time.perf_counter()
+    found = _judged(runs, unit, request, solver)
+    decided = time.perf_counter()
+    counts = _counts([verdict for _, verdict in found.verdicts])
+    fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
+    problems = [
+        fixer.attached(diagnostics.build(verdict, run, target.name), verdict)
+        for run, verdict in found.verdicts
+        if verdict.kind not in ("proved", "gathered")
+    ]
+    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
+    calls = max((run.trace.calls for run in runs), default=0)
+    missing = max((len(run.trace.unmodelled) for run in runs), default=0)
+    status: report.Status = "verified"
+    if counts.violated:
+        status = "violated"
+    elif counts.unknown or found.reasons or unmodelled:
+        status = "unknown"
+    statistics = _statistics(solver, found.verdicts) if request.statistics else {}
+    if request.statistics:
+        statistics["times_ms"] = {
+            "interpret": 1000 * (interpreted - started),
+            "decide": 1000 * (decided - interpreted),
+        }
+    kernel = replace(
+        unit.bare(status),
+        obligations=counts,
+        calls=report.CallCounts(calls, calls - missing, unmodelled),
+        assumptions=tuple(found.assumptions),
+        reasons=tuple(dict.fromkeys(found.reasons)),
+        time_ms=round(1000 * (time.perf_counter() - started), 3),
+        judged=judged.places(verdict for _, verdict in found.verdicts),
+        tiles=tiles(runs, target) if request.tiles else (),
+    )
+    return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _judged(
+    runs: Sequence[Run], unit: Unit, request: report.FileRequest, solver: Solver
+) -> _Judged:
+    """Discharge the obligations of all runs."""
+    entry = unit.entry
+    rules = rulebase.of_dialect(entry.dialect)
+    selected = {
+        rule.id
+        for rule in rules
+        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
+    }
+    found = _Judged()
+    around = _around(unit.module, entry, unit.api, selected) if entry.dialect == "nki" else []
+    for run in runs:
+        pending = [*around, *obligations.of_run(run, unit.target, selected, rules)]
+        closed = admission.closed_door(run, solver, selected)
+        if closed is not None:
+            found.verdicts.append((run, closed))
+        else:
+            found.reasons.extend(admission.excluded(run, solver))
+            found.reasons.extend(admission.doubted(run, solver))
+        found.reasons.extend(admission.other_ranks(run, solver))
+        result = Discharger(run, solver).discharge(pending)
+        found.verdicts.extend((run, verdict) for verdict in result.verdicts)
+        found.assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
+        found.reasons.extend(_reasons(run))
+    for _, verdict in found.verdicts:
+        if verdict.kind == "unknown":
+            check = verdict.obligation.check
+            found.reasons.append(
+                report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
+            )
+    return found
+
+
+def dotted(binding: Binding) -> str:
+    """The name that an import is of."""
+    return binding.imported or f"{binding.module}.{binding.original}"
+
+
+def _around(
+    module: Module, entry: KernelEntry, api: str, selected: set[str]
+) -> list[obligations.Obligation]:
+    """What the generation rejects outside the kernel's body: an import, a keyword of the jit."""
+    found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
+    for binding in module.bindings.values():
+        if binding.kind not in ("import", "from"):
+            continue
+        problem = import_problem(api, dotted(binding))
+        if problem is not None:
+            module.binding(binding.name)  # the result depends on where it stands
+            text = module.lines[binding.line - 1]
+            column = len(text) - len(text.lstrip())
+            span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
+            found.append(("api-removed", span, *problem))
+    for keyword in entry.keywords:
+        problem = jit_problem(api, keyword)
+        if problem is not None:
+            found.append(("api-signature", entry.name_span, *problem))
+    out = []
+    for rule_id, span, message, facts in found:
+        rule = rulebase.find(rule_id)
+        if rule is not None and rule.id in selected:
+            text = f"NKI {api} has it"
+            check = rulebase.Check(E.FALSE, span, text, message, facts)
+            out.append(obligations.Obligation(rule, check, (), (), (), 0))
+    return out
+
+
+def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
+    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
+    texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
+    texts += [f"{a.text} (needed, not said)" for a in inferred]
+    texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
+    texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
+    return texts
+
+
+def _least(name: str) -> int:
+    """The least value of an integer input."""
+    return E.bounds(E.symbol(name, lo=0))[0] or 0
+
+
+def _reasons(run: Run) -> list[report.Reason]:
+    """What of the ledger stands in the way of calling the kernel verified."""
+    out = []
+    for entry in run.trace.ledger:
+        if entry.kind == "runtime":
+            continue  # only the device knows: stated as an assumption
+        if entry.kind == "demand":
+            continue  # what a library refuses are inputs less: proofs hold for the others
+        if entry.symbols:
+            continue  # over-approximated by a symbol: proofs hold for all its values
+        out.append(report.Reason(entry.span.path, entry.span.line, entry.message))
+    for name, place in run.trace.unmodelled:
+        out.append(report.Reason(place.path, place.line, f"`{name}` is not modelled"))
+    if run.ended is not None:
+        out.append(report.Reason(run.ended[1].path, run.ended[1].line, run.ended[0]))
+    if run.opaque_return:
+        span = run.trace.span
+        out.append(report.Reason(span.path, span.line, "a returned value is not followed"))
+    return out
+
+
+def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
+    verdicts = [v for v in verdicts if not _only_noted(v)]
+    proved = sum(v.kind == "proved" for v in verdicts)
+    unknown = sum(v.kind == "unknown" for v in verdicts)
+    return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
+
+
+def _only_noted(verdict: Verdict) -> bool:
+    """A remark on what the generation tolerates: no violation."""
+    cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
+    return cap == "note" and verdict.kind in ("always", "sometimes")
+
+
+def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:
+    tiers: dict[str, int] = {}
+    by_rule: dict[str, dict[str, int]] = {}
+    for _, verdict in verdicts:
+        tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
+        row = by_rule.setdefault(verdict.obligation.rule.id, {})
+        row[verdict.kind] = row.get(verdict.kind, 0) + 1
+    return {
+        "tiers": tiers,
+        "rules": by_rule,
+        "queries": solver.statistics.queries,
+        "query_ms": [round(1000 * t, 3) for t in solver.statistics.z3_times],
+    }
