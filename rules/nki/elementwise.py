@@ -10,6 +10,7 @@ from rules.nki.kit import at_least, check, register
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -293,6 +294,17 @@ def _vector_operand_shape(op: Operation, target: Target) -> Iterator[Check]:
             values=((f"{role} free size", view.free),),
             help=(f"{role} takes a number, or a tile of shape (partitions, 1)",),
         )
+        if role == "bias":
+            yield check(
+                op,
+                role,
+                E.truth(view.rank == 2),
+                "bias has two dimensions",
+                f"bias has {view.rank} dimension{'s' * (view.rank != 1)}, not two",
+                fact,
+                "N11",
+                help=("bias is a tile of shape (partitions, 1): index the other dimensions away",),
+            )
         if data is None or not data.buffer.on_chip or not view.buffer.on_chip:
             continue
         yield check(
@@ -562,6 +574,11 @@ def mask_scores(keep, scores, floor):
 # ----------------------------------------------------------------------------- assignment
 
 
+def _wide(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The extents that are not 1: dimensions of size 1 may be left out or added."""
+    return tuple(extent for extent in shape if extent is not E.const(1))
+
+
 def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
     dst, value = op.view("dst"), op.view("value")
     if dst is None or value is None:
@@ -569,13 +586,16 @@ def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "value",
-        E.or_(kit.broadcastable(value.shape, dst.shape), E.eq(value.elements, dst.elements)),
+        E.or_(
+            kit.broadcastable(value.shape, dst.shape),
+            kit.same_shape(_wide(value.shape), _wide(dst.shape)),
+        ),
         "the value has the shape of the target, or dimensions of size 1",
         "the assigned value does not fit the target",
         "X69",
         values=(
-            ("elements of the target", dst.elements),
-            ("elements of the value", value.elements),
+            *((f"target dimension {k}", extent) for k, extent in enumerate(dst.shape)),
+            *((f"value dimension {k}", extent) for k, extent in enumerate(value.shape)),
         ),
         about=("dst", "value"),
     )
