@@ -10,7 +10,8 @@ from tests.python.support import PLACE
 from verifier.source import ir
 from verifier.source.project import Project
 from verifier.source.sources import Sources
-from verifier.symbolic.python.hints import Hint, read
+from verifier.symbolic.python.evidence import Hint
+from verifier.symbolic.python.hints import read
 
 
 def hints(text: str) -> dict[str, Hint]:

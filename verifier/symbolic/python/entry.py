@@ -17,6 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Dialect, Input
 from verifier.symbolic.python import functions, hints, modules, ranks, suspended
+from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
     AbortedRunError,
     Ended,
@@ -28,7 +29,6 @@ from verifier.symbolic.python.flow import (
 )
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
-from verifier.symbolic.python.hints import Hint
 from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, is_text
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of

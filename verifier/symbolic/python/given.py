@@ -24,7 +24,7 @@ _MEMBERS = 32
 def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     """The value of an input, with what its pinned value, default and annotation say about it.
 
-    ``sequence``: the text shows that it is a tuple, see :class:`.hints.Hint`.
+    ``sequence``: the text shows that it is a tuple, see :class:`.evidence.Hint`.
     """
     if p.pinned is not None:
         return _pinned(vm, p)

@@ -18,121 +18,13 @@ from verifier.source import ir
 from verifier.source.project import Module, Project
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
+from verifier.symbolic.python.evidence import Evidence, Hint, Part
 from verifier.symbolic.python.shapetexts import MOST, annotated, remarked, written
 
 #: calls that a parameter is followed through
 _DEPTH: Final = 3
-#: the rank that a tensor has if nothing is said
-_USUAL: Final = 2
 #: calls that make a tensor of a shape
 _MADE: Final = ("ndarray", "zeros", "ones", "full", "empty", "rand")
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What the text shows about one parameter: its rank, or that it is no tensor.
-
-    ``ranks``: those that it may have, the surest first. ``sequence``: ``flat`` for a tuple of
-    numbers, ``nested`` for one of other things.
-    """
-
-    ranks: tuple[int, ...] = ()
-    sequence: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What a name stands for: a parameter, or something with ``less`` dimensions made of it.
-
-    ``what``: the ``tensor``, its ``shape``, or the ``count`` of its dimensions.
-    """
-
-    name: str
-    less: int = 0
-    itself: bool = True
-    what: str = "tensor"
-
-
-_Table = dict[str, list[int]]
-
-
-@dataclass(slots=True)
-class _Hints:
-    """What a text says about the ranks of a function's parameters, the surest first."""
-
-    exact: _Table = field(default_factory=dict)
-    annotated: _Table = field(default_factory=dict)
-    indexed: _Table = field(default_factory=dict)
-    #: as the copies and parts of a parameter show, measured and indexed
-    derived: _Table = field(default_factory=dict)
-    followed: _Table = field(default_factory=dict)
-    written: _Table = field(default_factory=dict)
-    least: dict[str, int] = field(default_factory=dict)
-    sequences: dict[str, str] = field(default_factory=dict)
-    #: parameters that have as many dimensions as each other
-    alike: list[tuple[_Part, _Part]] = field(default_factory=list)
-
-    def of(self, name: str) -> tuple[int, ...]:
-        """The ranks that were found, those of the surest table first."""
-        least = self.least.get(name, 0)
-        found = [*self.exact.get(name, ()), *self.annotated.get(name, ())]
-        for table in self._tables[2:]:
-            found.extend(max(rank, least) for rank in table.get(name, ()))
-        if least > _USUAL:
-            found.append(least)
-        return tuple(dict.fromkeys(min(rank, MOST) for rank in found if rank >= 1))
-
-    @property
-    def _tables(self) -> tuple[_Table, ...]:
-        return (
-            self.exact,
-            self.annotated,
-            self.indexed,
-            self.derived,
-            self.followed,
-            self.written,
-        )
-
-    def is_exact(self, part: _Part, rank: int) -> None:
-        """The tensor has that rank."""
-        table = self.exact if part.itself else self.derived
-        table.setdefault(part.name, []).append(rank + part.less)
-
-    def is_indexed(self, part: _Part, rank: int) -> None:
-        """The tensor is given so many indices."""
-        table = self.indexed if part.itself else self.followed
-        table[part.name] = [max(*table.get(part.name, [0]), rank + part.less)]
-
-    def is_at_least(self, part: _Part, rank: int) -> None:
-        """The tensor has that rank or more."""
-        self.least[part.name] = max(self.least.get(part.name, 0), rank + part.less)
-
-    def take(self, part: _Part, inner: _Hints, name: str) -> None:
-        """What a function says of a parameter that it is passed."""
-        if not part.itself:
-            for rank in inner.of(name)[:1]:
-                self.is_exact(part, rank)
-            return
-        for mine, other in zip(self._tables, inner._tables, strict=True):
-            if name in other:
-                mine.setdefault(part.name, list(other[name]))
-        if name in inner.least:
-            self.is_at_least(part, inner.least[name])
-
-    def even_out(self) -> None:
-        """What is known of a parameter holds for those that have as many dimensions."""
-        for _ in self.alike:
-            before = {name: self.of(name) for pair in self.alike for name in _names(pair)}
-            for pair in self.alike:
-                for mine, other in (pair, pair[::-1]):
-                    if not before[mine.name]:
-                        for rank in before[other.name]:
-                            derived = replace(mine, itself=False)
-                            self.is_exact(derived, rank - other.less)
-
-
-def _names(parts: Iterable[_Part]) -> list[str]:
-    return [part.name for part in parts]
 
 
 def read(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, Hint]:
@@ -146,7 +38,7 @@ class _Readings:
     """Functions that have been read, by what they are passed."""
 
     project: Project
-    known: dict[object, _Hints] = field(default_factory=dict)
+    known: dict[object, Evidence] = field(default_factory=dict)
 
 
 class _Reader:
@@ -164,12 +56,12 @@ class _Reader:
         self._module = module
         self._definition = definition
         self._depth = depth
-        self._parts = {param.name: _Part(param.name) for param in definition.params}
+        self._parts = {param.name: Part(param.name) for param in definition.params}
         #: names that stand for a number
         self._numbers = dict(numbers)
-        self._out = _Hints()
+        self._out = Evidence()
 
-    def read(self) -> _Hints:
+    def read(self) -> Evidence:
         """All that the text says."""
         lines = [param.span.line for param in self._definition.params]
         for param in self._definition.params:
@@ -199,7 +91,7 @@ class _Reader:
 
     def _bind(self, stmt: ir.Stmt) -> None:
         """What a statement binds stands for something else from here on."""
-        bound: list[tuple[str, _Part | int]] = []
+        bound: list[tuple[str, Part | int]] = []
         if isinstance(stmt, ir.Assign) and len(stmt.targets) == 1:
             for target, value in _pairs(stmt.targets[0], stmt.value):
                 self._unpacking(target, value)
@@ -216,7 +108,7 @@ class _Reader:
             else:
                 self._parts[name] = meant
 
-    def _meaning(self, node: ir.Expr) -> _Part | int | None:
+    def _meaning(self, node: ir.Expr) -> Part | int | None:
         """What a name stands for that is bound to a value."""
         number = self._number(node)
         if number is not None:
@@ -229,7 +121,7 @@ class _Reader:
             return replace(count, what="count") if count is not None else None
         return part
 
-    def _made_of(self, node: ir.Expr) -> _Part | None:
+    def _made_of(self, node: ir.Expr) -> Part | None:
         """The parameter that a value is, or is a copy or a part of."""
         if isinstance(node, ir.Name):
             return self._named(node)
@@ -237,16 +129,16 @@ class _Reader:
             part = self._made_of(node.args[0])
             if part is None and node.func.attr in _MADE:
                 part = self._shape_of(node.args[0])
-            return None if part is None else _Part(part.name, part.less, itself=False)
+            return None if part is None else Part(part.name, part.less, itself=False)
         if isinstance(node, ir.Subscript):
             part = self._made_of(node.value)
             if part is None:
                 return None
             items = node.index.elements if isinstance(node.index, ir.TupleExpr) else (node.index,)
-            return _Part(part.name, part.less + sum(map(_drops, items)), itself=False)
+            return Part(part.name, part.less + sum(map(_drops, items)), itself=False)
         return None
 
-    def _named(self, node: ir.Expr, what: str = "tensor") -> _Part | None:
+    def _named(self, node: ir.Expr, what: str = "tensor") -> Part | None:
         part = self._parts.get(node.id) if isinstance(node, ir.Name) else None
         return part if part is not None and part.what == what else None
 
@@ -255,7 +147,7 @@ class _Reader:
             return self._numbers.get(node.id)
         return _literal(node)
 
-    def _shape_of(self, node: ir.Expr) -> _Part | None:
+    def _shape_of(self, node: ir.Expr) -> Part | None:
         """What ``.shape`` is taken of."""
         if isinstance(node, ir.Attribute) and node.attr == "shape":
             return self._named(node.value)
@@ -263,7 +155,7 @@ class _Reader:
             return self._shape_of(node.args[0]) if node.func.id in ("tuple", "list") else None
         return self._named(node, "shape")
 
-    def _measured(self, node: ir.Expr) -> _Part | None:
+    def _measured(self, node: ir.Expr) -> Part | None:
         """What ``len(x.shape)`` or ``x.ndim`` measures."""
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "len":
             return self._shape_of(node.args[0]) if len(node.args) == 1 else None
@@ -319,7 +211,7 @@ class _Reader:
             parts = [part for part in map(way, operands) if part is not None]
             self._out.alike.extend(pairwise(parts))
 
-    def _is_one_of(self, part: _Part, values: Iterable[ir.Expr]) -> None:
+    def _is_one_of(self, part: Part, values: Iterable[ir.Expr]) -> None:
         for number in map(self._number, values):
             if number is not None and 1 <= number <= MOST:
                 self._out.is_exact(part, number)
@@ -359,7 +251,7 @@ class _Reader:
         definition = found[1]
         takes = [p.name for p in definition.params if p.kind in ("positional-only", "positional")]
         numbers = {p.name: _literal(p.default) for p in definition.params if p.default is not None}
-        passed: dict[str, _Part] = {}
+        passed: dict[str, Part] = {}
         for where, arg in given.items():
             if isinstance(where, int) and where >= len(takes):
                 continue
@@ -379,7 +271,7 @@ class _Reader:
 
     def _reading(
         self, module: Module, definition: ir.FunctionDef, numbers: Mapping[str, int]
-    ) -> _Hints:
+    ) -> Evidence:
         key = (str(module.path), definition.span, self._depth, tuple(sorted(numbers.items())))
         known = self._readings.known.get(key)
         if known is None:
