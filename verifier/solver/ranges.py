@@ -23,6 +23,7 @@ _DOMAIN = 64  # values of a symbol that are tried one by one at most
 _ROUNDS = 3
 
 Bound = int | None
+_Limit = tuple[Poly, Poly]
 
 
 class _ExhaustedError(Exception):
@@ -47,6 +48,8 @@ class Frame:
     #: bounds that hold without facts, shared by all copies
     static: dict[Atom, tuple[Bound, Bound]] = field(default_factory=dict)
     contradictory: bool = False
+    #: what bounds an atom, until there are more facts
+    limits: dict[Atom, tuple[list[_Limit], list[_Limit]]] = field(default_factory=dict)
 
     def copy(self) -> Frame:
         return Frame(
@@ -131,6 +134,7 @@ class Frame:
 
     def propagate(self) -> None:
         """Narrow the bounds of atoms by the facts, a few rounds."""
+        self.limits.clear()
         self._split_inequalities()
         for _ in range(_ROUNDS):
             changed = False
@@ -172,7 +176,8 @@ class Frame:
         for mono, coef in poly.items():
             low: Bound = coef if not mono else None
             if mono:
-                lo, hi = self.mono_interval(mono)
+                single = len(mono) == 1
+                lo, hi = self.atom_interval(mono[0]) if single else self.mono_interval(mono)
                 end = lo if coef > 0 else hi
                 low = None if end is None else coef * end
             if low is None:
@@ -574,10 +579,13 @@ def _monotone(frame: Frame, atom: Atom, poly: Poly, parts: list[Poly]) -> list[t
     return out
 
 
-def _limits(frame: Frame, atom: Atom) -> tuple[list[tuple[Poly, Poly]], list[tuple[Poly, Poly]]]:
+def _limits(frame: Frame, atom: Atom) -> tuple[list[_Limit], list[_Limit]]:
     """``(d, s)`` with ``d > 0`` and ``d * atom + s <= 0`` (uppers) or ``s - d * atom <= 0``."""
-    uppers: list[tuple[Poly, Poly]] = []
-    lowers: list[tuple[Poly, Poly]] = []
+    found = frame.limits.get(atom)
+    if found is not None:
+        return found
+    uppers: list[_Limit] = []
+    lowers: list[_Limit] = []
     for fact in frame.index.get(atom, ()):
         parts = P.by_degree(fact, atom)
         if len(parts) != 2:
@@ -595,6 +603,7 @@ def _limits(frame: Frame, atom: Atom) -> tuple[list[tuple[Poly, Poly]], list[tup
         lowers.append(({UNIT: 1}, {UNIT: alo} if alo else {}))
     uppers.sort(key=_simplest)
     lowers.sort(key=_simplest)
+    frame.limits[atom] = uppers, lowers
     return uppers, lowers
 
 
@@ -615,7 +624,7 @@ def _atom_key(atom: Atom) -> int:
     return atom.id
 
 
-def _simplest(limit: tuple[Poly, Poly]) -> tuple[int, int]:
+def _simplest(limit: _Limit) -> tuple[int, int]:
     """Symbolic bounds without scaling first, plain numbers last."""
     scale, offset = limit
     numeric = all(not mono for mono in offset)

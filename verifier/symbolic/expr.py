@@ -905,14 +905,14 @@ class Substitution:
     """A simultaneous replacement of symbols (and truth variables by name), memoised."""
 
     def __init__(self, symbols: Mapping[Sym, Expr], flags: Mapping[str, Bool] | None = None):
-        self._symbols = {sym.id: value for sym, value in symbols.items()}
+        self._symbols = dict(symbols)
         self._flags = dict(flags or {})
         self._exprs: dict[int, Expr] = {}
         self._atoms: dict[int, Expr] = {}
         self._bools: dict[int, Bool] = {}
 
     def expr(self, e: Expr) -> Expr:
-        if not any(sym.id in self._symbols for sym in e.free()) and not self._flags:
+        if not self._flags and self._symbols.keys().isdisjoint(e.free()):
             return e
         found = self._exprs.get(id(e))
         if found is None:
@@ -937,7 +937,7 @@ class Substitution:
         found = self._atoms.get(atom.id)
         if found is None:
             if isinstance(atom, Sym):
-                value = self._symbols.get(atom.id)
+                value = self._symbols.get(atom)
                 found = from_atom(atom) if value is None else value
             elif isinstance(atom, Div):
                 found = floordiv(self.expr(atom.num), self.expr(atom.den))
@@ -953,7 +953,7 @@ class Substitution:
         return found
 
     def bool(self, b: Bool) -> Bool:
-        if not self._flags and not any(sym.id in self._symbols for sym in b.free()):
+        if not self._flags and self._symbols.keys().isdisjoint(b.free()):
             return b
         found = self._bools.get(id(b))
         if found is None:

@@ -67,17 +67,17 @@ class Loop:
     kind: str
     name: str
     span: Span
+    #: ``0 <= index < trips`` (the lower bound is in the symbol)
+    within: Bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "within", E.lt(self.index, self.trips))
 
     @property
     def symbol(self) -> E.Sym:
         atom = self.index.as_atom()
         assert isinstance(atom, E.Sym)
         return atom
-
-    @property
-    def within(self) -> Bool:
-        """``0 <= index < trips`` (the lower bound is in the symbol)."""
-        return E.lt(self.index, self.trips)
 
 
 @dataclass(eq=False, slots=True)
