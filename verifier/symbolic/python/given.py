@@ -10,8 +10,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import ObjectBox
 from verifier.symbolic.python.inputs import Parameter, Word
-from verifier.symbolic.python.kinds.inputs import member_name
 from verifier.symbolic.python.library import enums
+from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType

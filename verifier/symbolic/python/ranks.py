@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import guesses
-from verifier.symbolic.python.inputs import MAX_RANK, Guess, Parameter
+from verifier.symbolic.python.inputs import MAX_RANK, Guess, LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 
@@ -112,3 +112,9 @@ def _assume(vm: VM, p: Parameter, rank: int, span: Span) -> None:
         if p not in vm.inputs.guessed:
             vm.inputs.guessed.append(p)
         p.guesses.append(Guess(rank, made.condition, made.order, rank in p.hints))
+
+
+def shape_of(vm: VM, p: Parameter) -> object:
+    """``p.shape``: a tuple where the rank is known on this path, else one that settles it."""
+    rank = known(vm, p)
+    return LazyShape(p) if rank is None else vm.inputs.shape(p, rank)

@@ -13,12 +13,13 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import probes, ranks, tied
 from verifier.symbolic.python.concrete import OPERATORS
 from verifier.symbolic.python.flow import HostCheck
-from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
-from verifier.symbolic.python.model import Class, HostType
+from verifier.symbolic.python.library import enums
+from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
@@ -89,7 +90,7 @@ class ParameterKind(TensorKind):
             return Opaque(f"`{p.name}.{name}`")
         if name == "shape":
             p.kind = "tensor"
-            return shape_of(vm, p)
+            return ranks.shape_of(vm, p)
         if name == "dtype":
             p.kind = "tensor"
             return vm.inputs.dtype(p)
@@ -325,7 +326,7 @@ class ParameterKind(TensorKind):
             return self._string_equals(vm, p, right.name, right.name)
         if isinstance(right, BufferValue):
             return self._string_equals(vm, p, right.buffer.value, right.buffer.value)
-        member = member_name(vm, right)
+        member = enums.member_name(vm, right)
         return None if member is None else self._string_equals(vm, p, member, member)
 
     def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
@@ -442,23 +443,6 @@ class ParameterKind(TensorKind):
         return None
 
 
-def member_name(vm: VM, value: object) -> str | None:
-    """``Class.member`` of a member of an enumeration, None for other values."""
-    box = vm.box(value)
-    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
-        return None
-    if "enum" not in box.cls.traits:
-        return None
-    name = box.attributes.get("_name_")
-    return f"{box.cls.name}.{name}" if isinstance(name, str) else None
-
-
-def shape_of(vm: VM, p: Parameter) -> object:
-    """``p.shape``: a tuple where the rank is known on this path, else one that settles it."""
-    rank = ranks.known(vm, p)
-    return LazyShape(p) if rank is None else vm.inputs.shape(p, rank)
-
-
 KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}
 
-__all__ = ["KINDS", "ParameterKind", "doubts", "member_name"]
+__all__ = ["KINDS", "ParameterKind", "doubts"]

@@ -1,4 +1,4 @@
-"""Classes as values, built-in types too, and ``super()``."""
+"""Classes as values, built-in types too."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, classes, hierarchy, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox, StateBox
-from verifier.symbolic.python.hierarchy import Inherited, answers_class
+from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.kind import Items, Iteration, Kind
-from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts, typed
+from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts, supers, typed
 from verifier.symbolic.python.kinds.descriptors import TypeKind
+from verifier.symbolic.python.kinds.supers import is_of_object
 from verifier.symbolic.python.library import enum_bodies, enums
 from verifier.symbolic.python.model import (
     AttributeDict,
@@ -70,7 +71,7 @@ class ClassKind(TypeKind):
             # its metaclass and the hooks of its bases may have made anything of it
             what = f"`{value.name}.{name}`, whose base or metaclass is not followed"
             return Opaque(what, lost=True)
-        if found is not UNBOUND and not _is_of_object(found):
+        if found is not UNBOUND and not is_of_object(found):
             return hierarchy.bind(vm, found, UNBOUND, value, span)
         if isinstance(value.metaclass, Class):
             return vm.unfollowed(f"`{value.name}.{name}` of a metaclass is not followed", span)
@@ -173,10 +174,6 @@ def _parameterised(vm: VM, cls: Class, found: Inherited, index: object, span: Sp
 def _is_typed(cls: Class) -> bool:
     """Whether ``typing`` has had a part in making a class."""
     return hierarchy.trait(cls, "aliased") is not None or HostType(typing.Generic) in cls.mro
-
-
-def _is_of_object(found: object) -> bool:
-    return isinstance(found, Inherited) and found.type is object
 
 
 def _of_type(vm: VM, cls: Class, name: str, span: Span) -> object:
@@ -409,55 +406,11 @@ class CheckedKind(Kind):
             vm.depth -= 1
 
 
-# ------------------------------------------------------------------------ super
-
-
-class SuperKind(Kind):
-    """``super()``."""
-
-    name = "super"
-    complete = True
-
-    def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(super)
-
-    def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        is_class = isinstance(value.self, (Class, HostType))
-        start = value.self if is_class else vm.type_of(value.self)
-        mro = hierarchy.mro_of(start)
-        if name == "__class__":
-            return HostType(super)
-        if value.cls not in mro and not is_class and answers_class(vm, start):
-            return vm.unfollowed("`super()` of an object with a `__class__` of its own", span)
-        if value.cls not in mro:
-            vm.fault(TypeError, "super(type, obj): obj must be an instance of type", span)
-            return vm.unfollowed("`super()` of something else", span)
-        above = mro[mro.index(value.cls) + 1 :]
-        if name == "__new__" and any(isinstance(c, Class) and "enum" in c.traits for c in above):
-            return vm.unfollowed("`__new__` of an enumeration is not followed", span)
-        found = hierarchy.find(vm, above, name)
-        if _is_of_object(found) or found is UNBOUND:
-            if hierarchy.is_external(start):
-                return Opaque(f"`super().{name}`")
-        if found is UNBOUND:
-            return UNBOUND
-        instance = UNBOUND if is_class else value.self
-        return hierarchy.split(
-            vm,
-            found,
-            lambda one: one if one is UNBOUND else _above(vm, one, instance, start, name, span),
-        )
-
-
-def _above(vm: VM, found: object, instance: object, start: object, name: str, span: Span) -> object:
-    return hierarchy.bind(vm, found, instance, start, span)
-
-
 KINDS: Final[dict[type, Kind]] = {
     Class: ClassKind(),
     HostType: HostTypeKind(),
     Checked: CheckedKind(),
-    Super: SuperKind(),
+    Super: supers.SuperKind(),
     **descriptors.KINDS,
     **aliases.KINDS,
     **typed.KINDS,

@@ -42,6 +42,17 @@ STR_ENUM: Final[type] = getattr(enum, "StrEnum", _StrEnum)
 _GENERATE: Final = "_generate_next_value_"
 
 
+def member_name(vm: VM, value: object) -> str | None:
+    """``Class.member`` of a member of an enumeration, None for other values."""
+    box = vm.box(value)
+    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
+        return None
+    if "enum" not in box.cls.traits:
+        return None
+    name = box.attributes.get("_name_")
+    return f"{box.cls.name}.{name}" if isinstance(name, str) else None
+
+
 def is_member_name(cls: Class, name: str) -> bool:
     return name in members(cls).by_name
 
