@@ -8,7 +8,7 @@ from typing import Any, Final
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import hierarchy, names, probes, ranks
+from verifier.symbolic.python import names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
@@ -27,7 +27,7 @@ def _name(vm: VM, target: ir.Name, value: object, span: Span) -> None:
 
 def _attribute(vm: VM, target: ir.Attribute, value: object, span: Span) -> None:
     owner = vm.eval(target.value)
-    vm.set_attribute(owner, hierarchy.mangled(vm, target.attr), value, target.span)
+    vm.set_attribute(owner, names.mangled(vm, target.attr), value, target.span)
 
 
 def _subscript(vm: VM, target: ir.Subscript, value: object, span: Span) -> None:
@@ -144,7 +144,7 @@ def augmented(vm: VM, stmt: ir.AugAssign) -> None:
         names.bind(vm, target.id, vm.inplace(stmt.op, old, vm.eval(stmt.value), stmt.span))
     elif isinstance(target, ir.Attribute):
         owner = vm.eval(target.value)
-        attr = hierarchy.mangled(vm, target.attr)
+        attr = names.mangled(vm, target.attr)
         old = vm.attribute(owner, attr, target.span)
         new = vm.inplace(stmt.op, old, vm.eval(stmt.value), stmt.span)
         vm.set_attribute(owner, attr, new, target.span)

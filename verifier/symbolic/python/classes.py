@@ -29,6 +29,7 @@ from verifier.symbolic.python.model import (
     HostType,
     StaticMethod,
 )
+from verifier.symbolic.python.names import private
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, ModuleRef, Opaque, Ref
 
@@ -242,7 +243,7 @@ def _finish(vm: VM, cls: Class, keywords: dict[str, Arg], stmt: ir.ClassDef) -> 
 def _adjust(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     """What the type's constructor makes of some names in a class body."""
     for name, value in list(namespace(vm, cls).items()):
-        hidden = hierarchy.private(cls.name, name)
+        hidden = private(cls.name, name)
         if hidden != name:
             hierarchy.define_attribute(vm, cls, name, UNBOUND)
             hierarchy.define_attribute(vm, cls, hidden, value)
@@ -272,7 +273,7 @@ def _slots(vm: VM, cls: Class, value: object, span: Span) -> None:
     if items is None or not all(isinstance(item, str) for item in items):
         vm.unfollowed(f"the slots of `{cls.name}` are not followed", span)
         return
-    slots = frozenset(hierarchy.private(cls.name, str(item)) for item in items)
+    slots = frozenset(private(cls.name, str(item)) for item in items)
     names = namespace(vm, cls)
     for name in slots:
         if name in names:

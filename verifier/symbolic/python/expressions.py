@@ -8,7 +8,7 @@ from typing import Any, Final
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import comprehensions, hierarchy, names, strings, yields
+from verifier.symbolic.python import comprehensions, names, strings, yields
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.terms import as_formula, join
@@ -31,7 +31,7 @@ def _binary(vm: VM, node: ir.BinOp) -> object:
 
 
 def _attribute(vm: VM, node: ir.Attribute) -> object:
-    return vm.attribute(vm.eval(node.value), hierarchy.mangled(vm, node.attr), node.span)
+    return vm.attribute(vm.eval(node.value), names.mangled(vm, node.attr), node.span)
 
 
 def _subscript(vm: VM, node: ir.Subscript) -> object:

@@ -502,23 +502,3 @@ def described(cls: object) -> str:
     if isinstance(cls, (Class, HostType)):
         return f"`{cls.name}`"
     return cls.reason if isinstance(cls, Opaque) else "a class"
-
-
-# ------------------------------------------------------------------------ names
-
-
-def mangled(vm: VM, name: str) -> str:
-    """``__name`` as the class in whose text the running code stands has it."""
-    if not name.startswith("__") or name.endswith("__") or not vm.frames:
-        return name
-    frame = vm.frame
-    owner = frame.body_of or (frame.function.owner if frame.function is not None else None)
-    return name if owner is None else private(owner.name, name)
-
-
-def private(cls: str, name: str) -> str:
-    """``__name`` in the text of a class."""
-    stripped = cls.lstrip("_")
-    if not stripped or not name.startswith("__") or name.endswith("__"):
-        return name
-    return f"_{stripped}{name}"

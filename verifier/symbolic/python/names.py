@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.source import ir
 from verifier.symbolic import expr as E
-from verifier.symbolic.python import hierarchy, modules
+from verifier.symbolic.python import modules
 from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
@@ -15,7 +15,7 @@ from verifier.symbolic.values import Guarded, Opaque, PendingAdd
 def lookup(vm: VM, node: ir.Name) -> object:
     """The value of a name; an unbound one is a fault on every path that gets here."""
     name = node.id
-    hidden = hierarchy.mangled(vm, name)
+    hidden = mangled(vm, name)
     number: int | None = vm.frame.scope
     own = True
     while number is not None:
@@ -112,7 +112,7 @@ def bind(vm: VM, name: str, value: object) -> None:
     box = vm.heap.get(vm.frame.scope)
     assert isinstance(box, Scope)
     if name in box.shared_global:
-        modules.bind_global(vm, vm.frame.module, hierarchy.mangled(vm, name), value)
+        modules.bind_global(vm, vm.frame.module, mangled(vm, name), value)
         return
     number = vm.frame.scope
     if name in box.shared_outer:
@@ -135,7 +135,7 @@ def bind_outside(vm: VM, name: str, value: object) -> None:
         assert isinstance(parent, Scope)
         box = parent
     if name in box.shared_global:
-        modules.bind_global(vm, vm.frame.module, hierarchy.mangled(vm, name), value)
+        modules.bind_global(vm, vm.frame.module, mangled(vm, name), value)
         return
     if name in box.shared_outer:
         number = _owner(vm, box.parent, name)
@@ -157,3 +157,23 @@ def _owner(vm: VM, number: int | None, name: str) -> int:
 
 def _settled_sum(value: PendingAdd) -> View:
     return value.view
+
+
+# ------------------------------------------------------------------------ private names
+
+
+def mangled(vm: VM, name: str) -> str:
+    """``__name`` as the class in whose text the running code stands has it."""
+    if not name.startswith("__") or name.endswith("__") or not vm.frames:
+        return name
+    frame = vm.frame
+    owner = frame.body_of or (frame.function.owner if frame.function is not None else None)
+    return name if owner is None else private(owner.name, name)
+
+
+def private(cls: str, name: str) -> str:
+    """``__name`` in the text of a class."""
+    stripped = cls.lstrip("_")
+    if not stripped or not name.startswith("__") or name.endswith("__"):
+        return name
+    return f"_{stripped}{name}"
