@@ -143,9 +143,32 @@ def test_what_a_decorator_that_is_not_followed_makes_may_be_anything(use: str, n
     )
     vm = machine(text)
     outcome = run(vm, use)
-    assert vm.trace.ledger[0].kind == "unmodelled"
     assert {"skipped", "opaque"} & {entry.kind for entry in vm.trace.ledger}
     assert not outcome.ended
+
+
+REACHED = """
+import elsewhere
+COUNT = []
+class Held: n = 1
+held = Held()
+def other(): COUNT.append(1)
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["@elsewhere.keep\ndef f(): COUNT.append(1)", "@elsewhere.keep(2)\ndef f(x=COUNT): pass",
+     "@elsewhere.keep\nclass A:\n    def m(self): COUNT.append(1)",
+     "class A:\n    @elsewhere.keep\n    def m(self): other()",
+     "@elsewhere.a.keep\ndef f(): return other()",
+     "@elsewhere.one\n@elsewhere.two\ndef f():\n    global COUNT\n    COUNT = [1]",
+     "from elsewhere import keep\n@keep\ndef f(): COUNT.append(1)"],
+)  # fmt: skip
+def test_what_a_library_decorates_may_be_called_there(text: str) -> None:
+    vm = machine(f"{REACHED}{text}\n")
+    assert run(vm, "len(COUNT)").skipped
+    assert run(vm, "held.n").host == 1
 
 
 def test_a_decorator_of_the_standard_library_without_a_model() -> None:

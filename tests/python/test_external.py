@@ -201,3 +201,25 @@ def test_what_stands_beside_it_is_followed(use: str, value: int) -> None:
 def test_where_the_items_of_a_library_end_is_not_known(act: str) -> None:
     vm = machine(external() + "import itertools\n")
     assert run(vm, act).skipped and vm.steps < 1000
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["isinstance(1, thing)", "isinstance(1, (str, thing))", "issubclass(int, thing)",
+     "issubclass(thing, int)", "isinstance(y, thing.A)"],
+)  # fmt: skip
+def test_what_may_be_no_class_may_be_refused_where_that_is_caught(test: str) -> None:
+    text = (
+        f"def go():\n    y = [1]\n    r = 1\n    try:\n        if {test}: r = 1\n"
+        "    except TypeError:\n        r = 2\n    return r\n"
+    )
+    outcome = run(machine(external() + text), "go()")
+    assert outcome.skipped or E.bounds(outcome.value) == (1, 2)  # type: ignore[arg-type]
+
+
+def test_a_class_that_is_found_first_is_the_answer() -> None:
+    text = (
+        "def go():\n    try: return isinstance(1, (int, thing))\n    except TypeError: return 2\n"
+    )
+    outcome = run(machine(external() + text), "go()")
+    assert outcome.host is True and not outcome.skipped

@@ -13,7 +13,7 @@ from verifier.source.effects import effects
 
 #: what the pieces below find bound
 BEFORE = """
-import lib, typing
+import lib, typing, kernels, abc
 from lib import B, M
 def plain(): pass
 class Plain: pass
@@ -26,7 +26,7 @@ def placed(text: str, before: str = BEFORE) -> set[int]:
     return {position - first for position in found(before + textwrap.dedent(text))}
 
 
-def found(text: str, foreign: str = "lib typing B M") -> set[int]:
+def found(text: str, foreign: str = "lib typing kernels abc B M") -> set[int]:
     tree = ast.parse(textwrap.dedent(text))
     bound: Counter[str] = Counter()
     for node in tree.body:
@@ -40,7 +40,8 @@ def found(text: str, foreign: str = "lib typing B M") -> set[int]:
                 for n in ast.walk(node)
                 if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
             )
-    return effects(tree.body, bound, foreign.split())
+    origins = {"kernels": "nki", "abc": "abc"}
+    return effects(tree.body, bound, foreign.split(), origins=origins)
 
 
 QUIET = [
@@ -56,7 +57,7 @@ QUIET = [
     "class A(B): pass",
     "class A(Plain): pass",
     "class A(ValueError): pass",
-    "class A(B, metaclass=M): pass",
+    "class A(B, metaclass=abc.ABCMeta): pass",
     "class A(B):\n    def __init__(self): pass",
     "a = 1",
     "a = [1, 2]",
@@ -77,8 +78,8 @@ QUIET = [
     "if TYPE_CHECKING: import a",
     "if typing.TYPE_CHECKING: import a",
     "if __name__ == '__main__': f()",
-    "@lib.kernel\ndef f(): pass",
-    "@lib.kernel(1)\ndef f(): pass",
+    "@kernels.kernel\ndef f(): pass",
+    "@kernels.kernel(1)\ndef f(): pass",
     "@property\ndef f(): pass",
 ]
 LOUD = [
@@ -105,7 +106,12 @@ LOUD = [
     "def f(*, x=plain()): pass",
     "def f(x=len('a')): return x",
     "@plain\ndef f(): pass",
-    "@lib.kernel(plain())\ndef f(): pass",
+    "@kernels.kernel(plain())\ndef f(): pass",
+    # a library calls or keeps what it decorates
+    "@lib.keep\ndef f(): pass",
+    "@lib.keep(1)\nclass A: pass",
+    "class A:\n    @lib.keep\n    def f(self): pass",
+    "class A(B, metaclass=M): pass",
     "class A: x = plain()",
     "class A:\n    x.y = 1",
     "class A:\n    print(1)",
@@ -141,8 +147,8 @@ LOUD = [
     "class A(not_there): pass",
     "class A(bool): pass",
     "class A: x = y",
-    "@lib.data\nclass A:\n    x: int = 1\n    y: int",
-    "@lib.data\nclass A:\n    x: list = []",
+    "@kernels.data\nclass A:\n    x: int = 1\n    y: int",
+    "@kernels.data\nclass A:\n    x: list = []",
 ]
 
 

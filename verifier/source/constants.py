@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from verifier.source import standard
@@ -17,6 +18,10 @@ _EMPTY: Final = frozenset({"bytearray", "dict", "frozenset", "list", "object", "
 #: built-in types that take a type in brackets
 _GENERIC: Final = frozenset({"dict", "frozenset", "list", "set", "tuple", "type"})
 _OF_METHODS: Final = frozenset({"property", "staticmethod", "classmethod"})
+#: libraries that kernels are made with: their decorators mark functions
+KERNEL_LIBRARIES: Final = frozenset(
+    {"jax_neuronx", "neuronx_distributed", "neuronxcc", "nki", "okk", "ppl", "torch_neuronx"}
+)
 _BUILTIN: Final = frozenset(dir(builtins))
 #: names that each module has
 _OWN: Final = frozenset({"__name__", "__file__", "__doc__", "__package__", "__spec__"})
@@ -25,11 +30,18 @@ _OWN: Final = frozenset({"__name__", "__file__", "__doc__", "__package__", "__sp
 class QuietExpressions:
     """What is known of names at one place in a module, and which expressions are quiet there."""
 
-    def __init__(self, foreign: Collection[str], modules: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        foreign: Collection[str],
+        modules: Mapping[str, str],
+        origins: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         #: names that imports bind, and nothing else
         self.foreign = frozenset(foreign)
         #: those that are bound to a module, with its name
         self.modules = modules
+        #: the libraries that imported names come from
+        self.origins = origins
         #: names that are bound by now
         self.bound: set[str] = set()
         #: whether these are all: no ``import *`` yet
@@ -90,13 +102,20 @@ class QuietExpressions:
         return isinstance(node, ast.Constant) or self.is_number(node)
 
     def as_decorator(self, node: ast.expr) -> bool:
-        """Whether a decorator is a library's, or makes a method of another kind."""
+        """Whether a decorator is one that neither calls nor keeps what it is given."""
         if isinstance(node, ast.Call):
             given = (*node.args, *(keyword.value for keyword in node.keywords))
             return self.as_decorator(node.func) and all(map(self, given))
         if isinstance(node, ast.Name) and node.id in _OF_METHODS:
             return node.id not in self.bound
-        return self._is_foreign(node)
+        return self._is_foreign(node) and self._leaves(node)
+
+    def _leaves(self, node: ast.expr) -> bool:
+        """Whether a decorator is of the standard library, or of one that kernels are made with."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        origin = self.origins.get(node.id, "") if isinstance(node, ast.Name) else ""
+        return origin in KERNEL_LIBRARIES or standard.is_standard(origin)
 
     def as_annotation(self, node: ast.expr) -> bool:
         """Whether an expression is quiet as an annotation: nobody asks what it is worth."""

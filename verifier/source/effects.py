@@ -29,14 +29,15 @@ def effects(
     bound: Mapping[str, int],
     foreign: Collection[str],
     modules: Mapping[str, str] = MappingProxyType({}),
+    origins: Mapping[str, str] = MappingProxyType({}),
 ) -> set[int]:
     """The positions of the statements that must run in order.
 
     ``bound`` says how often each name is bound at top level, ``foreign`` which names imports bind
     (calls of them do not reach the project's own state, unless they are given it), ``modules``
-    which of these are modules, and their names.
+    which of these are modules, and their names, ``origins`` which libraries they are from.
     """
-    quiet = QuietExpressions(foreign, modules)
+    quiet = QuietExpressions(foreign, modules, origins)
     return _Module(tuple(statements), bound, quiet).effects()
 
 

@@ -246,7 +246,12 @@ class _Collector:
             for name, found in self.bindings.items()
             if name in foreign and found[0].kind == "import"
         }
-        positions = effects(self._statements, bound, foreign, modules)
+        origins = {
+            name: "" if self.bindings[name][0].level else self.bindings[name][0].module or name
+            for name in foreign
+        }
+        origins = {name: module.partition(".")[0] for name, module in origins.items()}
+        positions = effects(self._statements, bound, foreign, modules, origins)
         return tuple(dict.fromkeys(self._chunk_of[p] for p in sorted(positions)))
 
     def add(self, statements: Iterable[ast.stmt]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.source import ir
+from verifier.source.constants import KERNEL_LIBRARIES
 from verifier.symbolic.python import expressions, hierarchy
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
@@ -20,10 +21,6 @@ _OF_KERNELS: Final = frozenset(
         "nki_jit", "kernel",
     }
 )  # fmt: skip
-#: the libraries that these are of
-_KERNELS: Final = frozenset(
-    {"nki", "neuronxcc", "neuronx_distributed", "torch_neuronx", "jax_neuronx"}
-)
 #: others that do what the function does: it is run inside of them, with what it is given
 _TRANSPARENT: Final = frozenset(
     {
@@ -67,7 +64,7 @@ def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
 def _is_transparent(path: str) -> bool:
     """Whether a decorator of a library is known to leave what a function does."""
     library, last = path.partition(".")[0], path.rpartition(".")[2]
-    return path in _TRANSPARENT or (library in _KERNELS and last in _OF_KERNELS)
+    return path in _TRANSPARENT or (library in KERNEL_LIBRARIES and last in _OF_KERNELS)
 
 
 def applied(vm: VM, decorators: Sequence[Decorator], made: object) -> object:
@@ -94,8 +91,10 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         )
         if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
             return vm.unfollowed(what, node.span)
-        vm.approximate("unmodelled", what, node.span)
-        return Opaque(what, lost=True)  # it may be anything: whoever uses it finds out
+        if isinstance(value, ExternalRef) and value.path.partition(".")[0] in KERNEL_LIBRARIES:
+            vm.approximate("unmodelled", what, node.span)
+            return Opaque(what, lost=True)  # it may be anything: whoever uses it finds out
+        return vm.unfollowed(what, node.span)  # it may be called, and what it reaches changed
     return vm.call(value, (made,), span=node.span)
 
 

@@ -216,10 +216,13 @@ class Losses:
             return self._lookup(owner.module, node.attr)
         if isinstance(owner, ExternalRef):
             return ExternalRef(f"{owner.path}.{node.attr}", owner.imported, owner.where)
-        return owner if isinstance(owner, (ApiRef, Class)) else UNBOUND
+        return owner if isinstance(owner, (ApiRef, Class, Opaque)) else UNBOUND
 
     def _call(self, node: ir.Call, module: Module, quiet: set[int]) -> None:
         quiet.add(id(node.func))
+        if isinstance(self._owner(node.func, module), (ExternalRef, Opaque)):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            self.everything |= any(self._is_api(arg, module) for arg in given)
         if not isinstance(node.func, ir.Name):
             return
         name = node.func.id
@@ -235,6 +238,13 @@ class Losses:
             named = node.args[1] if len(node.args) > 1 else None
             attr = named.value if isinstance(named, ir.Const) else None
             self._store(node.args[0], str(attr) if isinstance(attr, str) else "", module)
+
+    def _is_api(self, node: ir.Expr, module: Module) -> bool:
+        """Whether a chain of names stands for something of a kernel API that can be changed."""
+        value = self._owner(node.value if isinstance(node, ir.Attribute) else node, module)
+        if isinstance(node, ir.Attribute) and isinstance(value, ApiRef):
+            value = self._vm.dialect.attribute(self._vm, value, node.attr, node.span)
+        return isinstance(value, ApiRef)
 
     def _stores(self, targets: Iterable[ir.Expr], module: Module) -> None:
         """What assignments to attributes, also those in tuples, may change."""

@@ -1,0 +1,58 @@
+"""What a library that is not found is given of the kernel API or of the project may be changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest
+
+HEAD = """\
+import elsewhere
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from nki.language import add
+
+def helper(): return nl
+"""
+KERNEL = """
+@nki.jit
+def kernel(x):
+    {before}
+    tile = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=tile, value=0)
+    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+GIVEN = [
+    "elsewhere.patch(nl)", "elsewhere.patch(nki)", "elsewhere.patch(nki.language)",
+    "elsewhere.patch(nisa.memset)", "elsewhere.patch(add)", "elsewhere.patch([nl])",
+    "elsewhere.patch(m=nisa)", "elsewhere.patch(helper)", "elsewhere.patch(lambda: nl)",
+    "with elsewhere.patched(nl): pass", "elsewhere.x = nl", "nl.ndarray = elsewhere.x",
+    "setattr(nl, 'ndarray', elsewhere.x)",
+]  # fmt: skip
+KEPT = ["elsewhere.log('x')", "elsewhere.f(nl.float32)", "elsewhere.f(elsewhere.g)", "print(nl)"]
+
+
+def status(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "kernel.py"
+    path.write_text(text, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    (kernel,) = result.kernels
+    return kernel.status
+
+
+@pytest.mark.parametrize("act", GIVEN)
+def test_what_is_given_away_may_be_changed(tmp_path: Path, act: str) -> None:
+    assert status(tmp_path, HEAD + KERNEL.format(before=act)) == "unknown"
+    assert status(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")) == "unknown"
+
+
+@pytest.mark.parametrize("act", KEPT)
+def test_what_is_not_given_stays(tmp_path: Path, act: str) -> None:
+    assert status(tmp_path, HEAD + KERNEL.format(before=act)) == "verified"
+    assert status(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")) == "verified"
