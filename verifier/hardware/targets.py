@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from verifier.hardware.capabilities import Capability
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -37,6 +39,39 @@ class Target:
     access_stride_max: int  # NKI-H51
     quadrant: int  # NKI-H45: partitions per quadrant
     lnc_max: int  # NKI-H41: logical core degree
+    capabilities: frozenset[Capability]
+
+    def has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
+
+
+#: what the second target brought, and the third
+_TRN2: Final = frozenset(
+    {
+        Capability.RANGE_SELECT,
+        Capability.NONZERO,
+        Capability.CORES,
+        Capability.RANDOM_STATE,
+        Capability.RANDOM_ON_GPSIMD,
+        Capability.COPY_ON_SCALAR,
+        Capability.BIAS_NUMBER,
+        Capability.BIASED_RECIPROCAL,
+        Capability.DOUBLE_ROW,
+        Capability.EXACT_TRANSPOSE,
+    }
+)
+_TRN3: Final = _TRN2 | {
+    Capability.MX_MATMUL,
+    Capability.ACTIVATE2,
+    Capability.EXPONENTIAL,
+    Capability.RANDOM_FLOATS,
+    Capability.MAGNITUDES,
+    Capability.RANDOM_STATE_ON_VECTOR,
+    Capability.UNARY_OPERATORS,
+    Capability.SUM_ON_ANY_CONTENT,
+    Capability.BFLOAT16_SUMS,
+    Capability.OCP_FLOAT8,
+}
 
 
 def _target(
@@ -46,6 +81,7 @@ def _target(
     moving: tuple[int, int],
     pe: tuple[int, ...],
     lnc: int,
+    capabilities: frozenset[Capability],
 ) -> Target:
     return Target(
         name=name,
@@ -71,13 +107,14 @@ def _target(
         access_stride_max=32767,
         quadrant=32,
         lnc_max=lnc,
+        capabilities=capabilities,
     )
 
 
 TARGETS: Final[dict[str, Target]] = {
-    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1),
-    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2),
-    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2),
+    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1, frozenset()),
+    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2, _TRN2),
+    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2, _TRN3),
 }
 
 #: other names of the same hardware (NKI-H65)
@@ -95,3 +132,8 @@ DEFAULT: Final = "trn2"
 def find(name: str) -> Target | None:
     """The target of that name or alias."""
     return TARGETS.get(ALIASES.get(name, name))
+
+
+def first_with(capability: Capability) -> Target:
+    """The oldest target that has the capability."""
+    return next(target for target in TARGETS.values() if target.has(capability))

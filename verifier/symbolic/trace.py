@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
 
@@ -39,6 +40,8 @@ class Operation:
     attributes: dict[str, object] = field(default_factory=dict)
     #: operands that are addresses (OKK); ``reads`` and ``writes`` are empty then
     touches: tuple[Touch, ...] = ()
+    #: what there is to say about the function
+    instruction: Instruction | None = None
 
     def view(self, role: str) -> View | None:
         operand = self.operands.get(role)

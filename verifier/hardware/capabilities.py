@@ -1,0 +1,32 @@
+"""What a target can do beyond the first one: a member for each thing that a rule asks."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Capability(Enum):
+    """A feature that some targets have and others have not; the value says where to read of it."""
+
+    # -- instructions
+    MX_MATMUL = "nc_matmul_mx, quantize_mx and packed x4 types in compute (NKI-H82)"
+    ACTIVATE2 = "activate2 (NKI-H85)"
+    EXPONENTIAL = "exponential (NKI-H85)"
+    RANDOM_FLOATS = "rand2 (NKI-H85)"
+    RANGE_SELECT = "range_select (NKI-H76)"
+    NONZERO = "nonzero_with_count (NKI-H76)"
+    CORES = "core_barrier and sendrecv between the cores of a chip (NKI-H77)"
+    RANDOM_STATE = "states of the random number generators (NKI-H78)"
+    MAGNITUDES = "abs_max and abs_min in nki.language (NKI-H86)"
+    # -- forms of instructions
+    RANDOM_ON_GPSIMD = "rng on GpSimd (NKI-H79)"
+    RANDOM_STATE_ON_VECTOR = "states of the Vector Engine's generators (NKI-RSS02)"
+    COPY_ON_SCALAR = "tensor_copy on the Scalar Engine (NKI-H80)"
+    UNARY_OPERATORS = "square, relu, abs_max and abs_min in tensor_scalar (NKI-H86)"
+    BIAS_NUMBER = "a number as the bias of activation (NKI-H73)"
+    BIASED_RECIPROCAL = "activation(op=reciprocal) with a bias (NKI-ACT09)"
+    SUM_ON_ANY_CONTENT = "a matmul may add to what another engine wrote (NKI-MMU26)"
+    DOUBLE_ROW = "nc_matmul(perf_mode=double_row) (NKI-H70)"
+    EXACT_TRANSPOSE = "transposition by matmul passes the bits through (NKI-H72)"
+    BFLOAT16_SUMS = "bfloat16 results of nc_matmul (NKI-H83)"
+    OCP_FLOAT8 = "float8_e4m3fn operands of nc_matmul (NKI-H84)"

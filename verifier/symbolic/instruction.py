@@ -1,0 +1,391 @@
+"""What there is to say about one device function, once: the form that every dialect fills in.
+
+What depends on the call is a function of a :class:`Call`, on symbolic integers: rules turn its
+answer into obligations, runs evaluate it on plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import DType, Operand, View
+
+
+class Call(Protocol):
+    """What a description may ask of a call: an operation of the trace is one."""
+
+    @property
+    def api(self) -> str: ...
+
+    def view(self, role: str) -> View | None: ...
+
+    def value(self, role: str) -> object: ...
+
+
+#: the coordinates of an element of an operand, along the axes of its view
+Index: TypeAlias = tuple[Expr, ...]
+#: the coordinates of a line of elements: None where the coordinate runs
+Line: TypeAlias = tuple[Expr | None, ...]
+
+# ------------------------------------------------------------------- conditions and regions
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A condition on the call's flags; ``text`` is how messages and hover texts say it.
+
+    ``holds`` gives None where a flag is not followed: then it may hold.
+    """
+
+    text: str
+    holds: Callable[[Call], Bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A part of an operand: whether the element at an index along its axes is in it.
+
+    ``exact`` False: the part depends on data (a predicate, an index): at most these elements.
+    """
+
+    text: str
+    holds: Callable[[Call, Index], Bool]
+    exact: bool = True
+
+
+ALWAYS = When("", lambda call: E.TRUE)
+ALL = Where("all of it", lambda call, index: E.TRUE)
+SOME = Where("some of it, as the data says", lambda call, index: E.TRUE, exact=False)
+
+# ------------------------------------------------------------------- what becomes of elements
+
+
+@dataclass(frozen=True, slots=True)
+class Decides:
+    """What is undefined here makes a result wrong that nobody can tell from a right one.
+
+    ``why``: ``it is an index``, ``it is a condition``.
+    """
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Element ``source(call, i)`` goes into element ``i`` of ``to``, moved or computed upon.
+
+    An undefined source makes that element of ``to`` undefined, and nothing else. ``moved``: bit for
+    bit or converted, not computed upon. ``source`` gives None where it cannot be told which element
+    it is: any undefined one of the operand may be.
+    """
+
+    source: Callable[[Call, Index], Index | None]
+    to: str = "dst"
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Element ``i`` of ``to`` is made of the elements of ``line(call, i)`` together.
+
+    A line that is undefined as a whole is carried; an undefined part of one decides. ``line`` gives
+    None where it cannot be told which line it is.
+    """
+
+    line: Callable[[Call, Index], Line | None]
+    to: str = "dst"
+
+
+Fate: TypeAlias = Decides | Carried | Folded
+
+
+class Effect(Enum):
+    """What a write does with what was there before."""
+
+    SETS = "overwrites it"
+    ADDS = "reads it and adds to it"
+    #: a sum of matmuls that says nothing about its beginning
+    FIRST_SETS = "overwrites what no matmul wrote since it was reset, and adds to what one wrote"
+    DESTROYS = "leaves nothing of meaning"
+
+
+def _sets(call: Call) -> Effect | Bool | None:
+    return Effect.SETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """One region of an operand that is read. One role may have several, under different flags."""
+
+    role: str
+    fate: Fate
+    where: Where = ALL
+    when: When = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writes:
+    """One region of an operand that is written; what ``where`` leaves out keeps what it was.
+
+    ``effect`` may be a condition: it adds exactly when that holds (else it overwrites); None where
+    the flag is not followed. ``keeps``: the fact that says that what is left out matters: whoever
+    calls has written it before.
+    """
+
+    role: str
+    where: Where = ALL
+    when: When = ALWAYS
+    effect: Callable[[Call], Effect | Bool | None] = _sets
+    keeps: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a call reads and writes of its operands."""
+
+    reads: tuple[Reads, ...] = ()
+    writes: tuple[Writes, ...] = ()
+    #: registers of an engine that outlive the call: which, and the operand that says what is done
+    state: tuple[tuple[str, str], ...] = ()
+    #: the operand that names the cores whose accesses the call puts in order, if it does
+    orders: str | None = None
+
+    def reads_of(self, role: str) -> tuple[Reads, ...]:
+        """The reads of an operand, or of a member of a list of operands (``srcs[0]``)."""
+        name = role.partition("[")[0]
+        return tuple(read for read in self.reads if read.role == name)
+
+    def writes_of(self, role: str) -> tuple[Writes, ...]:
+        name = role.partition("[")[0]
+        return tuple(write for write in self.writes if write.role == name)
+
+
+# ------------------------------------------------------------------- operands
+
+
+class Takes(Enum):
+    """What a parameter is given."""
+
+    TILE = "a tile or a tensor"
+    VECTOR = "a number, or a tile of one number per partition"
+    TILES = "a list of tensors"
+    OPERATOR = "an operator"
+    FLAG = "a truth value"
+    ADDRESS = "an address"
+    SHAPE = "a shape"
+    PLAIN = "a plain value"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The memories that an operand may be in, and where that is said."""
+
+    buffers: tuple[Buffer, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The element types that an operand may have, in words too, from a generation on."""
+
+    codes: frozenset[int]
+    words: str
+    fact: str
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SameType:
+    """The operand has the element type of another one, from a generation on."""
+
+    role: str
+    fact: str
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """One element for each element of another operand: equal partitions, equal free sizes."""
+
+    of: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """As many partitions as another operand, and any free size."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class PerPartition:
+    """One element for each partition of another operand; ``rank``: with so many dimensions."""
+
+    of: str
+    fact: str
+    rank: int | None = None
+
+
+Shape: TypeAlias = Streams | Lanes | PerPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """One parameter. Those that are not described are carried along as they are."""
+
+    name: str
+    takes: Takes
+    memories: In | None = None
+    dtypes: Types | None = None
+    same_dtype: SameType | None = None
+    shape: Shape | None = None
+    #: a fact: the partition that it starts at follows a rule of its own
+    own_start: str = ""
+    #: where it may be of rank 1, and stands for one column then
+    column: bool = False
+    #: names under which other generations have it
+    others: tuple[str, ...] = ()
+    about: str = ""
+
+
+# ------------------------------------------------------------------- choices
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The operators that a parameter takes; ``needs``: what the target must have for some."""
+
+    role: str
+    admitted: frozenset[str]
+    facts: tuple[str, ...]
+    needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
+        default_factory=dict, hash=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The reduce commands; the operand ``initial`` goes with ``load_reduce``."""
+
+    admitted: frozenset[str]
+    fact: str
+    initial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Who runs the call: ``default``, or one of ``on_request``, as far as the target has it."""
+
+    default: str | Callable[[Call], str]
+    on_request: frozenset[str] = frozenset()
+    fact: str = ""
+    needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
+        default_factory=dict, hash=False
+    )
+
+
+class Trait(Enum):
+    """What rules of one kind of instruction go by."""
+
+    MATMUL = "multiplies matrices into PSUM"
+    DMA = "moves data by DMA"
+    COLLECTIVE = "is between ranks"
+    #: barriers, registers, code of one's own, addresses out of registers
+    NO_LANES = "does not stream tiles through the lanes of an engine"
+
+
+# ------------------------------------------------------------------- results
+
+
+class Reader(Protocol):
+    """What a result may ask of whoever makes it."""
+
+    @property
+    def api(self) -> str: ...
+
+    @property
+    def target(self) -> Target: ...
+
+    def decide(self, condition: Bool) -> bool | None: ...
+
+    def as_int(self, value: object, span: Span) -> Expr | None: ...
+
+    def as_bool(self, value: object, span: Span) -> Bool | None: ...
+
+    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None: ...
+
+    def as_dtype(self, value: object, span: Span) -> DType | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a call returns; the partition axis first."""
+
+    shape: tuple[Expr, ...]
+    dtype: DType
+    buffer: Buffer = Buffer.SBUF
+
+
+class Result(Protocol):
+    """What a generation that returns results returns; None: the arguments do not settle it."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None: ...
+
+
+# ------------------------------------------------------------------- the instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Instruction:
+    """One device function.
+
+    ``signatures`` maps generations to parameters (see the dialect); None: gone from there on.
+    """
+
+    name: str
+    summary: str
+    signatures: Mapping[str, str | None]
+    roles: tuple[Role, ...]
+    engines: Engines
+    footprint: Footprint
+    result: Result | None = None
+    needs: tuple[Capability, tuple[str, ...]] | None = None
+    operators: tuple[Operators, ...] = ()
+    commands: Commands | None = None
+    #: two operands that are not both in PSUM, and the fact
+    one_psum_input: tuple[str, str, str] | None = None
+    traits: frozenset[Trait] = frozenset()
+    #: what to write where it is gone, and the facts of its removal
+    instead: str = ""
+    removal: tuple[str, ...] = ()
+
+    def role(self, name: str) -> Role | None:
+        return next((r for r in self.roles if name == r.name or name in r.others), None)
+
+    @property
+    def short(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    def facts(self) -> Iterator[str]:
+        """Every fact that the description cites."""
+        for role in self.roles:
+            if role.memories is not None:
+                yield from role.memories.facts
+            for item in (role.dtypes, role.same_dtype, role.shape):
+                fact = getattr(item, "fact", "")
+                if fact:
+                    yield fact
+        for operators in self.operators:
+            yield from operators.facts
+        if self.commands is not None:
+            yield self.commands.fact
