@@ -56,7 +56,7 @@ class Faults(Paths):
             rule = next(RULES[cls] for cls in error.__mro__ if cls in RULES)
         fault = Fault(error, message, span, rule, text or message, values, help)
         if not self.catching:
-            self._uncaught(fault, when)
+            self.reported(fault, when)
             return
         # the words of a finding are not CPython's
         said = (Opaque("the message of an error", harmless=True),)
@@ -89,13 +89,14 @@ class Faults(Paths):
 
     def uncaught(self, escape: Escape) -> NoReturn:
         """An exception that nothing caught, where it would have been; the path is its path."""
-        assert escape.fault is not None
-        if self.catching:
-            self.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
-        self._uncaught(escape.fault, E.TRUE)
-        raise Ended
+        self.leave(Exit.RAISE, escape.value, escape.span, escape.fault)
 
-    def _uncaught(self, fault: Fault, when: Bool) -> None:
+    def reported(self, fault: Fault, when: Bool = E.TRUE) -> None:
+        """An exception that nothing catches is raised if ``when`` holds.
+
+        Raises:
+            Ended: it always is.
+        """
         if fault.foreign:
             pass
         elif fault.demand:

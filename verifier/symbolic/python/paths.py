@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, TypeVar
 
@@ -134,10 +135,17 @@ class Paths(State):
             if landing.takes(kind):
                 guard = self.guard_since(landing.base)
                 landing.escapes.append(Escape(kind, guard, self.heap.fork(), value, span, fault))
-                break
+                raise Ended
             if landing.waits is Wait.CALL and kind is not Exit.RAISE:
-                break
+                raise Ended
+        if kind is Exit.RAISE:
+            assert fault is not None
+            self.reported(fault)
         raise Ended
+
+    @abstractmethod
+    def reported(self, fault: Fault, when: Bool = E.TRUE) -> None:
+        """An exception that nothing catches is raised if ``when`` holds."""
 
     @property
     def catching(self) -> bool:
