@@ -9,7 +9,7 @@ from typing import Final
 
 from verifier.source import ir
 from verifier.source.constants import KERNEL_LIBRARIES
-from verifier.symbolic.python import expressions, hierarchy
+from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
@@ -101,5 +101,5 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
 def _kept(vm: VM, made: object) -> object:
     """What a decorator that is not followed is taken to leave; it may be more than that."""
     if isinstance(made, Function):
-        hierarchy.note(vm, made, hierarchy.WRAPPED, True)
+        notes.note(vm, made, notes.WRAPPED, True)
     return made

@@ -13,7 +13,7 @@ from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import attributes, hierarchy
+from verifier.symbolic.python import attributes, hierarchy, notes
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, Inherited, lookup, namespace
 from verifier.symbolic.python.library import enums, heirs
@@ -223,5 +223,5 @@ def _is_abstract(vm: VM, value: object) -> bool:
     if isinstance(value, (StaticMethod, ClassMethod)):
         return _is_abstract(vm, value.function)
     if isinstance(value, (Function, Builtin, Generated)):
-        return hierarchy.noted(vm, value, "__isabstractmethod__") is True
+        return notes.noted(vm, value, "__isabstractmethod__") is True
     return False

@@ -9,7 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import hierarchy, probes
+from verifier.symbolic.python import notes, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Generated
@@ -49,7 +49,7 @@ class FunctionKind(Kind):
         return f"the function `{value.qualname}`"
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        given = hierarchy.noted(vm, value, name)
+        given = notes.noted(vm, value, name)
         if given is not UNBOUND:
             return given
         if name == "__name__":
@@ -71,11 +71,11 @@ class FunctionKind(Kind):
         if name in _OWN:
             vm.unfollowed(f"`.{name}` of a function is assigned to", span)
             return
-        if new is UNBOUND and hierarchy.noted(vm, value, name) is UNBOUND:
+        if new is UNBOUND and notes.noted(vm, value, name) is UNBOUND:
             what = self.describe(vm, value)
             vm.fault(AttributeError, f"{what} has no attribute `{name}`", span)
             return
-        hierarchy.note(vm, value, name, new)
+        notes.note(vm, value, name, new)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         """``kernel[grid]``: the kernel, to be launched on a grid."""
@@ -95,7 +95,7 @@ class FunctionKind(Kind):
 
 def _is_wrapped(vm: VM, value: Function) -> bool:
     """Whether a decorator that is not followed may have made something else of the function."""
-    return hierarchy.noted(vm, value, hierarchy.WRAPPED) is True
+    return notes.noted(vm, value, notes.WRAPPED) is True
 
 
 class MethodKind(Kind):
@@ -188,7 +188,7 @@ class BuiltinKind(Kind):
             return value.name.rpartition(".")[2]
         if hasattr(len, name) or hasattr(_FUNCTION, name):
             return vm.unfollowed(f"`.{name}` of a built-in function is not followed", span)
-        return hierarchy.noted(vm, value, name)
+        return notes.noted(vm, value, name)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         vm.unfollowed(f"`.{name}` of {self.describe(vm, value)} is assigned to", span)
@@ -260,7 +260,7 @@ class GeneratedKind(FunctionKind):
         return f"the function `{value.function.name}`"
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        given = hierarchy.noted(vm, value, name)
+        given = notes.noted(vm, value, name)
         if given is not UNBOUND:
             return given
         return vm.find_attribute(value.function, name, span)

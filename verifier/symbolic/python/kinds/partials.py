@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import notes
 from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Builtin, HostType, Partial
@@ -35,7 +35,7 @@ def host_of(value: Partial) -> type:
 
 def keywords_of(vm: VM, value: Partial) -> dict[str, object] | None:
     """The keywords that are given; None: somebody may have changed them."""
-    held = hierarchy.noted(vm, value, _KEYWORDS)
+    held = notes.noted(vm, value, _KEYWORDS)
     if held is UNBOUND:
         return dict(value.keywords)
     box = vm.box(held)
@@ -51,7 +51,7 @@ def keywords_of(vm: VM, value: Partial) -> dict[str, object] | None:
 
 def is_plain(vm: VM, value: Partial) -> bool:
     """Whether a partial function of this one is one of its function."""
-    given = hierarchy.all_noted(vm, value)
+    given = notes.all_noted(vm, value)
     return host_of(value) is functools.partial and not given.keys() - {_KEYWORDS}
 
 
@@ -75,7 +75,7 @@ class PartialKind(Kind):
                 return self._keywords(vm, value)
         if name == "__call__":
             return value
-        given = hierarchy.noted(vm, value, name)
+        given = notes.noted(vm, value, name)
         if given is not UNBOUND:
             return given
         if hasattr(host, name):
@@ -84,23 +84,23 @@ class PartialKind(Kind):
 
     def _keywords(self, vm: VM, value: Any) -> object:
         """The dictionary itself: who changes it changes what the function is called with."""
-        held = hierarchy.noted(vm, value, _KEYWORDS)
+        held = notes.noted(vm, value, _KEYWORDS)
         if not isinstance(held, Ref):
             held = vm.heap.new(DictBox(dict(value.keywords)))
-            hierarchy.note(vm, value, _KEYWORDS, held)
+            notes.note(vm, value, _KEYWORDS, held)
         return held
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         host = host_of(value)
         is_own = name in _OWN or host is not functools.partial
-        missing = new is UNBOUND and hierarchy.noted(vm, value, name) is UNBOUND
+        missing = new is UNBOUND and notes.noted(vm, value, name) is UNBOUND
         if hasattr(host, name) and not is_own:
             vm.unfollowed(f"`.{name}` of a partial function is assigned to", span)
         elif is_own or missing:
             what = f"`.{name}` of a `{host.__name__}`"
             vm.fault(AttributeError, f"{what} cannot be assigned to", span)
         else:
-            hierarchy.note(vm, value, name, new)
+            notes.note(vm, value, name, new)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         given = keywords_of(vm, value)

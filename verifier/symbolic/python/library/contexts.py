@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from verifier.source.ir import Span
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import hierarchy, notes
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
@@ -40,7 +40,7 @@ def _contextmanager(vm: VM, span: Span, func: object, /) -> object:
     if isinstance(func, (Opaque, ExternalRef)):
         return func
 
-    held = hierarchy.all_noted(vm, func)  # as `functools.wraps` does
+    held = notes.all_noted(vm, func)  # as `functools.wraps` does
     held |= {"<func>": func, "__wrapped__": func}
     for name in ("__name__", "__qualname__", "__doc__", "__module__"):
         found = vm.find_attribute(func, name, span)

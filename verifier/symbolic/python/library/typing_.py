@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from verifier.source.ir import Span
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import hierarchy, notes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import DictBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
@@ -37,7 +37,7 @@ def _abstractmethod(vm: VM, span: Span, funcobj: object, /) -> object:
         target = target.function
     if isinstance(target, Property):
         target = target.fget
-    hierarchy.note(vm, target, "__isabstractmethod__", True)
+    notes.note(vm, target, "__isabstractmethod__", True)
     return funcobj
 
 
@@ -125,7 +125,7 @@ def _marked(mark: str) -> Callable[..., object]:
         if isinstance(value, Class):
             hierarchy.define_attribute(vm, value, mark, True)
         elif isinstance(value, Function):
-            hierarchy.note(vm, value, mark, True)
+            notes.note(vm, value, mark, True)
         elif isinstance(value, (StaticMethod, ClassMethod)):
             return vm.unfollowed(f"`{mark}` of a static or class method", span)
         return value
@@ -136,7 +136,7 @@ def _marked(mark: str) -> Callable[..., object]:
 def _no_type_check(vm: VM, span: Span, arg: object, /) -> object:
     if not isinstance(arg, Function):
         return vm.unfollowed("`no_type_check` of what is no function", span)
-    hierarchy.note(vm, arg, "__no_type_check__", True)
+    notes.note(vm, arg, "__no_type_check__", True)
     return arg
 
 

@@ -6,7 +6,7 @@ from types import FunctionType
 from typing import Final
 
 from verifier.source.ir import Span
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import notes
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Generated
@@ -39,7 +39,7 @@ def update_wrapper(
             return vm.unfollowed("`wraps()` with a choice of attributes is not followed", span)
         _take_over(vm, wrapper, wrapped, name, known or assigned is not UNBOUND, span)
     if merged and isinstance(wrapped, Function):
-        for name, value in hierarchy.all_noted(vm, wrapped).items():
+        for name, value in notes.all_noted(vm, wrapped).items():
             if name not in FunctionType.__dict__:
                 vm.set_attribute(wrapper, name, value, span)
     vm.set_attribute(wrapper, "__wrapped__", wrapped, span)
