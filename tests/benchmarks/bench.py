@@ -75,8 +75,9 @@ def run(command: Sequence[str]) -> Sample:
         "m = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
         "print(json.dumps([s, m, p.returncode, p.stdout.decode()]))\n"
     )
-    # without a cache: every run is a first one
+    # without a cache: every run is a first one, of modules that are compiled as when installed
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TILELINT_CACHE_DIR": ""}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-S", "-c", probe, *command],
         stdout=subprocess.PIPE,

@@ -13,6 +13,7 @@ import pytest
 
 from verifier.solver import Query, Solver
 from verifier.solver.search import search
+from verifier.solver.z3backend import Outcome, Session
 from verifier.symbolic import expr as E
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,22 @@ def test_counterexample_is_the_smallest_kernel_friendly_one() -> None:
     facts = [E.eq(K % 128, 0), E.lt(k, K // 128), E.lt(t, 128), E.ge(B, 2)]
     found = refute(facts, E.or_(E.le(N, 512), E.lt(B, 2)), (K // 128,))
     assert found == {"B": 2, "K": 128, "N": 513, "k": 0, "t": 0}
+
+
+def test_that_nothing_is_smaller_takes_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    check = Session.check
+
+    def counted(session: Session) -> Outcome:
+        asked.append(session)
+        return check(session)
+
+    monkeypatch.setattr(Session, "check", counted)
+    n, m = E.symbol("n", 1), E.symbol("m", 1)
+    query = Query((E.ge(n, 100_000), E.ge(m, n)), E.FALSE)
+    found = Solver().minimize(query, {"n": 100_000, "m": 100_000})
+    assert found == {"n": 100_000, "m": 100_000}
+    assert len(asked) == 2
 
 
 def test_fewest_trips_come_before_small_sizes() -> None:
