@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from rules.memory import examples
-from rules.memory.cases import apart, before, common_loops, contains, copy, covered, dominates
+from rules.memory.cases import (
+    Copy,
+    apart,
+    before,
+    common_loops,
+    contains,
+    copy,
+    covered,
+    depends_on,
+    dominates,
+)
+from rules.memory.sums import Content, Effect, Fault, fault, written
 from rules.memory.words import allocation_note, element
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import (
     Access,
     Uses,
@@ -23,10 +35,11 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
-#: first generation on which any earlier content may be added to (NKI-MMU26)
-_ANY_CONTENT_SINCE = 4
+#: ways in which a sum may have been used before it is added to, for one multiplication
+_MOST_WAYS = 64
 
 
 def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
@@ -38,29 +51,37 @@ def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
             continue
         for access in uses.targets:
             if is_matmul(access.operation):
-                yield _started(access, uses)
+                yield _started(access, uses, target)
         for access in uses.writes:
             if is_matmul(access.operation) and accumulates(access.operation):
-                if target.generation < _ANY_CONTENT_SINCE:
-                    yield from _foreign(access, uses)
-                yield from _stale(access, uses)
+                yield from _foreign(access, uses, target)
+                yield from _stale(access, uses, target)
 
 
 def _sums(uses: Uses) -> list[Access]:
     return [write for write in uses.writes if is_tensor_engine(write.operation)]
 
 
-def _started(access: Access, uses: Uses) -> Check:
-    """NKI-MMU25: ``accumulate=True`` continues a sum that another matmul started."""
+def _effect(access: Access) -> Effect:
+    begins = access.operation.accumulates == "first-overwrites"
+    return Effect.BEGINS if begins else Effect.ADDS
+
+
+def _started(access: Access, uses: Uses, target: Target) -> Check:
+    """``accumulate=True`` continues a sum that another matmul started.
+
+    Where something else wrote there is no sum either, but that is said by :func:`_foreign`.
+    """
     name = uses.storage.name
-    sums = _sums(uses)
-    others = [w for w in sums if w.operation is not access.operation]
+    wrong = fault(Content.NOTHING, Effect.ADDS, target, name)
+    assert wrong is not None
+    others = [w for w in uses.writes if w.operation is not access.operation]
     exact, reason = True, ""
     predicate: Bool
     if any(dominates(w, access) and contains(w.view, access.view) for w in others):
         predicate = E.TRUE
     else:
-        ways = (way for w in sums for way in before(w, access))
+        ways = (way for w in uses.writes for way in before(w, access))
         predicate, exact, _ = covered(
             ways, access.view, Known((*access.path, *access.ranges), access.loops)
         )
@@ -72,9 +93,9 @@ def _started(access: Access, uses: Uses) -> Check:
     return Check(
         predicate=predicate,
         span=access.operation.span_of("accumulate"),
-        text=f"a matmul that overwrites `{name}` comes before one that adds to it",
-        message=f"the first matmul into `{name}` adds to what was there before",
-        facts=("NKI-MMU25",),
+        text=wrong.text,
+        message=wrong.message,
+        facts=(wrong.fact,),
         given=(*access.ranges, *where.given) if predicate is not E.TRUE else (),
         values=where.values,
         notes=(allocation_note(uses.storage),),
@@ -86,11 +107,15 @@ def _started(access: Access, uses: Uses) -> Check:
     )
 
 
-def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
-    """NKI-MMU26: a sum never continues what something else than a matmul wrote."""
+def _foreign(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
+    """A sum never continues what something else than a matmul wrote."""
     name = uses.storage.name
     for write in uses.writes:
         if is_tensor_engine(write.operation) or write.order > access.order:
+            continue
+        what = write.operation.name.rpartition(".")[2]
+        wrong = fault(written(write.operation), _effect(access), target, name, what)
+        if wrong is None:
             continue
         shared = common_loops(write.loops, access.loops)
         sums = [w for w in _sums(uses) if w.order > write.order]
@@ -110,14 +135,13 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
             given = (*access.ranges, *other.ranges)
             if isinstance(adds, Bool):
                 given = (*given, adds)
-        what = write.operation.name.rpartition(".")[2]
         where = element(access.view)
         yield Check(
             predicate=predicate,
             span=access.span,
-            text=f"`{name}` was last written by a matmul when a matmul adds to it",
-            message=f"a matmul adds to `{name}`, which `{what}` wrote",
-            facts=("NKI-MMU26",),
+            text=wrong.text,
+            message=wrong.message,
+            facts=(wrong.fact,),
             given=(*given, *where.given),
             values=where.values,
             notes=(Note(write.operation.span, f"`{name}` is written by `{what}` here"),),
@@ -125,6 +149,7 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
                 f"drop the `{what}`: the first matmul of a sum overwrites its target "
                 "(accumulate=False or None)",
             ),
+            severity=wrong.severity,
             exact=exact,
             reason="" if exact else f"where `{name}` was written is not known exactly",
             path=access.path,
@@ -132,76 +157,200 @@ def _foreign(access: Access, uses: Uses) -> Iterator[Check]:
         )
 
 
-def _stale(access: Access, uses: Uses) -> Iterator[Check]:
-    """NKI-MMU27: with ``accumulate=None`` a tile that is used again goes on adding."""
-    if access.operation.accumulates != "first-overwrites":
-        return
-    storage = uses.storage
-    for level in reversed(range(len(access.loops))):
-        loop = access.loops[level]
-        if loop.kind == "grid" or loop in storage.loops:
-            continue
-        inside = [
-            other
-            for other in (*uses.reads, *uses.writes)
-            if level < len(other.loops) and other.loops[level] is loop
-        ]
-        resets = [
-            other for other in inside if other in uses.writes and not accumulates(other.operation)
-        ]
-        consumers = [
-            other for other in inside if other in uses.reads and other.order > access.order
-        ]
-        if resets or not consumers:
-            continue
-        yield _stale_check(access, uses, level, consumers[0])
-        return
+# -- sums that were used, and are added to ---------------------------------------------
 
 
-def _stale_check(access: Access, uses: Uses, level: int, consumer: Access) -> Check:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """A read of a sum before a matmul adds to it: in this iteration, or in one before of a loop."""
+
+    read: Access
+    copy: Copy
+    #: depth of the loop of which it is an earlier iteration; None: the same iteration
+    level: int | None
+    #: how many loops the read and the matmul go through together
+    shared: int
+
+
+def _uses_before(access: Access, uses: Uses) -> Iterator[_Use]:
+    instance = tensor(access.view)
+    for read in uses.reads:
+        shared = common_loops(read.loops, access.loops)
+        precedes = read.order < access.order
+        if precedes:
+            found = copy(read, shared, instance=instance)
+            if found is not None:
+                yield _Use(read, found, None, shared)
+        for level in reversed(range(shared)):
+            loop = access.loops[level]
+            if loop.kind == "grid" or loop in uses.storage.loops:
+                continue
+            if precedes and not depends_on(read, read.loops[level:shared]):
+                continue  # the read of this iteration comes later, and reads the same
+            found = copy(read, level, below=loop.index, instance=instance)
+            if found is not None:
+                yield _Use(read, found, level, level)
+
+
+def _stale(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
+    """With ``accumulate=None`` a tile that is used again goes on adding."""
+    wrong = fault(Content.USED, _effect(access), target, uses.storage.name)
+    if wrong is None:
+        return
+    found: list[_Use] = []
+    parts: list[Bool] = []
+    exact = access.view.exact
+    for use in _uses_before(access, uses):
+        if len(found) == _MOST_WAYS:
+            parts, exact = [E.FALSE], False
+            break
+        plain = _every_iteration(access, uses, use)
+        if plain is not None:
+            yield _stale_check(access, uses, wrong, use, plain, True)
+            return
+        kept, known = _kept(access, uses, use)
+        if kept is not E.TRUE:
+            found.append(use)
+            parts.append(kept)
+            exact = exact and known
+    if found:
+        yield _stale_check(access, uses, wrong, found[0], E.and_(*parts), exact)
+
+
+def _every_iteration(access: Access, uses: Uses, use: _Use) -> Loop | None:
+    """The loop, if each of its iterations uses all of the sum and nothing in it begins anew."""
+    if use.level is None or use.read.order < access.order:
+        return None
+    loop = access.loops[use.level]
+    inner = {other.symbol for other in access.loops[use.level :]}
+    terms = (*access.view.coords, *tensor(access.view))
+    if any(inner & set(term.free()) for term in terms) or not access.view.exact:
+        return None
+    if use.read.path != access.path or depends_on(use.read, use.read.loops[use.level :]):
+        return None
+    anew = any(
+        not accumulates(write.operation) or isinstance(write.operation.accumulates, Bool)
+        for write in uses.writes
+        if use.level < len(write.loops) and write.loops[use.level] is loop
+    )
+    return loop if not anew and contains(use.read.view, access.view) else None
+
+
+def _kept(access: Access, uses: Uses, use: _Use) -> tuple[Bool, bool]:
+    """Whether a use is of other elements, or of no sum, or a sum is begun after it; exactness."""
+    different, exact = apart(access.view, use.copy.view)
+    if different is E.TRUE:
+        return E.TRUE, True
+    begun, known = _begun_since(access, uses, use)
+    if begun is E.TRUE:
+        return E.TRUE, True
+    unsummed: list[Bool] = []
+    for old in _sums_before(access, uses, use):
+        other, sure = apart(access.view, old.view)
+        unsummed.append(E.or_(*(E.not_(fact) for fact in old.ranges), other))
+        exact = exact and sure
+    if not unsummed:
+        return E.TRUE, True
+    given = (E.not_(fact) for fact in use.copy.ranges)
+    return E.or_(*given, different, begun, E.and_(*unsummed)), exact and known
+
+
+def _begun_since(access: Access, uses: Uses, use: _Use) -> tuple[Bool, bool]:
+    """Whether something overwrites the element of ``access`` after the use; and exactness."""
+    ways: list[Copy] = []
+    for write in uses.writes:
+        adds = write.operation.accumulates
+        if isinstance(adds, Bool) and adds is not E.TRUE:
+            write = replace(write, given=(*write.given, E.not_(adds)), reaches={})
+        elif accumulates(write.operation):
+            continue
+        ways += _between(write, access, use)
+    known = Known((*access.path, *access.ranges), access.loops)
+    begun, exact, _ = covered(ways, access.view, known)
+    return begun, exact
+
+
+def _between(write: Access, access: Access, use: _Use) -> Iterator[Copy]:
+    """The ways in which a write comes after a use of a sum and before ``access``."""
+    together = common_loops(write.loops, use.read.loops)
+    after = write.order > use.read.order
+    if use.level is None:
+        if after and together <= use.shared:
+            yield from before(write, access, inside=use.shared)
+        return
+    yield from before(write, access, inside=use.level + 1)
+    loop = access.loops[use.level]
+    if use.level >= len(write.loops) or write.loops[use.level] is not loop:
+        return
+    found = copy(write, use.level, below=loop.index, instance=tensor(access.view))
+    if found is None or not found.private or not use.copy.private:
+        return
+    mine, its = found.private[0].index, use.copy.private[0].index
+    same = after and together == use.level + 1
+    order = E.ge(mine, its) if same else E.gt(mine, its)
+    yield replace(found, constraints=(*found.constraints, order))
+
+
+def _sums_before(access: Access, uses: Uses, use: _Use) -> Iterator[Copy]:
+    """The sums that a use may have seen."""
+    instance = tensor(access.view)
+    for old in _sums(uses):
+        shared = min(use.shared, common_loops(old.loops, access.loops))
+        if old.order < use.read.order or use.level is not None:
+            found = copy(old, shared, instance=instance)
+            if found is not None:
+                yield found
+            continue
+        for level in range(shared):
+            loop = access.loops[level]
+            if loop.kind == "grid" or loop in uses.storage.loops:
+                continue
+            found = copy(old, level, below=loop.index, instance=instance)
+            if found is not None:
+                yield found
+
+
+def _stale_check(
+    access: Access, uses: Uses, wrong: Fault, use: _Use, held: Bool | Loop, exact: bool
+) -> Check:
     storage = uses.storage
     name = storage.name
-    loop = access.loops[level]
-    index_name = loop.name or "i"
-    where = {sym for coord in access.view.coords for sym in coord.free()}
-    given: tuple[Bool, ...] = ()
-    values: tuple[tuple[str, Expr], ...] = ((f"trips of `{index_name}`", loop.trips),)
-    exact = access.view.exact
-    predicate: Bool
-    inner = {other.symbol for other in access.loops[level:]}
-    if not (where & inner):
-        predicate = E.le(loop.trips, 1)
-        given = tuple(other.within for other in access.loops[:level])
-        given += tuple(E.ge(other.trips, 1) for other in access.loops[level + 1 :])
-        text = f"{pretty(loop.trips)} <= 1"
+    message, text = wrong.message, wrong.text
+    given = access.ranges
+    help_text = "pass accumulate=False to the first matmul of each sum"
+    notes = [Note(use.read.span, "the sum is used here")]
+    values: tuple[tuple[str, E.Expr], ...] = ()
+    predicate = held if isinstance(held, Bool) else E.le(held.trips, 1)
+    if use.level is not None:
+        loop = access.loops[use.level]
+        called = loop.name or "i"
+        message = (
+            f"from the second iteration of `{called}` on, this matmul adds to the sum of the "
+            f"iteration before: nothing resets `{name}`"
+        )
+        help_text = f"allocate `{name}` inside the loop over `{called}`, or {help_text}"
+        notes.append(Note(storage.span, f"`{name}` is allocated here, outside the loop"))
+        values = ((f"trips of `{called}`", loop.trips),)
+        if isinstance(held, Loop):
+            text = f"{pretty(loop.trips)} <= 1"
+            given = tuple(other.within for other in access.loops[: use.level])
+            given += tuple(E.ge(other.trips, 1) for other in access.loops[use.level + 1 :])
     else:
-        other = copy(access, level, above=loop.index, instance=tensor(access.view))
-        predicate = E.TRUE
-        text = f"every iteration of `{index_name}` sums into another part of `{name}`"
-        if other is not None:
-            predicate, exact = apart(access.view, other.view)
-            given = (*access.ranges, *other.ranges)
+        help_text = f"sum into another tile, or {help_text}"
     return Check(
         predicate=predicate,
         span=access.span,
         text=text,
-        message=(
-            f"from the second iteration of `{index_name}` on, this matmul adds to the sum of the "
-            f"iteration before: nothing resets `{name}`"
-        ),
-        facts=("NKI-MMU27",),
+        message=message,
+        facts=(wrong.fact,),
         given=given,
         values=values,
-        notes=(
-            Note(consumer.span, "the sum is used here"),
-            Note(storage.span, f"`{name}` is allocated here, outside the loop"),
-        ),
-        help=(
-            f"allocate `{name}` inside the loop over `{index_name}`, or pass accumulate=False to "
-            "the first matmul of each sum",
-        ),
+        notes=tuple(notes),
+        help=(help_text,),
         exact=exact,
-        reason="" if exact else access.view.reason,
+        reason=""
+        if exact
+        else access.view.reason or f"where `{name}` is used is not known exactly",
         path=access.path,
         order=access.order,
     )

@@ -99,7 +99,7 @@ def store(
             order=machine.next_order(),
             reads=tuple(reads),
             writes=(("dst", target),),
-            accumulates="always" if op in ("+", "-") else "no",
+            accumulates="always" if op == "+" else "no",
             engine="tensor" if target.buffer is Buffer.PSUM and not scalar else "vector",
             call_text="=" if op is None else f"{op}=",
             attributes={"op": op} if op is not None else {},

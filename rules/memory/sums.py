@@ -1,0 +1,98 @@
+"""Sums in PSUM: what a location holds, and what a matrix multiplication may do with it.
+
+The Tensor Engine keeps a flag per location. A multiplication that overwrites begins a sum; one that
+adds demands a sum to go on with; one with ``accumulate=None`` overwrites where no sum was begun,
+and adds where one was, be it finished or not. The symbolic check asks for the content on each way
+in which an access may come before another; a run keeps it per location.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from verifier.hardware.targets import Target
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.trace import Operation
+
+#: first generation on which any earlier content may be added to (NKI-MMU26)
+_ANY_CONTENT_SINCE = 4
+
+
+class Content(Enum):
+    """What a location of PSUM holds."""
+
+    NOTHING = "no sum"
+    ZEROS = "zeros that no multiplication wrote"
+    FOREIGN = "what no multiplication wrote"
+    SUM = "a sum"
+    USED = "a sum that was read"
+
+
+class Effect(Enum):
+    """What a multiplication does with what its target holds."""
+
+    OVERWRITES = "overwrites"
+    BEGINS = "overwrites where no sum was begun, else adds"
+    ADDS = "adds"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a multiplication into a location; ``severity``: unless an error."""
+
+    fact: str
+    text: str
+    message: str
+    severity: str | None = None
+
+
+def fault(
+    content: Content, effect: Effect, target: Target, name: str, writer: str = ""
+) -> Fault | None:
+    """Whether a multiplication into ``name`` is wrong where that holds ``content``."""
+    if effect is Effect.OVERWRITES:
+        return None
+    if content in (Content.FOREIGN, Content.ZEROS):
+        if target.generation >= _ANY_CONTENT_SINCE:
+            return None
+        return Fault(
+            "NKI-MMU26",
+            f"`{name}` was last written by a matmul when a matmul adds to it",
+            f"a matmul adds to `{name}`, which `{writer}` wrote",
+            # whether it is added or overwritten, the sum is the same
+            "warning" if content is Content.ZEROS else None,
+        )
+    if content is Content.NOTHING and effect is Effect.ADDS:
+        return Fault(
+            "NKI-MMU25",
+            f"a matmul that overwrites `{name}` comes before one that adds to it",
+            f"the first matmul into `{name}` adds to what was there before",
+        )
+    if content is Content.USED and effect is Effect.BEGINS:
+        return Fault(
+            "NKI-MMU27",
+            f"nothing is added to a sum in `{name}` that was used",
+            f"this matmul adds to the sum before: nothing resets `{name}`",
+        )
+    return None
+
+
+def written(operation: Operation) -> Content:
+    """What the locations hold that an operation writes which is no multiplication."""
+    return Content.ZEROS if constant(operation) == 0 else Content.FOREIGN
+
+
+def constant(operation: Operation) -> int | float | None:
+    """The number that an operation writes everywhere, if it reads nothing and that is known."""
+    if operation.reads or len(operation.writes) != 1:
+        return None
+    if operation.name.rpartition(".")[2].startswith("zeros"):
+        return 0
+    for role in ("value", "fill_value", "constant"):
+        value = operation.value(role)
+        if isinstance(value, Expr) and value.is_const:
+            return value.const
+        if isinstance(value, int | float):
+            return value
+    return None
