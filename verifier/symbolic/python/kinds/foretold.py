@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.concrete import payload
-from verifier.symbolic.python.heap import Item, ListBox, ObjectBox, Segment
-from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips
+from verifier.symbolic.python.heap import ObjectBox, Segment
 from verifier.symbolic.python.kinds.protocols import as_length
-from verifier.symbolic.python.kinds.segments import range_segments
+from verifier.symbolic.python.kinds.segments import Way, segments_of, taken
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque
-
-#: ways through items that run code of the program
-Run: TypeAlias = Live | Pull | Push | Mapped
+from verifier.symbolic.values import Opaque
 
 
-def taken(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | Run | None:
+def foretold(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | Way | None:
     """The items of an iterable, or the way through them; None: they are not followed."""
-    value = vm.settled(value)
-    if isinstance(value, (Guarded, Opaque)):
-        return None
-    box = vm.box(value)
-    if isinstance(box, ListBox):
-        return box.segments
-    known = vm.kind(value).as_items(vm, value, span)
-    if known is not None:
-        foretell(vm, value, span)
-        return tuple(Item(item) for item in known)
-    way = vm.iteration(value, span)
-    foretell(vm, value, span)
-    if isinstance(way, Items):
-        return tuple(Item(item) for item in way.items)
-    if isinstance(way, Runs):
-        return way.ref.segments
-    if isinstance(way, Trips):
-        return range_segments(vm, way.range)
-    return way if isinstance(way, (Live, Pull, Push, Mapped)) else None
+    return taken(vm, value, span, lambda one: foretell(vm, one, span))
 
 
 def collected(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None:
     """The items of an iterable as segments, consumed; None: they are not followed."""
-    way = taken(vm, value, span)
-    return way if way is None or isinstance(way, tuple) else vm.gathered_items(way, span).segments
+    return segments_of(vm, value, span, lambda one: foretell(vm, one, span))
 
 
 def foretell(vm: VM, value: object, span: Span) -> None:

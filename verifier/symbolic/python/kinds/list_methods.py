@@ -12,7 +12,7 @@ from verifier.symbolic.python import concrete, hierarchy
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, ObjectBox, Segment
-from verifier.symbolic.python.kinds.foretold import collected, taken
+from verifier.symbolic.python.kinds.foretold import collected, foretold
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
     as_list,
@@ -73,7 +73,7 @@ def extended(vm: VM, ref: Ref, other: object, span: Span) -> None:
     """``list.extend(other)`` and ``list += other``."""
 
     def one(value: object) -> None:
-        more = taken(vm, value, span)
+        more = foretold(vm, value, span)
         if more is None:
             vm.unfollowed("a list is extended by something that is not followed", span)
         elif isinstance(more, tuple):

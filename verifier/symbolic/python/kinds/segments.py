@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -12,13 +12,16 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
-from verifier.symbolic.python.kind import Items, Runs, Trips, Unknown
+from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import as_formula, join, presence
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
+
+#: ways through items that run code of the program
+Way: TypeAlias = Live | Pull | Push | Mapped
 
 #: elements that a sequence may have to be listed one by one
 MAX_LENGTH: Final = 65536
@@ -377,10 +380,12 @@ def range_segments(vm: VM, rng: Range) -> tuple[Segment, ...]:
     return (Many(count, index, (rng.start + rng.step * E.from_atom(index),)),)
 
 
-def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None:
-    """The items of an iterable as segments, consumed; None: they are not followed.
+def taken(
+    vm: VM, value: object, span: Span, asked: Callable[[object], None] = lambda value: None
+) -> tuple[Segment, ...] | Way | None:
+    """The items of an iterable, or the way through them; None: they are not followed.
 
-    What runs code of the project for its items is run here.
+    ``asked`` is done with it before any item is taken.
     """
     value = vm.settled(value)
     if isinstance(value, Guarded):
@@ -390,18 +395,28 @@ def segments_of(vm: VM, value: object, span: Span) -> tuple[Segment, ...] | None
         return box.segments
     known = vm.kind(value).as_items(vm, value, span)
     if known is not None:
+        asked(value)
         return tuple(Item(item) for item in known)
     if isinstance(value, Opaque):
         probes.refused(vm, iter, (value,), span)
         return None
     way = vm.iteration(value, span)
+    asked(value)
     if isinstance(way, Items):
         return tuple(Item(item) for item in way.items)
     if isinstance(way, Runs):
         return way.ref.segments
     if isinstance(way, Trips):
         return range_segments(vm, way.range)
-    return None if isinstance(way, Unknown) else vm.gathered_items(way, span).segments
+    return None if isinstance(way, Unknown) else way
+
+
+def segments_of(
+    vm: VM, value: object, span: Span, asked: Callable[[object], None] = lambda value: None
+) -> tuple[Segment, ...] | None:
+    """The same as segments, consumed: the program's code for the items is run here."""
+    way = taken(vm, value, span, asked)
+    return way if way is None or isinstance(way, tuple) else vm.gathered_items(way, span).segments
 
 
 def watch(vm: VM, refs: Sequence[Ref], span: Span) -> Callable[[], None]:
