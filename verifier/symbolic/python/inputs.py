@@ -82,6 +82,8 @@ class Parameter:
     tied: str | None = None
     #: what is not followed if it turns out to be a tensor: why, where, when
     unfollowed: list[tuple[str, Span, int]] = field(default_factory=list)
+    #: what is an error if it turns out to be a number, likewise
+    refused: list[tuple[str, Span, int]] = field(default_factory=list)
 
     @property
     def constant(self) -> bool:

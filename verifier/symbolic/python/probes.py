@@ -199,8 +199,9 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
         vm.unfollowed(f"`{name}()` of a text that is not known", span)
         return None
     if any(isinstance(value, OpaqueOf) and value.host is float for value in values):
+        found = _of_float(vm, name, values, answer, span)
         if not any(map(_is_loose, values)):
-            return _of_float(vm, name, values, answer, span)
+            return found
     if name in ("float", "abs") or name.startswith("math."):
         return blurred(answer, "a float")
     return None

@@ -40,10 +40,18 @@ def of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
         p.unfollowed.append((reason, span, vm.next_order()))
 
 
+def of_a_number(vm: VM, p: Parameter, reason: str, span: Span) -> None:
+    """What is an error if the parameter is a number, which may turn out later."""
+    p.refused.append((reason, span, vm.next_order()))
+
+
 def tie_tensors(vm: VM) -> None:
     """What was done with inputs before they turned out to be tensors, at the end of a run."""
     ledger = vm.trace.ledger
     for p in vm.inputs.parameters.values():
+        if p.kind in ("int", "bool"):
+            for reason, span, order in p.refused:
+                ledger.append(LedgerEntry("skipped", reason, span, (), order))
         if p.kind != "tensor":
             continue
         for reason, span, order in p.unfollowed:
@@ -57,4 +65,4 @@ def tie_tensors(vm: VM) -> None:
             _say(vm, p, unknown)
 
 
-__all__ = ["is_tensor", "of_a_tensor", "tie", "tie_tensors"]
+__all__ = ["is_tensor", "of_a_number", "of_a_tensor", "tie", "tie_tensors"]

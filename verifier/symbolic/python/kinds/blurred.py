@@ -96,6 +96,7 @@ class BlurredKind(OpaqueKind):
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
         if value.loose:
+            vm.unfollowed(f"whether {value.reason} is an integer", span)
             return super().as_int(vm, value, span)
         help_ = ("divide with `//`",) if value.host is float else ()
         message = f"{self.describe(vm, value)} is used as an integer"
@@ -142,6 +143,8 @@ def _operated(vm: VM, op: str, left: object, right: object, span: Span) -> objec
     answer = probes.refused(vm, OPERATORS[op], (left, right), span)
     if all(map(_is_real, (left, right))):
         return _computed(vm, op, left, right, span)
+    if all(_is_real(value) or _is_host(value, float) for value in (left, right)):
+        return _of_either(vm, op, left, right, answer, span)
     if op in ("/", "//", "%") and _is_host(right, float):
         floatbounds.divides(vm, right, span)
     if op in ("/", "//", "%", "**") and any(_is_host(v, complex) for v in (left, right)):
@@ -157,6 +160,18 @@ def _is_real(value: object) -> bool:
     """Whether a value is a real number; a float that may be an integer is one too."""
     known = isinstance(value, (Expr, Bool, bool, float, Ratio))
     return known or (_is_host(value, float) and not (isinstance(value, OpaqueOf) and value.loose))
+
+
+def _of_either(vm: VM, op: str, left: object, right: object, answer: object, span: Span) -> object:
+    """``left op right`` of real numbers of which one is a float or an integer, it is not known."""
+    if op in ("/", "//", "%"):
+        floatbounds.divides(vm, right, span)
+    if op == "**":
+        return vm.unfollowed("a power of floats that are not known", span)
+    known = _result(answer, left, right)
+    if isinstance(known, OpaqueOf):
+        return known
+    return OpaqueOf(known.reason, known.harmless, known.lost, host=float, loose=True)
 
 
 def _computed(vm: VM, op: str, left: object, right: object, span: Span) -> object:

@@ -81,6 +81,8 @@ class ParameterKind(TensorKind):
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         p: Parameter = value
         if p.kind in ("int", "bool", "dtype"):
+            if p.kind != "dtype" and not hasattr(int, name):
+                self._of_two_kinds(vm, p, span)
             return vm.attribute(self._plain(vm, p), name, span)
         if self._is_sequence(p):
             if hasattr(tuple, name) or hasattr(list, name):
@@ -104,6 +106,8 @@ class ParameterKind(TensorKind):
             return super().attribute(vm, p, name, span)
         if known is not None and not name.startswith("_"):
             self._doubt(vm, p, name, span, known)
+        if not hasattr(int, name):
+            tied.of_a_number(vm, p, f"`{p.name}` is used as a number, and has `.{name}`", span)
         tied.of_a_tensor(vm, p, f"`.{name}` of the tensor `{p.name}` is not followed", span)
         return Opaque(f"`{p.name}.{name}`")
 
@@ -121,6 +125,12 @@ class ParameterKind(TensorKind):
         held = vm.memo.setdefault(_DOUBTS, {})
         assert isinstance(held, dict)
         held[p.name, span] = vm.checks.pop()
+
+    @staticmethod
+    def _of_two_kinds(vm: VM, p: Parameter, span: Span) -> None:
+        """A parameter is used as a number and as a text, which only its annotation can settle."""
+        if not p.annotation and p.pinned is None:
+            vm.unfollowed(f"`{p.name}` is used as a number and as something else", span)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         vm.unfollowed(f"`.{name}` of `{value.name}` is assigned to", span)
@@ -237,10 +247,16 @@ class ParameterKind(TensorKind):
         if isinstance(other, Opaque):
             return other
         if p.kind not in _NUMBERS:
+            if p.kind == "str" and not isinstance(p, Word) and not isinstance(other, (str, Word)):
+                self._of_two_kinds(vm, p, span)
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(other, float) and p.kind is None:
             return Opaque("a float", harmless=True)
         if isinstance(other, (str, Word)):
+            if p.kind is not None:
+                self._of_two_kinds(vm, p, span)
+                return again(self._plain(vm, p), other)
+            tied.of_a_number(vm, p, f"`{p.name}` is used as a text and as a number", span)
             return Opaque("a string", harmless=True)
         if isinstance(other, (tuple, LazyShape)) and op == "+":
             return Opaque(f"`+` on `{p.name}`")
@@ -293,6 +309,11 @@ class ParameterKind(TensorKind):
 
     def _ordered(self, vm: VM, op: str, p: Parameter, right: object, span: Span) -> object:
         if p.kind not in _NUMBERS or isinstance(right, (str, tuple)):
+            if p.kind in ("int", "bool"):
+                self._of_two_kinds(vm, p, span)
+            elif p.kind is None:
+                what = f"`{p.name}` is used as a number, and `{op}` on it"
+                tied.of_a_number(vm, p, what, span)
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(right, float) and p.kind is None:
             return Opaque("a comparison of floats", harmless=True)
@@ -317,6 +338,8 @@ class ParameterKind(TensorKind):
             if p.kind == "dtype":
                 dtype = vm.as_dtype(right, span)
                 return E.FALSE if dtype is None else vm.inputs.as_dtype(p).same(dtype)
+            if p.kind in ("int", "bool"):
+                return self._unlike(vm, p, span)
             return self._string_equals(vm, p, right)
         flag = as_formula(right)
         if flag is not None and p.kind == "bool":
@@ -329,12 +352,19 @@ class ParameterKind(TensorKind):
         member = enums.member_name(vm, right)
         return None if member is None else self._string_equals(vm, p, member, member)
 
+    @staticmethod
+    def _unlike(vm: VM, p: Parameter, span: Span) -> Bool:
+        """Whether a parameter equals a value of another kind than it has been used as."""
+        if p.annotation or p.pinned is not None or isinstance(p, Word):
+            return E.FALSE
+        return vm.unknown_bool(f"`{p.name}` is used as a number and as a text", span)
+
     def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
         if isinstance(right, float) and p.kind is None:
             return Opaque("a comparison of floats", harmless=True)
         if isinstance(right, (Expr, Ratio, float, Parameter)) or as_formula(right) is not None:
             if p.kind not in _NUMBERS:
-                return E.FALSE
+                return self._unlike(vm, p, span)
             if isinstance(right, Parameter) and right.kind not in _NUMBERS:
                 return Opaque(f"a comparison of `{p.name}` and `{right.name}`")
             return vm.compare("==", self._plain(vm, p), right, span)
