@@ -56,3 +56,32 @@ def test_what_is_given_away_may_be_changed(tmp_path: Path, act: str) -> None:
 def test_what_is_not_given_stays(tmp_path: Path, act: str) -> None:
     assert status(tmp_path, HEAD + KERNEL.format(before=act)) == "verified"
     assert status(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")) == "verified"
+
+
+@pytest.mark.parametrize("line", ["import pkg.gone", "import pkg.here, pkg.gone"])
+def test_a_part_of_a_package_that_is_imported_may_be_there(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "here.py").touch()
+    sized = KERNEL.replace("128", "pkg.gone.N")
+    assert status(tmp_path, f"{HEAD}{line}\n" + sized.format(before="pass")) == "unknown"
+    assert status(tmp_path, HEAD + sized.format(before=line)) == "unknown"
+    assert status(tmp_path, HEAD + KERNEL.format(before=f"{line}\n    pkg.other")) == "violated"
+
+
+BOUND = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (f"from gone import *\n{BOUND}", "verified"),
+        (f"{BOUND}from gone import *\n", "unknown"),
+        (f"try:\n    from gone import *\nexcept ImportError: pass\n{BOUND}", "verified"),
+        (f"{BOUND}if False:\n    from gone import *\n", "verified"),
+    ],
+)
+def test_names_that_are_bound_after_a_star_import_are_bound_for_sure(
+    tmp_path: Path, head: str, expected: str
+) -> None:
+    assert status(tmp_path, head + KERNEL.format(before="pass")) == expected

@@ -9,6 +9,7 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -355,10 +356,18 @@ def module_attribute(vm: VM, ref: ModuleRef, name: str, span: ir.Span) -> object
         if sub is not None and sub[1] is None:
             return ModuleRef(str(sub[0].path), sub[0])
         value = elsewhere(vm, ref.module, name)
+        part = f"{dotted_name(ref.module)}.{name}"
+        if value is UNBOUND and _is_imported(vm.frame.module, part):
+            return external(vm, part, part)  # a part that is not on disk: it may be compiled
         hook = global_value(vm, ref.module, "__getattr__")
         if value is UNBOUND and hook is not UNBOUND and name != "__getattr__":
             return vm.call(hook, (name,), span=span)
     return value
+
+
+def _is_imported(module: Module, part: str) -> bool:
+    """Whether a module's text imports a part of a package, anywhere: ``import package.part``."""
+    return re.search(rf"\bimport\b[^\n]*\b{re.escape(part)}\b", module.text) is not None
 
 
 # ------------------------------------------------------------------------ imports
