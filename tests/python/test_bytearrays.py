@@ -322,3 +322,12 @@ except KeyError:
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_as_cpython(source: str) -> None:
     support.program(source)
+
+
+@pytest.mark.parametrize("method", ["join", "extend"])
+def test_one_that_is_changed_by_what_it_is_given_is_not_followed(method: str) -> None:
+    text = (
+        "def run():\n    whole = bytearray(b',')\n    def parts():\n        whole.clear()\n"
+        f"        yield b'A'\n    return whole.{method}(parts())\n"
+    )
+    assert support.run(support.machine(text), "run()").skipped

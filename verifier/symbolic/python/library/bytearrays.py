@@ -219,8 +219,9 @@ def _method(name: str) -> None:
     @BYTEARRAY.add(name)
     def method(vm: VM, span: Span, self: Ref, /, *args: object, **keywords: object) -> object:
         if name in _TAKING and len(args) == 1 and not _is_bytes(vm, args[0]):
+            before = _octets(vm, self, span)
             items = vm.items_of(vm.settled(args[0]), span)
-            if items is None:
+            if items is None or _octets(vm, self, span) != before:  # CPython may hold on to it
                 return vm.unfollowed(f"`bytearray.{name}()` of these is not followed", span)
             args = (items,)
         if name == "decode":  # as bytes are
