@@ -42,14 +42,24 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
 
 
 def doubted(run: Run, solver: Solver) -> list[report.Reason]:
-    """Why it is not known whether any input is admitted: then nothing is proved of any."""
+    """Why it is not known whether any input is admitted: then nothing is proved of any.
+
+    That is so where a condition that is not known would, one way or the other, admit none. A number
+    that is not known is taken to be one that the kernel's demands on it can meet.
+    """
     said = _demands(run)
-    answer = solver.check(Query((*_conditions(said), *_instances(said)), E.FALSE))
-    if not answer.unknown:
+    facts = (*_conditions(said), *_instances(said))
+    if not solver.check(Query(facts, E.FALSE)).unknown:
         return []
-    of = unknowns.said(answer.unknown, run.trace.ledger, run.trace.span)
-    text = f"whether any input is admitted depends on values that are not known: {of}"
-    return [report.Reason(run.trace.span.path, run.trace.span.line, text)]
+    conditions = {s for fact in facts for s in fact.free() if s.origin == "havoc"}
+    for symbol in sorted(conditions, key=lambda s: s.id):
+        truth = E.from_atom(symbol)
+        ways = [E.eq(truth, 0), E.eq(truth, 1)] if (symbol.lo, symbol.hi) == (0, 1) else []
+        if any(solver.check(Query((*facts, way), E.FALSE)).proved for way in ways):
+            of = unknowns.said((symbol.name,), run.trace.ledger, run.trace.span)
+            text = f"whether any input is admitted depends on values that are not known: {of}"
+            return [report.Reason(run.trace.span.path, run.trace.span.line, text)]
+    return []
 
 
 def _demands(run: Run) -> list[Assumption]:
