@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from rules.memory import examples
@@ -13,9 +13,9 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
 from verifier.symbolic.memory.index import index
-from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetime, lifetimes
+from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes, lives
 from verifier.symbolic.memory.sizes import banks
-from verifier.symbolic.tensors import Storage
+from verifier.symbolic.tensors import Loop, Storage
 from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -207,7 +207,7 @@ def _peak_check(
         text=f"live {limit.unit} <= {limit.most}",
         message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}{limit.note}",
         facts=(limit.fact,),
-        given=given,
+        given=(*given, *(E.ge(loop.trips, 1) for loop in _around(live))),
         values=tuple(dict(values).items()),
         notes=tuple(
             Note(life.storage.span, f"`{life.storage.name}` is live here too")
@@ -218,6 +218,12 @@ def _peak_check(
         path=last.storage.path,
         order=last.storage.order,
     )
+
+
+def _around(live: list[Lifetime]) -> list[Loop]:
+    """The loops that must be gone through for these tensors to be there."""
+    loops = {id(loop): loop for life in live for loop in life.storage.loops}
+    return [loop for loop in loops.values() if loop.kind != "grid"]
 
 
 def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
@@ -256,19 +262,76 @@ def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per two tiles placed by hand that are live at the same time."""
     table = index(trace)
     placed = [
-        lifetime(table, uses)
+        life
         for uses in table.storages
         if uses.storage.address is not None
         and uses.storage.buffer.on_chip
         and (uses.reads or uses.writes)
+        for life in lives(table, uses)
     ]
     for position, first in enumerate(placed):
+        if first.together:
+            yield _iterations_apart(first)
         for second in placed[position + 1 :]:
             if first.storage.buffer is not second.storage.buffer or not first.overlaps(second):
                 continue
             if exclusive(first.storage.path, second.storage.path):
                 continue
-            yield _apart(first.storage, second.storage)
+            yield _apart(_placed(first), _placed(second))
+
+
+def _placed(life: Lifetime) -> Storage:
+    """The storage of one tensor, at its own place."""
+    if life.instance is None:
+        return life.storage
+    pairs = zip(life.storage.loops, life.instance, strict=False)
+    chosen = {loop.symbol: index for loop, index in pairs if loop.kind != "grid"}
+    loops = tuple(loop for loop in life.storage.loops if loop.symbol not in chosen)
+    return _moved(life.storage, E.Substitution(chosen), loops)
+
+
+def _moved(storage: Storage, put: E.Substitution, loops: tuple[Loop, ...]) -> Storage:
+    assert storage.address is not None
+    row, byte = storage.address
+    return replace(
+        storage,
+        shape=tuple(put.expr(extent) for extent in storage.shape),
+        address=(put.expr(row), put.expr(byte)),
+        loops=loops,
+    )
+
+
+def _iterations_apart(life: Lifetime) -> Check:
+    """Two tensors that one allocation makes in different iterations occupy different places."""
+    storage = life.storage
+    fresh: dict[E.Sym, Expr] = {}
+    given: list[Bool] = []
+    later: list[Bool] = []
+    for together in life.together:
+        index = together.loop.index
+        other = E.fresh(together.loop.name or "i", 0, together.loop.symbol.hi, "point")
+        fresh[together.loop.symbol] = other
+        later.append(E.gt(other, index))
+        if together.most is not None:
+            given += [E.le(other, index + together.most), E.le(index, other + together.most)]
+    put = E.Substitution(fresh)
+    given += [put.bool(loop.within) for loop in storage.loops]
+    given.append(E.or_(*later))
+    exact = all(together.exact for together in life.together)
+    found = _apart(storage, _moved(storage, put, ()))
+    return replace(
+        found,
+        text=f"tensors of `{storage.name}` that are used together occupy different places",
+        message=f"`{storage.name}` overlaps what it was in another iteration, still in use",
+        given=(*found.given, *given),
+        notes=tuple(
+            Note(together.loop.span, "each iteration of this loop places one")
+            for together in life.together
+        ),
+        help=("let the address depend on the iteration",),
+        exact=exact,
+        reason="" if exact else f"which of `{storage.name}` are in use together is not known",
+    )
 
 
 def _rectangle(storage: Storage) -> tuple[Expr, Expr, Expr, Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
@@ -12,6 +12,20 @@ from verifier.symbolic.tensors import Loop, Storage
 
 #: what the dialect says of tensors that the compiler places all the same
 _UNPLACED = frozenset({"layout"})
+#: tensors of a list that one trip of a loop goes through, at most, to be told apart
+_WIDEST = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How many iterations of a loop may lie between two that made tensors which live at once.
+
+    ``most`` None: any number. ``exact`` False: two so far apart may not meet, after all.
+    """
+
+    loop: Loop
+    most: int | None
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +43,10 @@ class Lifetime:
     first: int
     last: int
     widened: tuple[tuple[Bool, int, int], ...] = ()
+    #: the loops around the site of which tensors of several iterations live at once
+    together: tuple[Together, ...] = ()
+    #: the one tensor of the site that this is about, by the indices of its loops
+    instance: tuple[Expr, ...] | None = None
 
     def at(self, point: int) -> Bool:
         """Whether it lives then: always, never, or if loops come round again."""
@@ -42,8 +60,10 @@ class Lifetime:
         return self.start <= other.end and other.start <= self.end
 
 
-def lifetime(table: Index, uses: Uses) -> Lifetime:
+def lifetime(table: Index, uses: Uses, *, named: bool = False) -> Lifetime:
     """When the tensors of an allocation site hold something that is needed.
+
+    ``named``: the accesses are those of one tensor.
 
     A value that is read at the top of a loop body before the body writes it lives through the whole
     loop; so does one that the loop fills and something after it reads. A site inside a loop whose
@@ -72,9 +92,16 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
             widened.append((_second(loop), low, high))
             start, end = low, high
     copies = E.const(1)
+    together: list[Together] = []
     for position, loop in enumerate(storage.loops):
-        if loop.kind == "grid":
+        if loop.kind == "grid" or named:
             continue  # a program instance sees its own tensors only
+        visited = _visited(uses, position)
+        if visited is not None:
+            copies = copies * E.minimum(loop.trips, visited.copies)
+            if visited.most > 0:
+                together.append(Together(loop, visited.most, visited.exact))
+            continue
         ages = [_age(access, position, loop) for access in accesses]
         oldest = max((age for age in ages if age is not None), default=0)
         if None in ages or oldest or any(loop not in a.operation.loops for a in accesses):
@@ -84,7 +111,128 @@ def lifetime(table: Index, uses: Uses) -> Lifetime:
             if first < start or last > end:
                 start, end = min(start, first), max(end, last)
                 widened.append((_second(loop), start, end))
-    return Lifetime(storage, start, end, copies, *once, tuple(widened))
+        if None in ages:
+            together.append(Together(loop, None, _all_used(accesses, position, loop)))
+        elif oldest:
+            aged = list(zip(ages, accesses, strict=True))
+            made = min((a.order for age, a in aged if age == 0), default=start)
+            used = max(a.order for age, a in aged if age == oldest)
+            most = oldest if made <= used else oldest - 1
+            if most:
+                together.append(Together(loop, most))
+    return Lifetime(storage, start, end, copies, *once, tuple(widened), tuple(together))
+
+
+def _all_used(accesses: list[Access], position: int, loop: Loop) -> bool:
+    """Whether what is used outside of the loop that makes tensors is no particular one of them."""
+    outside = [access for access in accesses if loop not in access.operation.loops]
+    return bool(outside) and not any(
+        position >= len(access.view.instance) or access.view.instance[position].is_const
+        for access in outside
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Visits:
+    """So many tensors of a site are live at once while a loop visits one after the other."""
+
+    copies: int
+    #: how far apart two of them may be
+    most: int
+    exact: bool
+
+
+def _visited(uses: Uses, position: int) -> _Visits | None:
+    """How a loop that does not make the tensors visits them; None if it is not that plain.
+
+    Each access names the tensor ``step * i + offset`` of the loop's index: a tensor is touched in
+    the trips from its least offset to its greatest. What lies around that loop must not carry a
+    value into its next iteration.
+    """
+    found: tuple[Loop, int] | None = None
+    orders: dict[int, list[int]] = {}
+    for access in uses.all:
+        visit = _visit(access, position)
+        if visit is None or found not in (None, visit[:2]):
+            return None
+        found = visit[:2]
+        for offset in range(visit[2], visit[3] + 1):
+            orders.setdefault(offset, []).append(access.order)
+    if found is None:
+        return None
+    visitor, step = found
+    if any(_carried_around(uses, access, visitor) for access in uses.all):
+        return None
+    rests = {offset % step for offset in orders}
+    groups = [[o for o in orders if o % step == rest] for rest in rests]
+    copies = sum((max(group) - min(group)) // abs(step) + 1 for group in groups)
+    low, high = min(orders), max(orders)
+    begun, ended = (high, low) if step > 0 else (low, high)
+    most = high - low
+    if most and min(orders[begun]) > max(orders[ended]):
+        most -= 1  # the last use of one comes before the first of the other
+    return _Visits(copies, most, abs(step) == 1)
+
+
+def _visit(access: Access, position: int) -> tuple[Loop, int, int, int] | None:
+    """The outermost loop of those that say which tensor, its step, and the least and greatest
+    offset that the others add."""
+    if position >= len(access.view.instance):
+        return None
+    term = access.view.instance[position]
+    loops = {loop.symbol: loop for loop in access.operation.loops}
+    visitor: tuple[Loop, int] | None = None
+    low = high = term.const
+    steps = {mono[0]: step for mono, step in term.terms if len(mono) == 1}
+    if len(steps) != len(term.terms) or not steps.keys() <= loops.keys():
+        return None
+    for symbol, loop in loops.items():  # outermost first
+        step = steps.get(symbol)
+        if step is None:
+            continue
+        if loop in access.view.storage.loops:
+            return None
+        if visitor is None:
+            visitor = loop, step
+            continue
+        if not loop.trips.is_const or loop.trips.const < 1:
+            return None
+        far = step * (loop.trips.const - 1)
+        low, high = low + min(far, 0), high + max(far, 0)
+    return None if visitor is None or high - low > _WIDEST else (*visitor, low, high)
+
+
+def _carried_around(uses: Uses, access: Access, visitor: Loop) -> bool:
+    """Whether a loop around the one that visits brings a tensor back with what it held."""
+    around = access.operation.loops[: access.operation.loops.index(visitor)]
+    named = {symbol for term in access.view.instance for symbol in term.free()}
+    for loop in around:
+        if loop in uses.storage.loops or loop.symbol in named:
+            continue
+        inside = [other for other in uses.all if loop in other.operation.loops]
+        head = min(inside, key=lambda other: other.order)
+        if head not in uses.writes or accumulates(head.operation):
+            return True
+    return False
+
+
+def lives(table: Index, uses: Uses) -> list[Lifetime]:
+    """The lifetimes of the tensors of a site: one for all, or one for each that is named."""
+    positions = [k for k, loop in enumerate(uses.storage.loops) if loop.kind != "grid"]
+    named: dict[tuple[Expr, ...], Uses] = {}
+    for writes, accesses in ((True, uses.writes), (False, uses.reads)):
+        for access in accesses:
+            instance = access.view.instance
+            if not positions or not all(
+                k < len(instance) and instance[k].is_const for k in positions
+            ):
+                return [lifetime(table, uses)]
+            part = named.setdefault(instance, Uses(uses.storage))
+            (part.writes if writes else part.reads).append(access)
+    return [
+        replace(lifetime(table, part, named=True), instance=instance)
+        for instance, part in named.items()
+    ]
 
 
 def _second(loop: Loop) -> Bool:
@@ -147,13 +295,14 @@ def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
     """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
     pipelines = pipelined(table)
     found = [
-        staged(table, pipelines, uses, lifetime(table, uses))
+        staged(table, pipelines, uses, life)
         for uses in table.storages
         if uses.storage.buffer is buffer
         and uses.storage.kind in ("alloc", "result", "constant")
         and uses.storage.address is None
         and uses.storage.placement.keys() <= _UNPLACED
         and (uses.reads or uses.writes)
+        for life in lives(table, uses)
     ]
     return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
 
