@@ -43,7 +43,9 @@ _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
 #: all others without a model are not followed
 _QUIET: Final = frozenset(
     {
-        "gc.collect", "gc.disable", "gc.enable", "os.getcwd", "os.getpid", "random.random",
+        "datetime.datetime.now", "gc.collect", "gc.disable", "gc.enable", "os.cpu_count",
+        "os.getcwd", "os.getpid", "platform.machine", "platform.system", "random.random",
+        "socket.gethostname", "tempfile.gettempdir", "tempfile.mkdtemp", "tempfile.mkstemp",
         "threading.Lock", "threading.RLock", "threading.get_ident", "time.monotonic",
         "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns", "time.process_time",
         "time.time", "time.time_ns", "traceback.print_stack", "uuid.uuid4",
@@ -157,7 +159,7 @@ class OpaqueKind(Kind):
         _give(vm, value, (new,), span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        _meet(vm, value, index, span)
+        meet(vm, value, index, span)
         return _used(vm, value, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
@@ -171,21 +173,21 @@ class OpaqueKind(Kind):
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, IndexTensor):
             return NotImplemented  # the array knows its axes whatever the number is
-        _meet(vm, left, right, span)
+        meet(vm, left, right, span)
         return _worse(_used(vm, left, span), right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        _meet(vm, right, left, span)
+        meet(vm, right, left, span)
         return _worse(_used(vm, right, span), left)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if left.harmless and right is None and op in ("==", "!="):
             return op == "!="
-        _meet(vm, left, right, span)
+        meet(vm, left, right, span)
         return _worse(_used(vm, left, span), right)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        _meet(vm, value, item, span)
+        meet(vm, value, item, span)
         return _used(vm, value, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
@@ -209,9 +211,14 @@ class OpaqueKind(Kind):
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         _used(vm, value, span)
-        code = E.fresh("dtype", 0, len(dt.NAMES) - 1)
-        vm.approximate("opaque", f"a dtype depends on {value.reason}", span, [repr(code)])
-        return DType(code)
+        return some_dtype(vm, value.reason, span)
+
+
+def some_dtype(vm: VM, reason: str, span: Span) -> DType:
+    """A dtype that is not known."""
+    code = E.fresh("dtype", 0, len(dt.NAMES) - 1)
+    vm.approximate("opaque", f"a dtype depends on {reason}", span, [repr(code)])
+    return DType(code)
 
 
 def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
@@ -223,7 +230,7 @@ def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
     return value
 
 
-def _meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> None:
+def meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> None:
     """An operator takes a value that is not followed and another one, which it may ask or change.
 
     A class or a function is only looked at.
@@ -274,7 +281,7 @@ class ExternalKind(Kind):
         return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        _meet(vm, value, index, span)
+        meet(vm, value, index, span)
         # a module may be one of the project: whoever has it may change it
         return Opaque(f"an item of {value.said}", lost=value.path == "sys.modules")
 
@@ -283,11 +290,11 @@ class ExternalKind(Kind):
         return Opaque(value.said)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        _meet(vm, left, right, span)
+        meet(vm, left, right, span)
         return right if isinstance(right, Opaque) else Opaque(left.said)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        _meet(vm, right, left, span)
+        meet(vm, right, left, span)
         return left if isinstance(left, Opaque) else Opaque(right.said)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
@@ -297,7 +304,7 @@ class ExternalKind(Kind):
                 return same if op == "==" else E.not_(same)
         if isinstance(right, (DType, Parameter)):
             return NotImplemented
-        _meet(vm, left, right, span)
+        meet(vm, left, right, span)
         return right if isinstance(right, Opaque) else Opaque("a comparison with an external value")
 
     def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
@@ -314,7 +321,7 @@ class ExternalKind(Kind):
         return vm.unknown_bool(f"a condition depends on {value.said}", span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        _meet(vm, value, item, span)
+        meet(vm, value, item, span)
         return Opaque(value.said)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
@@ -397,4 +404,4 @@ KINDS: Final[dict[type, Kind]] = {
     Managed: ManagedKind(),
 }
 
-__all__ = ["KINDS", "unknown_call"]
+__all__ = ["KINDS", "meet", "some_dtype", "unknown_call"]
