@@ -151,6 +151,22 @@ def test_a_clean_run_saves_inputs_and_results(file: Path, tmp_path: Path) -> Non
     np.testing.assert_allclose(arrays["out0"], arrays["x"] * 1.5)
 
 
+def test_a_packed_argument_keeps_its_dtype(tmp_path: Path) -> None:
+    path = tmp_path / "packed.py"
+    path.write_text(
+        "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n@nki.jit\n"
+        "def copied(x):\n    assert x.dtype == nl.float8_e4m3fn_x4\n"
+        "    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nisa.dma_copy(dst=y, src=x)\n    return y\n"
+    )
+    saved = tmp_path / "out.npz"
+    x = "x=float8_e4m3fn_x4[64,32]"
+    done = command(f"{path}::copied", "--target", "trn3", "--arg", x, "--save", saved)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    arrays = np.load(saved)
+    np.testing.assert_array_equal(arrays["out0"], arrays["x"])
+
+
 def test_an_array_of_a_file_is_an_argument(file: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((4, 8), np.float32))
     saved = tmp_path / "out.npz"

@@ -41,6 +41,14 @@ class Shaped:
 
 
 @dataclass(frozen=True, slots=True)
+class Typed:
+    """A tensor argument of a dtype that NumPy holds as another one (packed formats, tf32)."""
+
+    dtype: str
+    array: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Unsized:
     """A buffer that is as large as need be; only shapes are run with it."""
 
@@ -141,7 +149,9 @@ def _on_chip(
         if isinstance(value, Shaped):
             return buffers.make(machine, name, value.shape, value.dtype, None, span)
         if isinstance(value, np.ndarray):
-            return buffers.make(machine, name, value.shape, known_dtype(value, name), value, span)
+            value = Typed(known_dtype(value, name), value)
+        if isinstance(value, Typed):
+            return buffers.make(machine, name, value.array.shape, value.dtype, value.array, span)
         if isinstance(value, Unsized):
             return buffers.make(machine, name, None, value.dtype, None, span)
         return value
@@ -196,10 +206,12 @@ def _argument(
     if isinstance(value, (list, tuple)):
         items = [_argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
+    if isinstance(value, np.ndarray):
+        value = Typed(known_dtype(value, name), value)
     if isinstance(value, Shaped):
         tensor = input_tensor(machine, name, value.shape, value.dtype, None, span)
-    elif isinstance(value, np.ndarray):
-        tensor = input_tensor(machine, name, value.shape, known_dtype(value, name), value, span)
+    elif isinstance(value, Typed):
+        tensor = input_tensor(machine, name, value.array.shape, value.dtype, value.array, span)
     else:
         return value
     inputs.append(tensor)

@@ -21,12 +21,14 @@ from verifier.executor.arguments import Argument
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import Loaded, generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options
+from verifier.executor.memory import numpy_name
 from verifier.executor.protocol import Reply, Request
 from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import (
     Outcome,
     Shaped,
     TimeIsUpError,
+    Typed,
     definition_of,
     line_of,
     run,
@@ -135,8 +137,8 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
         reply.outputs = [(out.dtype, out.shape) for out in outcome.outputs]
         return arrays
     for name, value in arguments.items():
-        if isinstance(value, np.ndarray):
-            arrays[name] = portable(value)
+        if isinstance(value, np.ndarray | Typed):
+            arrays[name] = portable(value.array if isinstance(value, Typed) else value)
     for number, out in enumerate(outcome.outputs):
         reply.outputs.append((_name(out), out.shape))
         arrays[f"out{number}"] = portable(out)
@@ -169,10 +171,12 @@ def portable(array: Any) -> Any:
 
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.copy() if isinstance(value, np.ndarray) else value
-        for name, value in arguments.items()
-    }
+    def copied(value: Any) -> Any:
+        if isinstance(value, Typed):
+            return Typed(value.dtype, value.array.copy())
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    return {name: copied(value) for name, value in arguments.items()}
 
 
 def _arguments(request: Request, found: Kernel) -> dict[str, Any]:
@@ -212,7 +216,9 @@ def _made(request: Request, name: str, argument: Argument, rng: np.random.Genera
                 f"argument '{name}' takes {size} MB of the {request.memory} MB that the kernel may "
                 "use: raise --memory, or use --shapes-only"
             )
-        return drawn(rng, argument.dtype, argument.shape)
+        array = drawn(rng, argument.dtype, argument.shape)
+        same = numpy_name(array.dtype) == argument.dtype
+        return array if same else Typed(argument.dtype, array)
     if argument.kind == "file":
         array = _read(name, argument.value)
         if request.shapes_only:
