@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rules.memory import examples
-from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
+from rules.memory.cases import apart, before, contains, copy, covered, dominates
+from rules.memory.order import Barriers, Foreign, reads_of_others, same_value
 from rules.memory.words import allocation_note, element
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
@@ -21,9 +22,7 @@ from verifier.symbolic.trace import Trace
 def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
     """Per loop without order: no two iterations write one place, none reads what another wrote."""
     table = index(trace)
-    synced = frozenset(
-        id(loop) for op in trace.operations if op.name == "ppl.sync" for loop in op.loops
-    )
+    barriers = Barriers.of(trace)
     for uses in table.storages:
         # A constant is an array of the host, filled before any instance or iteration starts.
         if not uses.writes or uses.storage.kind == "constant":
@@ -31,19 +30,25 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         buffer = uses.storage.buffer
         if trace.dialect == "ppl":
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(uses, level, "cores", "PPL-B13", synced)
+                yield from _overlapping_writes(uses, level, "cores", "PPL-B13", barriers)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(uses, level, "program instances", "NKI-L65")
+                yield from _overlapping_writes(
+                    uses, level, "program instances", "NKI-L65", barriers
+                )
+            for found in reads_of_others(uses, barriers):
+                yield _read_of_other(found)
         if trace.api == "beta1":
             for level in _levels(uses):
                 if buffer.off_chip:
-                    yield from _overlapping_writes(uses, level, "iterations", "NKI-LP02")
+                    yield from _overlapping_writes(uses, level, "iterations", "NKI-LP02", _NONE)
                 yield from _flow(table, uses, level)
 
 
 #: writes that several cores may do: the same constant, or sums that the memory makes
 _REPEATABLE = frozenset({"ppl.dma.zero", "ppl.dma.fill", "ppl.dma.reduce"})
+#: iterations of a loop wait for nobody
+_NONE = Barriers((), ())
 
 
 def _levels(uses: Uses) -> list[int]:
@@ -67,7 +72,7 @@ def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
 
 
 def _overlapping_writes(
-    uses: Uses, level: int, kind: str, fact: str, synced: frozenset[int] = frozenset()
+    uses: Uses, level: int, kind: str, fact: str, barriers: Barriers
 ) -> Iterator[Check]:
     writes = [
         write
@@ -80,20 +85,23 @@ def _overlapping_writes(
         for second in writes[position:]:
             if first.loops[level] is not second.loops[level]:
                 continue
-            yield _disjoint(first, second, level, kind, fact, synced)
+            if kind != "iterations" and same_value(first, second):
+                continue
+            tied = barriers.tied(first, second)
+            if tied is None:
+                continue
+            yield _disjoint(*tied, level, kind, fact)
             if first is not second:
-                yield _disjoint(second, first, level, kind, fact, synced)
+                yield _disjoint(tied[1], tied[0], tied[2], level, kind, fact)
 
 
 def _disjoint(
-    first: Access,
-    second: Access,
-    level: int,
-    kind: str,
-    fact: str,
-    synced: frozenset[int] = frozenset(),
+    first: Access, second: Access, known: bool, level: int, kind: str, fact: str
 ) -> Check:
-    """``first`` in one iteration and ``second`` in a later one touch different elements."""
+    """``first`` in one iteration and ``second`` in a later one touch different elements.
+
+    ``known``: what is given of them says all there is of barriers between them.
+    """
     loop = first.loops[level]
     storage = first.view.storage
     name = storage.name
@@ -104,10 +112,10 @@ def _disjoint(
     if other is not None:
         predicate, exact = apart(first.view, other.view)
         given = (*first.ranges, *other.ranges)
-        if kind == "cores":
-            given = (*given, *in_step(first, other, level, synced))
         if not exact:
             reason = f"where `{name}` is written is not known exactly"
+        elif not known:
+            exact, reason = False, "how often the instances wait for each other is not known"
     later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
     if kind == "iterations":
@@ -151,14 +159,36 @@ def _disjoint(
     )
 
 
-def in_step(first: Access, other: Copy, level: int, synced: frozenset[int]) -> Iterator[Bool]:
-    """Cores that synchronise in a loop are in the same iteration of it."""
-    for loop in first.loops[level + 1 :]:
-        if id(loop) not in synced:
-            continue
-        for private in other.private:
-            if private.span == loop.span and private.name == loop.name:
-                yield E.eq(private.index, loop.index)
+def _read_of_other(found: Foreign) -> Check:
+    """No instance reads what another one writes, unless all wait for each other in between."""
+    read, name = found.read, found.read.view.storage.name
+    values: list[tuple[str, Expr]] = []
+    given = found.given
+    for position, (here, there) in enumerate(zip(found.here, found.there, strict=False)):
+        which = f" {position}" if len(found.here) > 1 else ""
+        for role, index_ in (("reads", here), ("writes", there)):
+            named = E.fresh(f"program{which} that {role}", 0, None, "point")
+            values.append((f"program{which} that {role}", named))
+            given = (*given, E.eq(named, index_))
+    exact = found.exact
+    return Check(
+        predicate=found.predicate,
+        span=read.span,
+        text=f"no program instance reads what another one writes to `{name}`",
+        message=(
+            f"a program instance reads what another one writes to `{name}`, with no barrier in "
+            "between"
+        ),
+        facts=("NKI-BAR03",),
+        given=given,
+        values=tuple(values),
+        notes=(Note(found.write.operation.span, "written here"),),
+        help=("call `nisa.core_barrier` before reading what the other core writes",),
+        exact=exact,
+        reason="" if exact else f"where `{name}` is accessed, and when, is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
@@ -196,7 +226,7 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
     predicate: Bool = E.TRUE
     exact = True
     given: tuple[Bool, ...] = ()
-    values: tuple[tuple[str, E.Expr], ...] = ()
+    values: tuple[tuple[str, Expr], ...] = ()
     if earlier is not None:
         different, exact = apart(read.view, earlier.view)
         predicate = E.or_(different, own)
@@ -243,7 +273,7 @@ register(
             "side; only sums into one tile may be carried. Program instances of a grid have no "
             "order either: two that store to one place leave a random winner."
         ),
-        facts=("NKI-LP02", "NKI-E32", "NKI-L65", "PPL-B13"),
+        facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
         on="trace",
         dialects=("nki", "ppl"),
         check=carried_dependences,

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rules.memory.capacity import Limit, peak_checks, totals
-from rules.memory.cases import apart, copy
-from rules.memory.dependence import in_step
+from rules.memory.order import Barriers, Foreign, reads_of_others
 from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.index import Access, index, tensor
+from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
@@ -117,53 +116,39 @@ def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
 
     A core may read what it wrote itself: the places of different cores have to differ.
     """
-    marks = [op for op in trace.operations if op.name == "ppl.sync"]
-    synced = frozenset(id(loop) for op in marks for loop in op.loops)
     if not trace.grid:
         return
+    barriers = Barriers.of(trace)
     for uses in index(trace).storages:
-        if uses.storage.kind == "constant":
+        if uses.storage.kind == "constant" or uses.storage.buffer.on_chip:
             continue
-        for read in uses.reads:
-            if read.view.buffer.on_chip:
-                continue
-            for write in uses.writes:
-                if write.order < read.order and not any(
-                    write.order < mark.order < read.order for mark in marks
-                ):
-                    yield _other_core(read, write, synced)
+        for found in reads_of_others(uses, barriers):
+            if found.write.order < found.read.order:
+                yield _other_core(found)
 
 
-def _other_core(read: Access, write: Access, synced: frozenset[int]) -> Check:
+def _other_core(found: Foreign) -> Check:
     """Where a core reads, no other core writes."""
-    name = read.view.storage.name
-    other = copy(write, 0, instance=tensor(read.view))
-    predicate: Bool = E.TRUE
-    exact = True
-    given: tuple[Bool, ...] = ()
+    read, name = found.read, found.read.view.storage.name
+    given = found.given
     values: tuple[tuple[str, Expr], ...] = ()
-    if other is not None and other.private and other.private[0].kind == "grid":
-        here, there = read.loops[0].index, other.private[0].index
-        predicate, exact = apart(read.view, other.view)
-        if predicate is not E.TRUE:
-            roles = ("core that reads", "core that writes")
-            one, another = (E.fresh(role, 0, None, "point") for role in roles)
-            facts = (E.ne(here, there), E.eq(one, here), E.eq(another, there))
-            steps = in_step(read, other, 0, synced)
-            given = (*read.ranges, *other.ranges, *facts, *steps)
-            values = ((roles[0], one), (roles[1], another))
+    if found.predicate is not E.TRUE and found.there:
+        roles = ("core that reads", "core that writes")
+        one, another = (E.fresh(role, 0, None, "point") for role in roles)
+        given = (*given, E.eq(one, found.here[0]), E.eq(another, found.there[0]))
+        values = ((roles[0], one), (roles[1], another))
     return Check(
-        predicate=predicate,
+        predicate=found.predicate,
         span=read.span,
         text=f"`pl.sync()` between writing and reading `{name}`",
         message=f"a core reads what another writes to `{name}`, without a `pl.sync()` in between",
         facts=("PPL-B11",),
         given=given,
         values=values,
-        notes=(Note(write.operation.span, "written here"),),
+        notes=(Note(found.write.operation.span, "written here"),),
         help=("call `pl.sync()` before reading what other cores write",),
-        exact=exact,
-        reason="" if exact else f"where `{name}` is accessed is not known exactly",
+        exact=found.exact,
+        reason="" if found.exact else f"where `{name}` is accessed is not known exactly",
         path=read.path,
         order=read.order,
     )

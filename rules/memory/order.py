@@ -1,0 +1,138 @@
+"""What orders the accesses of program instances that run side by side.
+
+Two accesses of one element by different instances, one of which writes, need an order: a barrier
+between them that both instances go through. Instances count the barriers that they have gone
+through: two accesses are ordered exactly when the counts differ. (Two sums that the memory makes,
+and two writes of one value, need none.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rules.memory.cases import apart, common_loops, copy
+from rules.memory.sums import constant
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access, Uses, accumulates, tensor
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation, Trace
+
+#: what instances wait in for each other
+_BARRIERS = frozenset({"ppl.sync", "isa.core_barrier"})
+
+
+@dataclass(frozen=True, slots=True)
+class Barriers:
+    """The barriers of a kernel; ``grid``: the loops over its instances."""
+
+    operations: tuple[Operation, ...]
+    grid: tuple[Loop, ...]
+
+    @staticmethod
+    def of(trace: Trace) -> Barriers:
+        found = [op for op in trace.operations if op.name in _BARRIERS and _for_all(op)]
+        return Barriers(tuple(found), trace.grid)
+
+    def tied(self, first: Access, second: Access) -> tuple[Access, Access, bool] | None:
+        """The accesses where no barrier is between them; None: there is one, always.
+
+        The last value: whether how many barriers come before each of them is known.
+        """
+        if not self.operations:
+            return first, second, True
+        known = True
+        mine, its = E.const(0), E.const(0)
+        for barrier in self.operations:
+            before = self._count(barrier, first), self._count(barrier, second)
+            if before[0] is None or before[1] is None:
+                known = False
+                continue
+            mine, its = mine + before[0], its + before[1]
+        # the symbols of loops stand for other iterations on each side
+        if known and mine.is_const and its.is_const and mine is not its:
+            return None
+        if mine is E.const(0) and its is E.const(0):
+            return first, second, known
+        count = E.fresh("barriers before", 0, None, "point")
+        return _where(first, E.eq(count, mine)), _where(second, E.eq(count, its)), known
+
+    def _count(self, barrier: Operation, access: Access) -> Expr | None:
+        """How often an instance has gone through a barrier when an access happens."""
+        own = {loop.symbol for loop in self.grid}
+        around = [loop for loop in barrier.loops if loop not in self.grid]
+        symbols = own | {loop.symbol for loop in around}
+        terms: list[Expr | Bool] = [*barrier.path, *(loop.trips for loop in around)]
+        if any(symbols & set(term.free()) for term in terms):
+            return None
+        there = [loop for loop in access.loops if loop not in self.grid]
+        shared = common_loops(around, there)
+        times = E.const(1)
+        for loop in around[shared:]:
+            times = times * loop.trips
+        before = E.const(0)
+        for loop in around[:shared]:
+            before = before * loop.trips + loop.index
+        before = before * times
+        if barrier.order < access.order:
+            before = before + times
+        return E.ite(E.and_(*barrier.path), before, 0)
+
+
+def _for_all(operation: Operation) -> bool:
+    cores = operation.value("cores")
+    return not isinstance(cores, tuple) or len(cores) > 1
+
+
+def _where(access: Access, condition: Bool) -> Access:
+    return replace(access, given=(*access.given, condition), reaches={})
+
+
+def same_value(first: Access, second: Access) -> bool:
+    """Whether both write one and the same number everywhere."""
+    value = constant(first.operation)
+    return value is not None and value == constant(second.operation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreign:
+    """A read of what another instance writes, with nothing that orders them."""
+
+    read: Access
+    write: Access
+    #: it holds where nothing is wrong
+    predicate: Bool
+    exact: bool
+    given: tuple[Bool, ...]
+    #: the indices of the instance that reads, and of the one that writes
+    here: tuple[Expr, ...] = ()
+    there: tuple[Expr, ...] = ()
+
+
+def reads_of_others(uses: Uses, barriers: Barriers) -> Iterator[Foreign]:
+    """The pairs of a read and a write of another instance."""
+    for read in uses.reads:
+        for write in uses.writes:
+            if write.operation is read.operation and accumulates(write.operation):
+                continue
+            tied = barriers.tied(read, write)
+            if tied is not None:
+                yield _foreign(*tied, barriers.grid)
+
+
+def _foreign(read: Access, write: Access, known: bool, grid: Sequence[Loop]) -> Foreign:
+    other = copy(write, 0, instance=tensor(read.view))
+    if other is None:
+        return Foreign(read, write, E.TRUE, True, ())
+    here, there = _indices(grid), _indices(other.private[: len(grid)])
+    predicate, exact = apart(read.view, other.view)
+    if predicate is E.TRUE:
+        return Foreign(read, write, E.TRUE, True, ())
+    others = E.or_(*(E.ne(a, b) for a, b in zip(here, there, strict=False)))
+    given = (*read.ranges, *other.ranges, others)
+    return Foreign(read, write, predicate, exact and known, given, here, there)
+
+
+def _indices(loops: Sequence[Loop]) -> tuple[Expr, ...]:
+    return tuple(loop.index for loop in loops if loop.kind == "grid")
