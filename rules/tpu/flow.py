@@ -51,6 +51,8 @@ class Uses:
 
     reads: list[Use] = field(default_factory=list)
     writes: list[Use] = field(default_factory=list)
+    #: uses that leave nothing of meaning: work tensors
+    destroyed: list[Use] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def uses(trace: Trace) -> Uses:
                     if touch.reads:
                         out.reads.append(use)
                     if touch.writes:
-                        out.writes.append(use)
+                        (out.destroyed if touch.destroys else out.writes).append(use)
         _last = (trace, len(trace.operations), out)
     return _last[2]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from rules.tpu import flow, kit
+from rules.tpu import destroyed, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -298,6 +298,8 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
         source = _source(chip, read, table.writes)
         if source is not None and source.age == 0 and not source.write.facts:
             yield _read_check(read, E.TRUE, exact=True)
+            since = source.write.use.order
+            yield from _destroyed(chip, read, table, known, source.depth, since)
             continue
         predicate, exact = _written(chip, read, table.writes)
         yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
@@ -308,6 +310,16 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
                 yield _read_check(read, E.or_(predicate, *again), exact=True)
         if known and (part := _covered(chip, read, table.writes)) is not None:
             yield part
+        if predicate is not E.FALSE:
+            yield from _destroyed(chip, read, table, known)
+
+
+def _destroyed(
+    chip: Chip, read: Use, table: Uses, known: bool, depth: int = 0, since: int = -1
+) -> Iterator[Check]:
+    works = table.destroyed
+    for found in destroyed.read_of_destroyed(chip, read, depth, since, works, table.writes):
+        yield found if known else replace(found, exact=False)
 
 
 def _written(
@@ -501,9 +513,10 @@ register(
         summary="what an operation reads in local memory was written before",
         reason=(
             "Local memory holds what the kernel before left there. Functions that add to their "
-            "result (mac, convolutions and products with result_add) read it as well."
+            "result (mac, convolutions and products with result_add) read it as well. What a "
+            "function leaves in its work tensor means nothing."
         ),
-        facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07"),
+        facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
         on="trace",
         check=uninitialised,
         dialects=("okk",),

@@ -65,7 +65,7 @@ def test_a_line_of_the_table_is_consistent(function: Function) -> None:
     assert len(names) == len(set(names))
     for tensor in function.tensors:
         assert tensor.parameter in names
-        assert re.fullmatch("r?w?", tensor.access) and tensor.access
+        assert re.fullmatch("r?w?|d", tensor.access) and tensor.access
         assert not tensor.flag or tensor.flag in names
     strides = [n for n in names if n.endswith("_stride") and n != "row_stride"]
     assert {t.stride for t in function.tensors if t.stride} == set(strides)
@@ -106,7 +106,7 @@ def test_keywords_are_the_names_of_c(tmp_path: Path) -> None:
     run = interpret(tmp_path, kernel(by_name))
     (op,) = run.trace.operations
     places = {t.role: t.tensor.address for t in op.touches}
-    assert {role: place.const for role, place in places.items()} == {
+    assert {role: getattr(place, "const", None) for role, place in places.items()} == {
         "dst": 0,
         "src0": 256,
         "src1": 512,

@@ -161,6 +161,7 @@ class ByteMemory:
         "flags",
         "full",
         "size",
+        "spoiled",
         "stored",
         "touched",
         "tracked",
@@ -189,6 +190,8 @@ class ByteMemory:
         self.flags: Bytes | None = None
         #: whether anything was written to it
         self.touched = False
+        #: whether some function left intermediate results in it
+        self.spoiled = False
 
     def materialise(self) -> Bytes:
         if self.data is None:
@@ -272,6 +275,14 @@ class ByteMemory:
             return
         for _, window in self._windows(self._record(), place, word):
             window[...] = one
+
+    def unmark(self, place: Place) -> None:
+        """What is in the bytes of a tensor means nothing any more."""
+        if self.full or not self.tracked:
+            return
+        self.spoiled = True
+        for _, window in self._windows(self._record(), place, _WORDS[place.itemsize]):
+            window[...] = 0
 
     def written(self, place: Place) -> bool:
         """Whether every byte of a tensor was written (or cannot be told)."""

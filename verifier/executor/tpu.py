@@ -589,29 +589,37 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         return
     try:
         used = list(_used(machine, operation))
-        for each in used:
-            if each.writes:
-                each.region.memory.writer = operation.span_of(each.role)
-            if each.reads:
-                each.region.memory.consumed = True
-                if not all(m.written(place) for m, place in each.parts):
-                    _unwritten(machine, operation, each)
+        _before(machine, operation, used)
         if machine.options.shapes_only:
             for each in used:
                 for memory, place in each.parts if each.writes else ():
                     memory.mark(place)
-            return
-        function = MEANINGS.get(operation.name)
-        if function is None:
-            raise SemanticsMissing(operation.name)
-        regions = {each.role: each.region for each in used}
-        function(operation, LaneOperands(machine, operation, regions))
+        else:
+            function = MEANINGS.get(operation.name)
+            if function is None:
+                raise SemanticsMissing(operation.name)
+            regions = {each.role: each.region for each in used}
+            function(operation, LaneOperands(machine, operation, regions))
+        for each in used:
+            for memory, place in each.parts if each.destroys else ():
+                memory.unmark(place)
     except OutsideError as error:
         if machine.options.shapes_only and not machine.clean:
             return  # a rule has said so, and there are no bytes that could be wrong
         raise UnsupportedError(
             f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
         ) from None
+
+
+def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
+    """Note who writes where, and report what is read and means nothing."""
+    for each in used:
+        if each.writes:
+            each.region.memory.writer = operation.span_of(each.role)
+        if each.reads:
+            each.region.memory.consumed = True
+            if not all(memory.written(place) for memory, place in each.parts):
+                _unwritten(machine, operation, each)
 
 
 def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
@@ -630,6 +638,7 @@ class _Used:
     parts: list[tuple[ByteMemory, Place]]
     reads: bool
     writes: bool
+    destroys: bool = False
 
 
 def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
@@ -641,6 +650,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
             list(parts(machine, operation, touch)),
             touch.reads,
             touch.writes,
+            touch.destroys,
         )
     views = {**dict(operation.reads), **dict(operation.writes)}
     for role, accessed in views.items():
@@ -659,6 +669,8 @@ def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> N
     span = operation.span_of(f"{role}_addr" if f"{role}_addr" in operation.operands else role)
     partly = any(memory.any_written(place) for memory, place in used.parts)
     how = "only partly written" if partly else "never written"
+    if any(memory.spoiled for memory, _ in used.parts):
+        how += ", or left to a function as its work tensor"
     view = operation.view(role)
     waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
     if waits:  # another core writes it, later: nothing made this one wait

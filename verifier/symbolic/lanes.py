@@ -60,9 +60,13 @@ class SystemTensor:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One tensor that an operation reads, writes, or both."""
+    """One tensor that an operation reads, writes, or both.
+
+    ``destroys``: what it writes means nothing, as in a work tensor.
+    """
 
     role: str
     tensor: LocalTensor | SystemTensor
     reads: bool
     writes: bool
+    destroys: bool = False

@@ -30,13 +30,14 @@ def perform(machine: Machine, bound: Bound, call: Call) -> None:
         touches, origins = [], {}
         for role in function.tensors:
             reads = "r" in role.access if not role.flag else chosen[role.flag]
-            writes = "w" in role.access
+            destroys = role.access == "d"
+            writes = destroys or "w" in role.access
             if not reads and not writes:
                 continue
             found = tensor(machine, bound, role)
             if found is None:
                 continue
-            touches.append(Touch(role.role, found, reads, writes))
+            touches.append(Touch(role.role, found, reads, writes, destroys))
             origin = _origin(machine, bound, role)
             if origin is not None:
                 origins[role.role] = origin

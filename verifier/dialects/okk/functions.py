@@ -5,14 +5,14 @@ parameters in the order of the C prototype::
 
     bdc_add_C 040 bdc dst:w:float32 src:r:float32 C=float shape dst_stride src_stride
 
-``role:access:dtype`` is a tensor; its parameter is ``role_addr``. Access is ``r``, ``w`` or ``rw``;
-``r?flag`` reads only if that parameter is true, ``w+flag`` also reads if it is. Behind the dtype
-may stand ``@system``, ``/layout`` (what the tensor is stored in, or is without strides; by default
-``aligned`` in local memory and ``continuous`` in system memory, OKK-D01; ``as_words``: with the
-strides of an aligned tensor of 32-bit elements, whatever the width) and ``~shape`` (which
-shape it has, by default that of the parameter ``shape``; see :mod:`.operands`). ``X_stride`` is the
-stride pointer of tensor ``X``, ``name=kind`` any other parameter, ``shape`` and ``input_shape``
-pointers to shapes.
+``role:access:dtype`` is a tensor; its parameter is ``role_addr``. Access is ``r``, ``w``, ``rw`` or
+``d`` (destroyed: intermediate results are left there, OKK-E01, OKK-E02); ``r?flag`` reads only if
+that parameter is true, ``w+flag`` also reads if it is. Behind the dtype may stand ``@system``,
+``/layout`` (what the tensor is stored in, or is without strides; by default ``aligned`` in local
+memory and ``continuous`` in system memory, OKK-D01; ``as_words``: with the strides of an aligned
+tensor of 32-bit elements, whatever the width) and ``~shape`` (which shape it has, by default that
+of the parameter ``shape``; see :mod:`.operands`). ``X_stride`` is the stride pointer of tensor
+``X``, ``name=kind`` any other parameter, ``shape`` and ``input_shape`` pointers to shapes.
 """
 
 from __future__ import annotations
@@ -107,19 +107,19 @@ bdc_rsqrt 072 bdc dst:w:float32 src:r:float32 shape
 bdc_sqrt 073 bdc dst:w:float32 src:r:float32 shape
 bdc_taylor_exp 074 bdc dst:w:float32 src:r:float32 shape num_series=int
 bdc_lookup_exp 075 bdc dst:w:float32 src:r:int32 shape
-bdc_exp 076 bdc dst:w:float32 src:r:float32 work:w:float32 shape
-bdc_exp_tunable 077 bdc dst:w:float32 src:r:float32 work:w:float32 shape num_series=int
-bdc_sigmoid 078 bdc dst:w:float32 src:r:float32 work:w:float32 shape
-bdc_sigmoid_tunable 079 bdc dst:w:float32 src:r:float32 work:w:float32 shape num_series=int
-bdc_tanh 080 bdc dst:w:float32 src:r:float32 work:w:float32 shape
-bdc_tanh_tunable 081 bdc dst:w:float32 src:r:float32 work:w:float32 shape num_series=int
+bdc_exp 076 bdc dst:w:float32 src:r:float32 work:d:float32 shape
+bdc_exp_tunable 077 bdc dst:w:float32 src:r:float32 work:d:float32 shape num_series=int
+bdc_sigmoid 078 bdc dst:w:float32 src:r:float32 work:d:float32 shape
+bdc_sigmoid_tunable 079 bdc dst:w:float32 src:r:float32 work:d:float32 shape num_series=int
+bdc_tanh 080 bdc dst:w:float32 src:r:float32 work:d:float32 shape
+bdc_tanh_tunable 081 bdc dst:w:float32 src:r:float32 work:d:float32 shape num_series=int
 bdc_reciprocal 082 bdc dst:w:float32 src:r:float32 shape dst_stride src_stride
 bdc_neg 083 bdc dst:w:float32 src:r:float32 shape dst_stride src_stride
 bdc_fp32_to_int32 084 bdc dst:w:int32 src:r:float32 shape
 bdc_lookup_int32_to_fp32 085 bdc dst:w:float32 src:r:int32 shape
-bdc_4N_int8_to_fp32 086 bdc dst:w:float32/chosen src:r:uint32/chosen~4n work:w:uint32/chosen~4n
+bdc_4N_int8_to_fp32 086 bdc dst:w:float32/chosen src:r:uint32/chosen~4n work:d:uint32/chosen~4n
     shape is_signed=bool is_aligned_layout=bool
-bdc_int8_to_fp32 087 bdc dst:w:float32/chosen src:r:uint8/chosen work:w:uint8/chosen shape
+bdc_int8_to_fp32 087 bdc dst:w:float32/chosen src:r:uint8/chosen work:d:uint8/chosen shape
     is_signed=bool is_aligned_layout=bool
 bdc_relu 088 bdc dst:w:float32 src:r:float32 shape dst_stride src_stride
 bdc_bias 089 bdc dst:w:float32 src:r:float32 bias:r:float32/compact~channels shape dst_stride
@@ -151,7 +151,7 @@ bdc_equal_select 120 bdc dst:w:uint32 src0:r:float32!choice src1:r:float32!choic
 
 _PACKED = """
 split_high_8bit 097 dst:w:4n src:r:2n shape dst_stride src_stride
-split_low_8bit 098 dst:w:4n src:r:2n work:w:2n shape dst_stride src_stride work_stride
+split_low_8bit 098 dst:w:4n src:r:2n work:d:2n shape dst_stride src_stride work_stride
 arithmetic_shift 112 dst:w:2n src0:r:2n src1:r:2n shape dst_stride src0_stride src1_stride
 logical_shift 113 dst:w:2n src0:r:2n src1:r:2n shape dst_stride src0_stride src1_stride
 arithmetic_shift_C 114 dst:w:2n src:r:2n C=int shape dst_stride src_stride
@@ -312,7 +312,7 @@ def _packed_lines() -> list[str]:
             f"bdc_fixed_point_packed_{name} {number:03} bdc {' '.join(map(_word, words.split()))}"
         )
     words = (
-        "dst:w:2n src0:r:2n src1:r:4n work:w:2n work_high:w:4n work_low:w:4n shape dst_stride "
+        "dst:w:2n src0:r:2n src1:r:4n work:d:2n work_high:d:4n work_low:d:4n shape dst_stride "
         "src0_stride src1_stride work_stride work_high_stride work_low_stride rshift=int"
     )
     name = "bdc_fixed_point_packed_s16_mul_u8_to_s16"

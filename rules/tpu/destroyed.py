@@ -1,0 +1,150 @@
+"""Work tensors: what a function leaves in them means nothing (OKK-E01, OKK-E02)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rules.tpu import flow, kit
+from rules.tpu.flow import Instance, Use
+from rules.tpu.kit import function, words
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check, Note
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.memory.lifetime import exclusive
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A use as a work tensor before a read: in the same iteration of the loops that both are in
+    (``level`` None), or in an earlier one of the loop at that level."""
+
+    work: Instance
+    level: int | None
+
+
+def read_of_destroyed(
+    chip: Chip, read: Use, depth: int, since: int, works: Sequence[Use], writes: Sequence[Use]
+) -> Iterator[Check]:
+    """Per use as a work tensor before a read: it leaves what is read alone, or that was written
+    again.
+
+    All that is read was written last in the same iteration of the outer ``depth`` loops, by the
+    operation of order ``since``; with 0 and -1 nothing is known of that.
+    """
+    for use in works:
+        if use.order <= since or (use.operation is read.operation and not use.loops):
+            continue
+        for before in _before(use, read, depth):
+            disjoint, ranges = kit.apart(chip, before.work.tensor, read.tensor)
+            if disjoint is E.TRUE:
+                continue
+            again, exact = _written_again(chip, read, before, writes)
+            predicate = E.or_(disjoint, again)
+            if predicate is not E.TRUE:
+                yield _check(chip, read, before.work, predicate, ranges, exact)
+
+
+def _before(work: Use, read: Use, kept: int) -> Iterator[_Before]:
+    common = flow.shared(work.loops, read.loops)
+    if work.order < read.order and not exclusive(work.path, read.path):
+        found = flow.anywhere(work, common)
+        if found is not None:
+            yield _Before(found, None)
+    for level in range(kept, common):
+        put, loops = flow.fresh(work, level)
+        found = flow.at(work, put, E.lt(put.expr(loops[0].index), loops[0].index))
+        if found is not None:
+            yield _Before(found, level)
+
+
+def _written_again(
+    chip: Chip, read: Use, before: _Before, writes: Sequence[Use]
+) -> tuple[Bool, bool]:
+    """When what is read was written after a use as a work tensor, and if that is exact.
+
+    Several writes together, and writes in some iterations only, are not followed.
+    """
+    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    cases: list[Bool] = []
+    exact = True
+    for write in writes:
+        if not _between(write, before, read):
+            continue
+        sure = (
+            write.order < read.order
+            and flow.shared(write.loops, read.loops) == len(write.loops)
+            and (before.level is not None or write.order > before.work.use.order)
+            and all(id(fact) in conditions for fact in write.path)
+        )
+        if sure and kit.holds_all(chip, write.tensor, read.tensor):
+            return E.TRUE, True
+        meets = E.not_(_apart(chip, write.tensor, read.tensor))
+        if meets is E.FALSE:
+            continue
+        if sure:
+            cases.append(_holds(chip, write.tensor, read.tensor))
+        exact = False
+    return E.or_(*cases), exact
+
+
+def _between(write: Use, before: _Before, read: Use) -> bool:
+    """Whether some instance of a write may lie between the two."""
+    work = before.work.use
+    common = flow.shared(work.loops, read.loops)
+    inner = flow.shared(write.loops, read.loops)
+    if before.level is not None:
+        return inner > before.level
+    return (
+        work.order < write.order < read.order
+        or inner > common
+        or flow.shared(write.loops, work.loops) > common
+    )
+
+
+def _apart(chip: Chip, one: LocalTensor, other: LocalTensor) -> Bool:
+    return kit.places_apart(chip, kit.block(chip, one), kit.block(chip, other))
+
+
+def _holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
+    big, small = kit.block(chip, outer), kit.block(chip, inner)
+    return E.and_(
+        E.eq(big.lane, small.lane),
+        E.le(small.channels, big.channels),
+        E.le(big.start, small.start),
+        E.le(small.end, big.end),
+    )
+
+
+def _check(
+    chip: Chip,
+    read: Use,
+    work: Instance,
+    predicate: Bool,
+    ranges: tuple[Bool, ...],
+    exact: bool,
+) -> Check:
+    role, name = words(read.touch.role), function(read.operation)
+    used, by = words(work.use.touch.role), function(work.use.operation)
+    whole = kit.holds_all(chip, work.tensor, read.tensor)
+    return Check(
+        predicate=predicate,
+        span=read.span,
+        text=f"{used} of `{by}` leaves {role} of `{name}` alone, or it is written again",
+        message=f"{role} of `{name}` is read, but `{by}` used the place for intermediate results",
+        facts=("OKK-E01", "OKK-E02", "ADR-07"),
+        given=(*ranges, *work.facts, *read.within),
+        values=(
+            (f"{used} address", work.tensor.address),
+            (f"{role} address", read.tensor.address),
+        ),
+        notes=(Note(work.use.span, f"a work tensor of `{by}`: what was in it is gone"),),
+        help=("give the function a work tensor of its own, or read before it is called",),
+        severity=None if whole else "warning",
+        exact=exact,
+        reason="" if exact else "whether it was written again is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
