@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verifier.dialects.nki import isa
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check, find, run
@@ -101,6 +102,7 @@ def operation(name: str, api: str = "0.6", **operands: object) -> Operation:
         loops=(),
         path=(),
         order=0,
+        instruction=isa.find(name),
     )
 
 

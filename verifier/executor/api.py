@@ -113,7 +113,7 @@ def simulate(
     Raises:
         KernelError: there is no such file, kernel or target.
     """
-    from verifier.dialects.nki.signatures import GENERATIONS
+    from verifier.dialects.nki.versions import GENERATIONS
 
     if api_version is not None and api_version not in GENERATIONS:
         raise KernelError(f"unknown API version '{api_version}'")

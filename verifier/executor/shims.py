@@ -18,7 +18,8 @@ import numpy as np
 
 from verifier.dialects import DIALECTS
 from verifier.dialects.nki import names
-from verifier.dialects.nki.signatures import GENERATIONS, table
+from verifier.dialects.nki.signatures import table
+from verifier.dialects.nki.versions import GENERATIONS
 from verifier.executor import calls, operands, places, proxies, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError

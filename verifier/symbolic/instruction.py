@@ -54,11 +54,12 @@ class When:
 class Where:
     """A part of an operand: whether the element at an index along its axes is in it.
 
-    ``exact`` False: the part depends on data (a predicate, an index): at most these elements.
+    ``exact`` False: the part depends on data (a predicate, an index): at most these elements. None:
+    an argument that says which is not followed, it may be any.
     """
 
     text: str
-    holds: Callable[[Call, Index], Bool]
+    holds: Callable[[Call, Index], Bool | None]
     exact: bool = True
 
 

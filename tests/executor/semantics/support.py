@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.rules.build import SPAN, tile
+from verifier.dialects.nki import isa
 from verifier.executor.semantics import SEMANTICS
 from verifier.executor.semantics.casts import NUMPY, cast
 from verifier.hardware.targets import TARGETS, Target
@@ -144,6 +145,7 @@ def perform(
         order=0,
         engine=engine,
         attributes=attributes or {},
+        instruction=isa.find(name),
     )
     io = Fake(tensors, operation, TARGETS[target], api, adds)
     if state is not None:

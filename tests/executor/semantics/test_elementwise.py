@@ -4,6 +4,8 @@ for arithmetic that NumPy makes in the same order."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.executor.semantics.support import Array, Tensor, out, perform, result
-from verifier.dialects.nki.instructions import all_instructions
+from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.executor.semantics import SEMANTICS, SemanticsMissing, alu
 
 RNG = np.random.default_rng(11)
@@ -26,7 +28,7 @@ shapes = st.tuples(st.integers(1, 9), st.integers(1, 7), st.integers(1, 5))
 
 
 def test_every_instruction_has_semantics() -> None:
-    assert set(all_instructions()) <= set(SEMANTICS)
+    assert set(INSTRUCTIONS) <= set(SEMANTICS)
 
 
 @given(shapes)
@@ -116,7 +118,7 @@ def test_scalar_tensor_tensor_reverses_the_second_operator() -> None:
     np.testing.assert_array_equal(got, other - data * lane)
 
 
-REFERENCES = {
+REFERENCES: dict[str, Callable[[float], float]] = {
     "gelu": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
     "gelu_dx": lambda x: (
         0.5 * (1 + math.erf(x / math.sqrt(2))) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
@@ -183,7 +185,7 @@ def test_activation_scales_shifts_and_narrows() -> None:
 def test_a_chain_of_activations_shares_the_registers() -> None:
     state: dict[object, object] = {}
     a, b = draw(5, 8), draw(5, 8)
-    common = {"op": "square", "reduce_op": "add", "state": state}
+    common: dict[str, Any] = {"op": "square", "reduce_op": "add", "state": state}
     perform("isa.activation", dst=out(5, 8), data=a, reduce_cmd="reset_reduce", **common)
     io = perform(
         "isa.activation", dst=out(5, 8), data=b, reduce_cmd="reduce", reduce_res=out(5, 1), **common

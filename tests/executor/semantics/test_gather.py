@@ -190,9 +190,9 @@ def test_assignment_and_its_augmented_forms() -> None:
     tile = draw(3, 4)
     np.testing.assert_array_equal(result("language.assign", out(3, 4), value=tile), tile)
     assert result("language.fill", out(2, 2, dtype="int32"), value=7).tolist() == [[7, 7]] * 2
-    got = result("language.assign", out(3, 4, fill=2), value=tile, attributes={"op": "+"})
+    got = result("language.assign", out(3, 4, fill=2), value=tile, op="add")
     np.testing.assert_array_equal(got, tile + 2)
-    got = result("language.fill", out(1, 2, fill=6), value=3, attributes={"op": "/"})
+    got = result("language.fill", out(1, 2, fill=6), value=3, op="divide")
     assert got.tolist() == [[2.0, 2.0]]
 
 
@@ -220,9 +220,10 @@ def test_dma_sums_and_masked_rows() -> None:
     a, b = draw(4, 2), draw(8)
     got = result("isa.dma_compute", out(4, 2), srcs=[a, b], reduce_op="add", scales=(2.0, 1.0))
     np.testing.assert_array_equal(got, a * np.float32(2) + b.reshape(4, 2))
-    rows = Tensor(a, mask=np.array([[1, 1], [0, 0], [1, 1], [0, 0]], np.bool_))
+    mask = np.array([[1, 1], [0, 0], [1, 1], [0, 0]], np.bool_)
+    rows = Tensor(a, mask=mask)
     got = result("isa.dma_copy", out(4, 2, fill=5), src=rows)
-    np.testing.assert_array_equal(got, np.where(rows.mask, a, np.float32(5)))
+    np.testing.assert_array_equal(got, np.where(mask, a, np.float32(5)))
     got = result("isa.dma_copy", out(4, 2, fill=5), src=a, dst_rmw_op="add")
     np.testing.assert_array_equal(got, a + 5)
 

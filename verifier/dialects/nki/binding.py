@@ -13,13 +13,12 @@ from functools import cache
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import (
-    GENERATIONS,
     Parameter,
     Signature,
     generations_with,
     lookup,
-    newer,
 )
+from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Expr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.dialects.nki import host, instructions, methods, names, operators
+from verifier.dialects.nki import host, isa, methods, names, operators
 from verifier.dialects.nki.binding import bind, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
 from verifier.source.ir import Span
@@ -48,7 +48,7 @@ class NkiDialect(PlainDialect):
             array = host.numpy_copy(machine, api.name, call)
             return array if array is not None else Opaque(f"the array made by {call.text}")
         handler = host.HANDLERS.get(api.name)
-        instruction = instructions.find(api.name)
+        instruction = isa.find(api.name)
         if handler is None and instruction is None:
             machine.unmodelled(spoken(api.name), call.span)
             return Opaque(f"the result of {call.text}, which is not modelled")

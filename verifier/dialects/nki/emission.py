@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound, spoken
-from verifier.dialects.nki.instructions import Instruction
-from verifier.dialects.nki.results import result_of
-from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Bool, Expr
+from verifier.symbolic.instruction import Effect, Instruction, Role, Takes
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.trace import Operation
@@ -34,9 +32,6 @@ from verifier.symbolic.values import (
 #: values that are certainly no tensor
 _NUMBERS = (Expr, Bool, int, float, bool)
 _NO_TENSOR = (*_NUMBERS, str, DType, Enumerator, BufferValue, ApiRef, IndexTensor, IndexMask)
-
-#: roles of parameters that hold a tensor, or a number, and nothing else
-_NEEDED = frozenset({"in", "out", "inout", "rmw", "vec", "sync"})
 
 HANDLE = Opaque("handle of an instruction", harmless=True)
 
@@ -70,38 +65,53 @@ def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call
     for parameter in bound.signature.parameters:
         operand = operands.get(parameter.name)
         role = instruction.role(parameter.name)
-        if operand is None or not operand.given or role not in _NEEDED:
+        if operand is None or not operand.given or role is None:
             continue
-        if parameter.default is None or role == "in":
-            operands[parameter.name] = _there(machine, role, operand, call.text)
+        if role.takes not in (Takes.TILE, Takes.VECTOR):
+            continue
+        only_read = _only_read(instruction, role)
+        if parameter.default is None or only_read:
+            operands[parameter.name] = _there(machine, role, only_read, operand, call.text)
     return replace(bound, operands=operands)
 
 
-def _there(machine: Machine, role: str, operand: Operand, text: str) -> Operand:
+def _only_read(instruction: Instruction, role: Role) -> bool:
+    """Whether there is a tile to be read in it, and nothing else."""
+    footprint = instruction.footprint
+    written = footprint.writes_of(role.name)
+    return role.takes is Takes.TILE and bool(footprint.reads_of(role.name)) and not written
+
+
+def _there(machine: Machine, role: Role, only_read: bool, operand: Operand, text: str) -> Operand:
     """An operand that must not be None: the paths on which it is are reported, and left out."""
     value = operand.value
-    if value is None and role != "in":
-        _no_tensor(machine, operand, text, FALSE, role)
+    if value is None and not only_read:
+        _no_tensor(machine, operand, text, FALSE, role.takes)
     if not isinstance(value, Guarded) or all(item is not None for _, item in value.cases):
         return operand
     absent = E.or_(*(guard for guard, item in value.cases if item is None))
-    _no_tensor(machine, operand, text, E.not_(absent), role)
+    _no_tensor(machine, operand, text, E.not_(absent), role.takes)
     cases = [(guard, item) for guard, item in value.cases if item is not None]
     rest = cases[0][1] if len(cases) == 1 else Guarded(tuple(cases))
     return replace(operand, value=rest if cases else None)
 
 
 def _no_tensor(
-    machine: Machine, operand: Operand, text: str, predicate: Bool, role: str = "in"
+    machine: Machine,
+    operand: Operand,
+    text: str,
+    predicate: Bool,
+    takes: Takes = Takes.TILE,
 ) -> None:
     """An operand is a tensor only where the predicate holds."""
     name = operand.role
-    what = "a number, a tile or a tensor" if role == "vec" else "a tile or a tensor"
+    vector = takes is Takes.VECTOR
+    what = "a number, a tile or a tensor" if vector else "a tile or a tensor"
     machine.check(
         SIGNATURE_RULE,
         predicate,
         operand.span,
-        f"`{name}` is a tensor" if role != "vec" else f"`{name}` is not None",
+        f"`{name}` is not None" if vector else f"`{name}` is a tensor",
         f"`{name}` of `{text}` must be {what}",
         facts=("N09",),
     )
@@ -132,8 +142,8 @@ def perform(
     if instruction.name.startswith("language."):
         _mark_intermediates(gathered.reads, span)
     result: View | None = None
-    if instruction.result != "-" and "dst" not in arguments:
-        described = result_of(machine, instruction, gathered.operands, span)
+    if instruction.result is not None and "dst" not in arguments:
+        described = instruction.result.of(machine, gathered.operands, span)
         if described is None:
             machine.unmodelled(spoken(instruction.name), span)
             return Opaque(f"the result of {text}, whose shape is not known")
@@ -159,11 +169,12 @@ def perform(
         order=machine.next_order(),
         reads=tuple(gathered.reads),
         writes=tuple(gathered.writes),
-        accumulates=_accumulates(machine, instruction, gathered.operands),
-        engine=resolve_engine(instruction, gathered.operands),
         call_text=text,
         attributes={"keeps": tuple(gathered.kept)} if gathered.kept else {},
+        instruction=instruction,
     )
+    operation.accumulates = accumulation(operation, instruction)
+    operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
     return result if result is not None else HANDLE
 
@@ -214,33 +225,61 @@ def _gather(
     gathered: _Gathered,
 ) -> None:
     role = instruction.role(name)
-    if role == "op":
-        gathered.operands[name] = replace(operand, value=as_operator(operand.value))
+    takes = Takes.PLAIN if role is None else role.takes
+    if role is None or takes is Takes.PLAIN:
+        value = _plain(machine, operand.value, operand.span)
+    elif takes is Takes.OPERATOR:
+        value = as_operator(operand.value)
+    elif takes is Takes.FLAG:
+        value = _flag(machine, name, operand)
+    elif takes is Takes.TILES:
+        _gather_list(machine, instruction, name, operand, gathered)
         return
-    if role in ("ins", "outs"):
-        _gather_list(machine, name, role, operand, gathered)
+    else:
+        _gather_tile(machine, instruction, role, operand, mask, text, gathered)
         return
-    if role == "const":
-        gathered.operands[name] = replace(
-            operand, value=_plain(machine, operand.value, operand.span)
+    gathered.operands[name] = replace(operand, value=value)
+
+
+def _flag(machine: Machine, name: str, operand: Operand) -> object:
+    """A truth value: plain if it is settled, a condition if it depends on inputs."""
+    value = operand.value
+    if value is None or isinstance(value, bool):
+        return value
+    condition = machine.as_bool(value, operand.span)
+    if condition is None:
+        machine.approximate(
+            "opaque", f"`{name}` is not followed: taken as its default", operand.span
         )
-        return
-    if operand.value is None and (not operand.given or role != "in"):
+        return value
+    return condition is E.TRUE if condition in (E.TRUE, E.FALSE) else condition
+
+
+def _gather_tile(
+    machine: Machine,
+    instruction: Instruction,
+    role: Role,
+    operand: Operand,
+    mask: IndexMask | Bool | None,
+    text: str,
+    gathered: _Gathered,
+) -> None:
+    name = operand.role
+    vector = role.takes is Takes.VECTOR
+    if operand.value is None and (not operand.given or not _only_read(instruction, role)):
         gathered.operands[name] = operand
         return
-    if role == "vec" and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
+    if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
         gathered.operands[name] = operand
         return
-    if role == "vec" and not isinstance(operand.value, View):
+    if vector and not isinstance(operand.value, View):
         view = machine.as_view(operand.value, operand.span) if _is_tensor(operand.value) else None
         if view is None:
             gathered.operands[name] = operand
             return
     elif operand.value is None or isinstance(operand.value, (*_NO_TENSOR, Register)):
-        if isinstance(operand.value, Register):
-            gathered.operands[name] = operand
-            return
-        _no_tensor(machine, operand, text, FALSE)
+        if not isinstance(operand.value, Register):
+            _no_tensor(machine, operand, text, FALSE)
         gathered.operands[name] = operand
         return
     else:
@@ -248,7 +287,7 @@ def _gather(
         if view is None:
             gathered.lost = True
             return
-    if instruction.name == "language.load" and view.rank == 1 and machine.api == "beta1":
+    if role.column and view.rank == 1 and machine.api == "beta1":
         # a column of a tensor loads into a tile of one column: tiles have two dimensions
         view = views.expand_dim(machine, view, 1, operand.span)
     view = views.use(machine, view, mask, operand.span)
@@ -256,11 +295,13 @@ def _gather(
     gathered.reads.extend(
         (f"{name}.index", views.use(machine, index, None, operand.span)) for index in view.indices
     )
-    if role in ("in", "vec", "rmw"):
+    footprint = instruction.footprint
+    writes = footprint.writes_of(name)
+    if footprint.reads_of(name):
         gathered.reads.append((name, view))
-    if role in ("out", "inout", "rmw"):
+    if writes:
         gathered.writes.append((name, view))
-    if role == "inout":
+    if any(write.keeps for write in writes):
         gathered.kept.append(name)
 
 
@@ -278,7 +319,7 @@ def _is_tensor(value: object) -> bool:
 
 
 def _gather_list(
-    machine: Machine, name: str, role: str, operand: Operand, gathered: _Gathered
+    machine: Machine, instruction: Instruction, name: str, operand: Operand, gathered: _Gathered
 ) -> None:
     found: list[View] = []
     pending = list(machine.as_items(operand.value, operand.span) or (operand.value,))
@@ -294,66 +335,28 @@ def _gather_list(
             return
         found.append(views.use(machine, view, None, operand.span))
     gathered.operands[name] = replace(operand, value=tuple(found))
-    into = gathered.reads if role == "ins" else gathered.writes
+    into = gathered.reads if instruction.footprint.reads_of(name) else gathered.writes
     into.extend((f"{name}[{position}]", view) for position, view in enumerate(found))
 
 
-def _accumulates(
-    machine: Machine, instruction: Instruction, operands: Mapping[str, Operand]
-) -> str | Bool:
-    if instruction.name == "language.atomic_rmw":
-        return "always"
-    if instruction.name == "isa.dma_copy":
-        added = operands.get("dst_rmw_op")
-        return "always" if added is not None and added.value is not None else "no"
-    if instruction.name not in ("isa.nc_matmul", "isa.nc_matmul_mx") or machine.api == "beta1":
-        return "no"
-    operand = operands.get("accumulate")
-    if operand is None or operand.value is None:
-        return "first-overwrites"
-    if isinstance(operand.value, bool):
-        return "always" if operand.value else "no"
-    condition = machine.as_bool(operand.value, operand.span)
-    if condition is None:
-        machine.approximate(
-            "opaque", "`accumulate` is not followed: taken as its default", operand.span
-        )
-        return "first-overwrites"
-    if condition is E.TRUE:
-        return "always"
-    return "no" if condition is E.FALSE else condition
+def accumulation(operation: Operation, instruction: Instruction) -> str | Bool:
+    """Whether what is written is added to what is there: see :class:`Operation`."""
+    for write in instruction.footprint.writes:
+        effect = write.effect(operation)
+        if isinstance(effect, Bool):
+            return effect
+        if effect is Effect.ADDS:
+            return "always"
+        if effect is None or effect is Effect.FIRST_SETS:
+            return "first-overwrites"
+    return "no"
 
 
-def resolve_engine(instruction: Instruction, operands: Mapping[str, Operand]) -> str:
+def engine_of(operation: Operation, instruction: Instruction) -> str:
     """The engine that runs the call: the one asked for, or the one that its form leads to."""
-    engine = operands.get("engine")
-    chosen = engine.value if engine is not None else None
+    default = instruction.engines.default
+    chosen = operation.value("engine")
     if isinstance(chosen, Enumerator) and chosen.kind == "engine" and chosen.name != "unknown":
         # `engine=` of a DMA names the queue that triggers it (NKI-N36)
-        return "dma" if instruction.engine == "dma" else chosen.name
-    if instruction.engine != "?":
-        return instruction.engine
-    if chosen is not None and not isinstance(chosen, Enumerator):
-        return "unknown"
-    tiles = [view for operand in operands.values() if (view := operand.view) is not None]
-    if instruction.name == "isa.nc_transpose":
-        data, dst = operands.get("data"), operands.get("dst")
-        source = data.view if data is not None else None
-        into = dst.view if dst is not None else None
-        if source is None or into is None:
-            return "unknown"
-        tensor = source.buffer is Buffer.SBUF and into.buffer is Buffer.PSUM
-        return "tensor" if tensor else "vector"
-    if instruction.name == "isa.tensor_tensor":
-        op = operands.get("op")
-        if op is not None and op.value == Enumerator("op", "power"):
-            return "gpsimd"
-        words = dt.codes("int32", "uint32")
-        if not any(view.buffer is Buffer.PSUM for view in tiles) and all(
-            view.dtype.among(words) is E.TRUE for view in tiles
-        ):
-            return "gpsimd"
-        return "vector"
-    if instruction.name in ("isa.tensor_scalar", "isa.tensor_copy", "isa.memset"):
-        return "vector"
-    return "unknown"
+        return "dma" if default == "dma" else chosen.name
+    return default if isinstance(default, str) else default(operation)

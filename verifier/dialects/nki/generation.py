@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.nki import names
-from verifier.dialects.nki.signatures import GENERATIONS, generations_with, lookup, newer
+from verifier.dialects.nki.signatures import generations_with, lookup
+from verifier.dialects.nki.versions import GENERATIONS, newer
 
 #: the generation of a file that fits several
 DEFAULT: Final = "0.3"

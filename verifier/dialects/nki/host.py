@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
-from verifier.dialects.nki import names
+from verifier.dialects.nki import isa, names
 from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound
 from verifier.dialects.nki.results import axes_of, shape_items
-from verifier.dialects.nki.signatures import newer
+from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
@@ -102,8 +102,8 @@ def _emit(machine: Machine, bound: Bound, call: Call, written: View) -> None:
             path=machine.path,
             order=machine.next_order(),
             writes=(("dst", written),),
-            engine="unknown",
             call_text=call.text,
+            instruction=isa.find(bound.signature.name),
         )
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from verifier.dialects.nki import instructions
+from verifier.dialects.nki import isa
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.emission import perform
 from verifier.dialects.nki.results import shape_items
@@ -134,7 +134,7 @@ def _broadcast_to(machine: Machine, view: View, call: Call) -> object:
         return _lost(machine, call)
     if view.buffer.on_chip and shape and view.rank == len(shape) and shape[0] is not view.shape[0]:
         # lanes cannot read one partition many times: Beta 1 makes a copy (NKI-L30)
-        instruction = instructions.find("language.broadcast_to")
+        instruction = isa.find("language.broadcast_to")
         assert instruction is not None
         operands = {
             "src": Operand("src", view, call.span),
@@ -286,7 +286,7 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
 
 
 def _astype(machine: Machine, view: View, call: Call) -> object:
-    instruction = instructions.find("language.copy")
+    instruction = isa.find("language.copy")
     assert instruction is not None
     arguments = _Arguments(machine, call, ("dtype",))
     operands = {"src": Operand("src", view, call.span)}

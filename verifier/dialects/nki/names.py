@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from verifier.dialects.nki.signatures import GENERATIONS, generations_with, table
+from verifier.dialects.nki.signatures import generations_with, table
+from verifier.dialects.nki.versions import GENERATIONS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target

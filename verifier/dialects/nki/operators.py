@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki import instructions
-from verifier.dialects.nki.emission import perform
-from verifier.hardware.memories import Buffer
+from verifier.dialects.nki import isa
+from verifier.dialects.nki.emission import accumulation, engine_of, perform
+from verifier.dialects.nki.isa.language import ASSIGN, FILL
 from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.tensors import Operand, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import IndexMask, IndexTensor
+from verifier.symbolic.values import Enumerator, IndexMask, IndexTensor
 
 _BINARY: Final[dict[str, str]] = {
     "+": "add",
@@ -58,7 +58,7 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
         if name is None:
             return None
         arguments = {"x": Operand("x", left, span), "y": Operand("y", right, span)}
-    instruction = instructions.find(f"language.{name}")
+    instruction = isa.find(f"language.{name}")
     assert instruction is not None
     return perform(machine, instruction, arguments, span, op)
 
@@ -88,20 +88,21 @@ def store(
         reads.append(("value", view))
     if op is not None:
         reads.append(("dst", target))
-    machine.emit(
-        Operation(
-            name="language.fill" if scalar else "language.assign",
-            operands=operands,
-            span=span,
-            api=machine.api,
-            loops=machine.loops,
-            path=machine.path,
-            order=machine.next_order(),
-            reads=tuple(reads),
-            writes=(("dst", target),),
-            accumulates="always" if op == "+" else "no",
-            engine="tensor" if target.buffer is Buffer.PSUM and not scalar else "vector",
-            call_text="=" if op is None else f"{op}=",
-            attributes={"op": op} if op is not None else {},
-        )
+        operands["op"] = Operand("op", Enumerator("op", _BINARY.get(op, op)), span)
+    instruction = FILL if scalar else ASSIGN
+    operation = Operation(
+        name=instruction.name,
+        operands=operands,
+        span=span,
+        api=machine.api,
+        loops=machine.loops,
+        path=machine.path,
+        order=machine.next_order(),
+        reads=tuple(reads),
+        writes=(("dst", target),),
+        call_text="=" if op is None else f"{op}=",
+        instruction=instruction,
     )
+    operation.accumulates = accumulation(operation, instruction)
+    operation.engine = engine_of(operation, instruction)
+    machine.emit(operation)

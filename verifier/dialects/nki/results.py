@@ -1,16 +1,4 @@
-"""Shape, dtype and buffer of what a value-returning function returns.
-
-The kinds are the ``result`` column of :mod:`verifier.dialects.nki.instructions`:
-
-``like:a+b``        the broadcast shape of the named operands (``@first``: of the first tile)
-``reduce:a``        ``a`` without the axes in ``axis`` (on chip never below rank 2)
-``columns:a:n[:d]`` ``n`` columns per partition of ``a``, of dtype ``d``
-``row:a``           one partition of ``a``
-``matmul``          ``stationary`` transposed times ``moving``; ``product``: ``nl.matmul``
-``transpose[_psum|_sbuf]:a``  the partition axis exchanged with the free elements
-``new``, ``shape:a``  the ``shape`` argument;  ``index:a``: the extents of an index array
-``gather``, ``gathered``, ``bounds``: see the instructions of that kind
-"""
+"""Shape, dtype and buffer of what a value-returning function returns."""
 
 from __future__ import annotations
 
@@ -19,28 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from verifier.dialects.nki import promotion
-from verifier.dialects.nki.instructions import COMPARISONS, Instruction
-from verifier.dialects.nki.signatures import newer
+from verifier.dialects.nki.versions import newer
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.machine import Machine
+from verifier.symbolic.instruction import Made, Reader
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator, IndexTensor, ParDim
 
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """``shape`` in elements, the partition axis first."""
-
-    shape: tuple[Expr, ...]
-    dtype: DType
-    buffer: Buffer = Buffer.SBUF
+# ----------------------------------------------------------------------------- reading arguments
 
 
 def shape_items(
-    machine: Machine, value: object, span: Span
+    machine: Reader, value: object, span: Span
 ) -> tuple[tuple[Expr, ...], int | None] | None:
     """A shape argument as sizes and the position of ``par_dim`` in it; None if unreadable."""
     items = machine.as_items(value, span)
@@ -61,7 +42,7 @@ def shape_items(
     return tuple(sizes), partition
 
 
-def broadcast_shape(machine: Machine, views: Sequence[View]) -> tuple[Expr, ...]:
+def broadcast_shape(machine: Reader, views: Sequence[View]) -> tuple[Expr, ...]:
     """The shape that elementwise operands have together: extents of 1 stretch."""
     rank = max(view.rank for view in views)
     shape: list[Expr] = []
@@ -78,7 +59,7 @@ def broadcast_shape(machine: Machine, views: Sequence[View]) -> tuple[Expr, ...]
     return tuple(shape)
 
 
-def axes_of(machine: Machine, value: object, rank: int, span: Span) -> frozenset[int] | None:
+def axes_of(machine: Reader, value: object, rank: int, span: Span) -> frozenset[int] | None:
     """An ``axis`` argument as positions ``0 <= axis < rank``; None if it depends on an input."""
     items = machine.as_items(value, span)
     found: set[int] = set()
@@ -101,199 +82,271 @@ def reduced_shape(view: View, axes: frozenset[int], keepdims: bool) -> tuple[Exp
     return tuple(kept)
 
 
-def result_of(
-    machine: Machine, instruction: Instruction, operands: Mapping[str, Operand], span: Span
-) -> Result | None:
-    """What the call returns; None if its arguments do not settle it."""
-    kind, _, rest = instruction.result.partition(":")
-    dtype = _dtype_argument(machine, operands)
-    views = {name: o.view for name, o in operands.items() if o.view is not None}
-    if kind == "like":
-        return _like(machine, instruction, rest, operands, views, dtype)
-    if kind == "reduce" and rest in views:
-        return _reduce(machine, instruction, views[rest], operands, dtype, span)
-    if kind == "columns":
-        name, count, *named = rest.split(":")
-        if name in views:
-            view = views[name]
-            own = DType.named(named[0]) if named else view.dtype
-            return Result((view.partitions, E.const(int(count))), dtype or own)
-    if kind == "row" and rest in views:
-        view = views[rest]
-        return Result((E.const(1), *view.shape[1:]), dtype or view.dtype)
-    if kind == "matmul" and {"stationary", "moving"} <= views.keys():
-        return _matmul(views["stationary"], views["moving"], operands.get("perf_mode"))
-    if kind == "product" and {"x", "y"} <= views.keys():
-        return _product(machine, views["x"], views["y"], operands)
-    if kind.startswith("transpose"):
-        return _transpose(machine, instruction, rest or "", views, operands, dtype)
-    if kind in ("new", "shape"):
-        operand = operands.get("shape")
-        if operand is not None:
-            items = shape_items(machine, operand.value, operand.span)
-            own = next((v.dtype for v in views.values()), DType.named("float32"))
-            if items is not None:
-                return Result(items[0], dtype or own)
-    if kind == "index":
-        value = operands[rest].value if rest in operands else None
-        if isinstance(value, IndexTensor):
-            sizes = [E.const(1)] * value.ndim
-            for position, axis in value.axes:
-                sizes[position] = axis.size
-            return Result(tuple(sizes), dtype or DType.named("int32"))
-    return _gathers(kind, machine, views, operands, dtype)
-
-
-def is_true(machine: Machine, operand: Operand | None) -> bool:
+def is_true(machine: Reader, operand: Operand | None) -> bool:
     """Whether a flag is certainly set."""
     if operand is None or operand.value is None:
         return False
     return machine.as_bool(operand.value, operand.span) is E.TRUE
 
 
-def _dtype_argument(machine: Machine, operands: Mapping[str, Operand]) -> DType | None:
+def _asked(reader: Reader, operands: Mapping[str, Operand]) -> DType | None:
+    """The ``dtype`` argument."""
     operand = operands.get("dtype")
     if operand is None or operand.value is None:
         return None
-    return machine.as_dtype(operand.value, operand.span)
+    return reader.as_dtype(operand.value, operand.span)
 
 
-def _like(
-    machine: Machine,
-    instruction: Instruction,
-    names: str,
-    operands: Mapping[str, Operand],
-    views: Mapping[str, View],
-    dtype: DType | None,
-) -> Result | None:
-    if names == "@first":
-        first = next(iter(views.values()), None)
-        return None if first is None else Result(first.shape, dtype or first.dtype)
-    wanted = names.split("+")
-    shaped = [views[name] for name in wanted if name in views]
-    if not shaped:
-        return None
-    if dtype is None:
-        dtype = _common_dtype(machine, instruction, wanted, operands)
-    return Result(broadcast_shape(machine, shaped), dtype)
+def _view(operands: Mapping[str, Operand], role: str) -> View | None:
+    operand = operands.get(role)
+    return operand.view if operand is not None else None
 
 
-def _common_dtype(
-    machine: Machine,
-    instruction: Instruction,
-    names: Sequence[str],
-    operands: Mapping[str, Operand],
-) -> DType:
-    """Without ``dtype=``: Beta 1 promotes, later generations keep the first tile's (NKI-M075)."""
-    beta1 = machine.api == "beta1"
-    if beta1 and instruction.short in COMPARISONS:
-        return DType.named("bool_")
-    found: DType | None = None
-    for name in names:
-        operand = operands.get(name)
-        if operand is None or name == "condition":
-            continue
-        view = operand.view
-        own = view.dtype if view is not None else None
-        if own is None and beta1:
-            own = promotion.of_scalar(operand.value)
-        if own is None:
-            continue
-        if found is None:
-            found = own
-        elif beta1:
-            found = promotion.promote(found, own)
-    return found if found is not None else DType.named("float32")
+def _tiles(operands: Mapping[str, Operand]) -> list[View]:
+    return [view for operand in operands.values() if (view := operand.view) is not None]
 
 
-def _reduce(
-    machine: Machine,
-    instruction: Instruction,
-    view: View,
-    operands: Mapping[str, Operand],
-    dtype: DType | None,
-    span: Span,
-) -> Result | None:
-    axis = operands.get("axis")
-    if axis is None:
-        return None
-    axes = axes_of(machine, axis.value, view.rank, axis.span)
-    if axes is None:
-        return None
-    keep = operands.get("keepdims")
-    # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
-    keepdims = is_true(machine, keep) or (instruction.short == "var" and newer(machine.api, "0.3"))
-    return Result(reduced_shape(view, axes, keepdims), dtype or view.dtype)
+def _choice(operand: Operand | None) -> str | None:
+    value = operand.value if operand is not None else None
+    return value.name if isinstance(value, Enumerator) else None
 
 
-def _matmul(stationary: View, moving: View, perf_mode: Operand | None) -> Result | None:
-    mode = perf_mode.value if perf_mode is not None else None
-    name = mode.name if isinstance(mode, Enumerator) else mode
-    if name is not None and not isinstance(name, str):
-        return None
-    columns = moving.shape[1:] if moving.rank > 1 else (E.const(1),)
-    rows = stationary.free
-    if name is not None and name.startswith("double_row"):
-        # the first free dimension of both holds two rows, which the product adds up (NKI-MMU20)
-        rows = math.prod(stationary.shape[2:], start=E.const(1)) if stationary.rank > 2 else rows
-        columns = moving.shape[2:] if moving.rank > 2 else columns
-    return Result((rows, *columns), DType.named("float32"), Buffer.PSUM)
+# ----------------------------------------------------------------------------- kinds of results
 
 
-def _product(machine: Machine, x: View, y: View, operands: Mapping[str, Operand]) -> Result:
-    transposed = is_true(machine, operands.get("transpose_x"))
-    rows = x.free if transposed else x.partitions
-    columns = y.shape[1:] if y.rank > 1 else (E.const(1),)
-    return Result((rows, *columns), DType.named("float32"), Buffer.PSUM)
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The shape that the named operands have together. ``truth``: booleans in Beta 1."""
+
+    roles: tuple[str, ...]
+    truth: bool = False
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        shaped = [view for role in self.roles if (view := _view(operands, role)) is not None]
+        if not shaped:
+            return None
+        dtype = _asked(reader, operands) or self._dtype(reader, operands)
+        return Made(broadcast_shape(reader, shaped), dtype)
+
+    def _dtype(self, reader: Reader, operands: Mapping[str, Operand]) -> DType:
+        """Beta 1 promotes, later generations keep the first tile's (NKI-M075)."""
+        beta1 = reader.api == "beta1"
+        if beta1 and self.truth:
+            return DType.named("bool_")
+        found: DType | None = None
+        for role in self.roles:
+            operand = operands.get(role)
+            if operand is None or role == "condition":
+                continue
+            view = operand.view
+            own = view.dtype if view is not None else None
+            if own is None and beta1:
+                own = promotion.of_scalar(operand.value)
+            if own is None:
+                continue
+            if found is None:
+                found = own
+            elif beta1:
+                found = promotion.promote(found, own)
+        return found if found is not None else DType.named("float32")
 
 
-def _transpose(
-    machine: Machine,
-    instruction: Instruction,
-    name: str,
-    views: Mapping[str, View],
-    operands: Mapping[str, Operand],
-    dtype: DType | None,
-) -> Result | None:
-    view = views.get(name or "data") or views.get("src")
-    if view is None:
-        return None
-    engine = operands.get("engine")
-    chosen = engine.value if engine is not None else None
-    on_vector = isinstance(chosen, Enumerator) and chosen.name == "vector"
-    psum = instruction.result == "transpose_psum:x" or (
-        instruction.name == "isa.nc_transpose" and not on_vector
-    )
-    own = view.dtype
-    if psum and instruction.name == "isa.nc_transpose" and machine.target.generation == 2:
-        own = DType.named("float32")
-    return Result((view.free, view.partitions), dtype or own, Buffer.PSUM if psum else Buffer.SBUF)
+@dataclass(frozen=True, slots=True)
+class LikeFirst:
+    """What the first tile is."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        first = next(iter(_tiles(operands)), None)
+        return None if first is None else Made(first.shape, _asked(reader, operands) or first.dtype)
 
 
-def _gathers(
-    kind: str,
-    machine: Machine,
-    views: Mapping[str, View],
-    operands: Mapping[str, Operand],
-    dtype: DType | None,
-) -> Result | None:
-    if kind == "gathered" and {"data", "indices"} <= views.keys():
-        return Result(views["indices"].shape, dtype or views["data"].dtype)
-    if kind == "gather" and {"src_buffer", "index"} <= views.keys():
-        source, index = views["src_buffer"], views["index"]
-        per_index = operands.get("num_elem_per_idx")
-        width = machine.as_int(per_index.value, per_index.span) if per_index is not None else None
-        count: Expr | None = None
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """An operand without the axes in ``axis``; ``keeps``: they stay as 1, from a generation on."""
+
+    role: str
+    keeps: str = ""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view, axis = _view(operands, self.role), operands.get("axis")
+        if view is None or axis is None:
+            return None
+        axes = axes_of(reader, axis.value, view.rank, axis.span)
+        if axes is None:
+            return None
+        kept = is_true(reader, operands.get("keepdims"))
+        kept = kept or (bool(self.keeps) and newer(reader.api, self.keeps))
+        return Made(reduced_shape(view, axes, kept), _asked(reader, operands) or view.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """``count`` columns for each partition of an operand."""
+
+    role: str
+    count: int
+    dtype: str = ""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view = _view(operands, self.role)
+        if view is None:
+            return None
+        own = DType.named(self.dtype) if self.dtype else view.dtype
+        shape = (view.partitions, E.const(self.count))
+        return Made(shape, _asked(reader, operands) or own)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRow:
+    """One partition of an operand."""
+
+    role: str
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view = _view(operands, self.role)
+        if view is None:
+            return None
+        return Made((E.const(1), *view.shape[1:]), _asked(reader, operands) or view.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """``stationary`` transposed times ``moving``, in PSUM."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        stationary, moving = _view(operands, "stationary"), _view(operands, "moving")
+        if stationary is None or moving is None:
+            return None
+        mode = operands.get("perf_mode")
+        value = mode.value if mode is not None else None
+        name = value.name if isinstance(value, Enumerator) else value
+        if name is not None and not isinstance(name, str):
+            return None
+        columns = moving.shape[1:] if moving.rank > 1 else (E.const(1),)
+        rows = stationary.free
+        if name is not None and name.startswith("double_row"):
+            # the first free dimension of both holds two rows, which are added up (NKI-MMU20)
+            deep = stationary.rank > 2
+            rows = math.prod(stationary.shape[2:], start=E.const(1)) if deep else rows
+            columns = moving.shape[2:] if moving.rank > 2 else columns
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``x`` times ``y``, in PSUM."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        x, y = _view(operands, "x"), _view(operands, "y")
+        if x is None or y is None:
+            return None
+        rows = x.free if is_true(reader, operands.get("transpose_x")) else x.partitions
+        columns = y.shape[1:] if y.rank > 1 else (E.const(1),)
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The partition axis exchanged with the free elements."""
+
+    role: str
+    buffer: Buffer = Buffer.SBUF
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view = _view(operands, self.role)
+        if view is None:
+            return None
+        dtype = _asked(reader, operands) or view.dtype
+        return Made((view.free, view.partitions), dtype, self.buffer)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedByEngine:
+    """As :class:`Turned`: into PSUM by the Tensor Engine, into SBUF by the Vector Engine."""
+
+    role: str
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view = _view(operands, self.role)
+        if view is None:
+            return None
+        psum = _choice(operands.get("engine")) != "vector"
+        own = view.dtype
+        if psum and not reader.target.has(Capability.EXACT_TRANSPOSE):
+            own = DType.named("float32")
+        buffer = Buffer.PSUM if psum else Buffer.SBUF
+        return Made((view.free, view.partitions), _asked(reader, operands) or own, buffer)
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """What the ``shape`` argument says."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        operand = operands.get("shape")
+        items = None if operand is None else shape_items(reader, operand.value, operand.span)
+        if items is None:
+            return None
+        own = next((view.dtype for view in _tiles(operands)), DType.named("float32"))
+        return Made(items[0], _asked(reader, operands) or own)
+
+
+@dataclass(frozen=True, slots=True)
+class OfIndex:
+    """The extents of an index array."""
+
+    role: str
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        operand = operands.get(self.role)
+        if operand is None or not isinstance(operand.value, IndexTensor):
+            return None
+        sizes = [E.const(1)] * operand.value.ndim
+        for position, axis in operand.value.axes:
+            sizes[position] = axis.size
+        return Made(tuple(sizes), _asked(reader, operands) or DType.named("int32"))
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """An element of ``data`` for each of ``indices``."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        data, indices = _view(operands, "data"), _view(operands, "indices")
+        if data is None or indices is None:
+            return None
+        return Made(indices.shape, _asked(reader, operands) or data.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredByCore:
+    """The elements of ``src_buffer`` for the list of indices that 16 partitions share."""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        source, index = _view(operands, "src_buffer"), _view(operands, "index")
+        if source is None or index is None:
+            return None
+        given = operands.get("num_elem_per_idx")
+        width = reader.as_int(given.value, given.span) if given is not None else None
         valid = operands.get("num_valid_indices")
+        count: Expr | None = None
         if valid is not None and valid.value is not None:
-            count = machine.as_int(valid.value, valid.span)
+            count = reader.as_int(valid.value, valid.span)
         if count is None:
-            # 16 partitions share one list of indices (NKI-LGA04)
-            count = index.free * 16
-        return Result(
-            (source.partitions, count * (width if width is not None else E.const(1))), source.dtype
-        )
-    if kind == "bounds" and "segment_ids" in views:
-        view = views["segment_ids"]
-        return Result((E.const(1), E.const(2), view.free), dtype or view.dtype)
-    return None
+            count = index.free * 16  # NKI-LGA04
+        columns = count * (width if width is not None else E.const(1))
+        return Made((source.partitions, columns), source.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Two rows, start and end, for each element of an operand."""
+
+    role: str
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        view = _view(operands, self.role)
+        if view is None:
+            return None
+        dtype = _asked(reader, operands) or view.dtype
+        return Made((E.const(1), E.const(2), view.free), dtype)

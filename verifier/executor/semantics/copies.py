@@ -63,37 +63,18 @@ def broadcast_to(op: Operation, io: IO) -> None:
     io.write("dst", np.broadcast_to(array, io.shape("dst")))
 
 
-#: ``tile op= value`` by the operator's sign
-_AUGMENTED: Final = {
-    "+": "add",
-    "-": "subtract",
-    "*": "multiply",
-    "/": "divide",
-    "%": "mod",
-    "**": "power",
-    "&": "bitwise_and",
-    "|": "bitwise_or",
-    "^": "bitwise_xor",
-    "<<": "left_shift",
-    ">>": "right_shift",
-}
-
-
 @semantics("language.assign", "language.fill")
 def assign(op: Operation, io: IO) -> None:
     """``target[...] = value`` and ``target[...] op= value``."""
-    sign = op.attributes.get("op")
+    name = operator(io, "op")
     tile = is_tile(op, "value")
-    if sign is None:
+    if name is None:
         if tile:
             value = io.read_raw("value")
         else:
             value = np.asarray(plain(io.scalar("value")))
         _spread(io, value)
         return
-    name = _AUGMENTED.get(str(sign))
-    if name is None:
-        raise SemanticsMissing(op.name, f"{sign}=")
     if name in alu.BITWISE:
         left = io.read_raw("dst")
         right = io.read_raw("value") if tile else np.asarray(plain(io.scalar("value")))

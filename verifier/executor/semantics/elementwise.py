@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from verifier.dialects.nki import instructions
+from verifier.dialects.nki.isa import INSTRUCTIONS
+from verifier.dialects.nki.results import Like
 from verifier.executor.semantics import alu, casts
 from verifier.executor.semantics.accumulators import SCALAR, VECTOR, accumulate
 from verifier.executor.semantics.base import IO, Array, SemanticsMissing, semantics
@@ -168,12 +169,11 @@ def _unary(op: Operation, io: IO) -> None:
     put(io, "dst", np.asarray(alu.unary(name, op.name)(reading(io, "x"))))
 
 
-for _described in instructions.all_instructions().values():
-    if _described.result == "like:x+y":
+for _described in INSTRUCTIONS.values():
+    _roles = _described.result.roles if isinstance(_described.result, Like) else ()
+    if _roles == ("x", "y"):
         semantics(_described.name)(_binary)
-    elif _described.result == "like:x" and (
-        _described.short in alu.UNARY or _described.short == "invert"
-    ):
+    elif _roles == ("x",) and (_described.short in alu.UNARY or _described.short == "invert"):
         semantics(_described.name)(_unary)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.dialects.nki.signatures import newer
+from verifier.dialects.nki.versions import newer
 from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, Array, semantics
 from verifier.executor.semantics.operands import flag, fold, masked, option, put, reading

@@ -1,10 +1,11 @@
 """Which functions each generation of NKI has, and their parameters.
 
-One table per generation, written as the changes against the one before (Beta 1 and 0.2 in full).
-An entry maps a canonical name (``isa.nc_matmul``, ``language.load``) to its parameters in
-positional order: ``*`` marks a required one, ``|`` starts the keyword-only ones, ``**`` says that
-unknown keywords are taken and dropped. Sources: the headings of catalogue section (c) and the
-version differences of section (h).
+The signatures of instructions are in their descriptions, those of other functions in
+:mod:`verifier.dialects.nki.signatures.host`. A signature maps a generation to parameters in
+positional order, which hold until the next one that is named: ``*`` marks a required one, ``|``
+starts the keyword-only ones, ``**`` says that unknown keywords are taken and dropped; None: the
+function is gone. Sources: the headings of catalogue section (c) and the version differences of
+section (h).
 """
 
 from __future__ import annotations
@@ -12,20 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
 
-from verifier.dialects.nki.signatures import beta1, v0_2, v0_3, v0_4, v0_5, v0_6
-
-GENERATIONS: Final[tuple[str, ...]] = ("beta1", "0.2", "0.3", "0.4", "0.5", "0.6")
-
-_CHANGES: Final[dict[str, Mapping[str, str | None]]] = {
-    "beta1": beta1.TABLE,
-    "0.2": v0_2.TABLE,
-    "0.3": v0_3.TABLE,
-    "0.4": v0_4.TABLE,
-    "0.5": v0_5.TABLE,
-    "0.6": v0_6.TABLE,
-}
+from verifier.dialects.nki.isa import INSTRUCTIONS
+from verifier.dialects.nki.signatures import host
+from verifier.dialects.nki.versions import GENERATIONS, newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +53,15 @@ def table(generation: str) -> Mapping[str, str]:
     Raises:
         KeyError: there is no such generation.
     """
-    if generation in ("beta1", "0.2"):
-        return {name: text for name, text in _CHANGES[generation].items() if text is not None}
-    before = dict(table(GENERATIONS[GENERATIONS.index(generation) - 1]))
-    for name, text in _CHANGES[generation].items():
-        if text is None:
-            before.pop(name, None)
-        else:
-            before[name] = text
-    return before
+    if generation not in GENERATIONS:
+        raise KeyError(generation)
+    described = {name: instruction.signatures for name, instruction in INSTRUCTIONS.items()}
+    found: dict[str, str] = {}
+    for name, signatures in {**described, **host.SIGNATURES}.items():
+        known = [text for since, text in signatures.items() if newer(generation, since)]
+        if known and known[-1] is not None:
+            found[name] = known[-1]
+    return found
 
 
 @cache
@@ -99,8 +90,3 @@ def lookup(name: str, generation: str) -> Signature | None:
 def generations_with(name: str) -> tuple[str, ...]:
     """The generations that have a function, oldest first."""
     return tuple(g for g in GENERATIONS if name in table(g))
-
-
-def newer(generation: str, than: str) -> bool:
-    """Whether ``generation`` is ``than`` or later."""
-    return GENERATIONS.index(generation) >= GENERATIONS.index(than)

@@ -1,0 +1,266 @@
+"""What moves data between memories."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import (
+    integer,
+    member,
+    moved,
+    operator,
+    streamed,
+    tile,
+    tiles,
+    turned,
+    written,
+)
+from verifier.dialects.nki.results import Like, Turned
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import (
+    SOME,
+    Call,
+    Carried,
+    Effect,
+    Engines,
+    Footprint,
+    Index,
+    Instruction,
+    Reads,
+    SameType,
+    Trait,
+    When,
+    Writes,
+)
+
+
+def _skips(call: Call) -> Bool | None:
+    return E.truth(member(call, "oob_mode") == "skip")
+
+
+_SKIPS: Final = When("oob_mode is skip", _skips)
+_EVERY_ROW: Final = When("oob_mode is not skip", lambda call: E.truth(_skips(call) is E.FALSE))
+
+
+def _folds(call: Call) -> Effect:
+    return Effect.SETS if call.value("dst_rmw_op") is None else Effect.ADDS
+
+
+def _axes_exchanged(call: Call, index: Index) -> Index | None:
+    """The axes that are asked for; without that the first with the last."""
+    view, axes = call.view("src"), call.value("axes")
+    if view is None or view.rank != len(index):
+        return None
+    rank = view.rank
+    order = [integer(axis) for axis in axes] if isinstance(axes, tuple) and axes else None
+    if order is None and 2 <= rank <= 4:
+        order = [rank - 1, *range(1, rank - 1), 0]
+    if order is None or sorted(axis if axis is not None else -1 for axis in order) != [
+        *range(rank)
+    ]:
+        return None
+    at = dict(zip(order, index, strict=True))
+    return tuple(at[axis] for axis in range(rank))
+
+
+DMA_COPY: Final = Instruction(
+    name="isa.dma_copy",
+    summary="dst = src, or dst folded with src",
+    signatures={
+        "beta1": (
+            "|, dst*, src*, mask=None, dst_rmw_op=None, oob_mode=oob_mode.error, "
+            "dge_mode=dge_mode.unknown"
+        ),
+        "0.2": (
+            "dst*, src*, dst_rmw_op=None, oob_mode=oob_mode.error, dge_mode=dge_mode.unknown, "
+            "unique_indices=True, name=None"
+        ),
+        "0.3": (
+            "dst*, src*, oob_mode=oob_mode.error, dge_mode=dge_mode.unknown, "
+            "engine=engine.unknown, name=None"
+        ),
+        "0.4": (
+            "dst*, src*, priority=None, oob_mode=oob_mode.error, dge_mode=dge_mode.unknown, "
+            "engine=engine.unknown, name=None"
+        ),
+    },
+    roles=(
+        tile("dst"),
+        tile("src"),
+        operator("dst_rmw_op"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(
+        reads=(moved("src"),),
+        writes=(
+            Writes(role="dst", when=_EVERY_ROW, effect=_folds),
+            Writes(role="dst", where=SOME, when=_SKIPS, effect=_folds),
+        ),
+    ),
+    traits=frozenset({Trait.DMA}),
+)
+
+DMA_TRANSPOSE: Final = Instruction(
+    name="isa.dma_transpose",
+    summary="dst = src with its axes exchanged",
+    signatures={
+        "beta1": "src*, |, axes=None, mask=None, dtype=None, **",
+        "0.2": (
+            "dst*, src*, axes=None, dge_mode=dge_mode.unknown, oob_mode=oob_mode.error, name=None"
+        ),
+        "0.4": (
+            "dst*, src*, axes=None, priority=None, dge_mode=dge_mode.unknown, "
+            "oob_mode=oob_mode.error, name=None"
+        ),
+    },
+    roles=(
+        tile("dst"),
+        tile("src"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(
+        reads=(Reads(role="src", fate=Carried(_axes_exchanged, moved=True)),), writes=written("dst")
+    ),
+    result=Turned("src"),
+    traits=frozenset({Trait.DMA}),
+)
+
+DMA_COMPUTE: Final = Instruction(
+    name="isa.dma_compute",
+    summary="dst = the sources folded together",
+    signatures={
+        "0.2": "dst*, srcs*, scales*, reduce_op*, name=None",
+        "0.3": "dst*, srcs*, reduce_op*, scales=None, unique_indices=True, name=None",
+        "0.4": (
+            "dst*, srcs*, reduce_op*, scales=None, unique_indices=True, oob_mode=oob_mode.error, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile("dst"),
+        tiles("srcs"),
+        operator("reduce_op"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
+    traits=frozenset({Trait.DMA}),
+)
+
+SENDRECV: Final = Instruction(
+    name="isa.sendrecv",
+    summary="dst = what another core sends, which is sent src",
+    signatures={
+        "0.2": "src*, dst*, send_to_rank*, recv_from_rank*, pipe_id*, name=None",
+        "0.3": (
+            "src*, dst*, send_to_rank*, recv_from_rank*, pipe_id*, dma_engine=dma_engine.dma, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile("src"),
+        tile("dst", same_dtype=SameType("src", "NKI-SRV02", "0.2")),
+    ),
+    engines=Engines("dma"),
+    needs=(Capability.CORES, ("NKI-SRV01", "NKI-H77")),
+    footprint=Footprint(reads=(moved("src"),), writes=written("dst"), orders="send_to_rank"),
+    traits=frozenset({Trait.DMA}),
+)
+
+LANGUAGE_LOAD: Final = Instruction(
+    name="language.load",
+    summary="a tensor of HBM in a tile",
+    signatures={
+        "beta1": "src*, |, mask=None, dtype=None, **",
+        "0.2": None,
+        "0.3": "src*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("src", column=True),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+    result=Like(("src",)),
+    traits=frozenset({Trait.DMA}),
+    instead="allocate a tile and use `nisa.dma_copy(dst=tile, src=tensor)`",
+    removal=(
+        "NKI-L22",
+        "NKI-M024",
+    ),
+)
+
+LANGUAGE_STORE: Final = Instruction(
+    name="language.store",
+    summary="a tile into a tensor of HBM",
+    signatures={
+        "beta1": "dst*, value*, |, mask=None, **",
+        "0.2": None,
+        "0.3": "dst*, value*",
+    },
+    roles=(
+        tile("dst"),
+        tile("value"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(reads=(moved("value"),), writes=written("dst")),
+    traits=frozenset({Trait.DMA}),
+    instead="use `nisa.dma_copy(dst=tensor, src=tile)`",
+    removal=(
+        "NKI-L22",
+        "NKI-M024",
+    ),
+)
+
+LANGUAGE_LOAD_TRANSPOSE2D: Final = Instruction(
+    name="language.load_transpose2d",
+    summary="a tensor of HBM in a tile, rows for columns",
+    signatures={
+        "beta1": "src*, |, mask=None, dtype=None, **",
+        "0.2": None,
+        "0.3": "src*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("src"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(reads=(turned("src"),), writes=written("dst")),
+    result=Turned("src"),
+    traits=frozenset({Trait.DMA}),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_ATOMIC_RMW: Final = Instruction(
+    name="language.atomic_rmw",
+    summary="dst = dst op value, as one step",
+    signatures={
+        "beta1": "dst*, value*, op*, |, mask=None, **",
+        "0.2": None,
+    },
+    roles=(
+        tile("dst"),
+        tile("value"),
+        operator("op"),
+    ),
+    engines=Engines("dma"),
+    footprint=Footprint(
+        reads=(streamed("dst"), streamed("value")),
+        writes=(Writes(role="dst", effect=lambda call: Effect.ADDS),),
+    ),
+    traits=frozenset({Trait.DMA}),
+    instead="use `nisa.dma_compute`",
+    removal=("NKI-M025",),
+)
+
+INSTRUCTIONS: Final = (
+    DMA_COPY,
+    DMA_TRANSPOSE,
+    DMA_COMPUTE,
+    SENDRECV,
+    LANGUAGE_LOAD,
+    LANGUAGE_STORE,
+    LANGUAGE_LOAD_TRANSPOSE2D,
+    LANGUAGE_ATOMIC_RMW,
+)

@@ -1,0 +1,355 @@
+"""What streams tiles through the lanes element by element."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, UNARY
+from verifier.dialects.nki.isa.shared import (
+    FLOAT,
+    FLOAT8,
+    FP32,
+    HALF,
+    INT,
+    LOADS,
+    REDUCES,
+    admits,
+    decides,
+    folded,
+    moved,
+    newer_unary,
+    on_chip,
+    operator,
+    per_lane,
+    streamed,
+    tile,
+    unless_asked,
+    vector,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Like, Shaped
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import (
+    SOME,
+    Call,
+    Commands,
+    Engines,
+    Footprint,
+    Instruction,
+    PerPartition,
+    SameType,
+    Streams,
+    Trait,
+    Types,
+    Writes,
+)
+from verifier.symbolic.values import Enumerator
+
+#: what exponential reads, and what it writes
+_EXPONENTS: Final = FLOAT8 | HALF | FP32 | INT
+_POWERS: Final = (_EXPONENTS | dt.codes("tfloat32")) - dt.codes("uint32")
+_WORDS: Final = dt.codes("int32", "uint32")
+
+
+def _of_two_tiles(call: Call) -> str:
+    """Powers, and integers of 32 bits in SBUF, go to GpSimd (NKI-T16, NKI-TTN04)."""
+    engine = call.value("engine")
+    if engine is not None and not isinstance(engine, Enumerator):
+        return "unknown"
+    if call.value("op") == Enumerator("op", "power"):
+        return "gpsimd"
+    given = [view for role in ("dst", "data1", "data2") if (view := call.view(role)) is not None]
+    if any(view.buffer is Buffer.PSUM for view in given):
+        return "vector"
+    return "gpsimd" if all(view.dtype.among(_WORDS) is E.TRUE for view in given) else "vector"
+
+
+TENSOR_TENSOR: Final = Instruction(
+    name="isa.tensor_tensor",
+    summary="dst = data1 op data2",
+    signatures={
+        "beta1": "data1*, data2*, op*, |, dtype=None, mask=None, engine=engine.unknown, **",
+        "0.2": "dst*, data1*, data2*, op*, engine=engine.unknown, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF06")),
+        tile("data1", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
+        tile("data2", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
+        operator("op"),
+    ),
+    engines=Engines(_of_two_tiles, words("gpsimd vector"), "NKI-TTN08"),
+    operators=(admits("op", BINARY, "NKI-TTN03"),),
+    one_psum_input=("data1", "data2", "NKI-TTN02"),
+    footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
+    result=Like(("data1",)),
+)
+
+TENSOR_SCALAR: Final = Instruction(
+    name="isa.tensor_scalar",
+    summary="dst = (data op0 operand0) op1 operand1, each operand a number per partition",
+    signatures={
+        "beta1": (
+            "data*, op0*, operand0*, reverse0=False, op1=None, operand1=None, reverse1=False, |, "
+            "dtype=None, mask=None, engine=engine.unknown, **"
+        ),
+        "0.2": (
+            "dst*, data*, op0*, operand0*, reverse0=False, op1=None, operand1=None, "
+            "reverse1=False, engine=engine.unknown, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF08")),
+        tile("data", on_chip("NKI-BUF08"), shape=Streams("dst", "NKI-TSC01")),
+        operator("op0"),
+        vector("operand0", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
+        operator("op1"),
+        vector("operand1", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
+    ),
+    engines=Engines(unless_asked("vector"), words("gpsimd scalar vector"), "NKI-N28"),
+    operators=(
+        admits("op0", BINARY | UNARY | INVERSION, "NKI-T14", needs=newer_unary("NKI-TSC10")),
+        admits("op1", BINARY | UNARY | INVERSION, "NKI-T14", needs=newer_unary("NKI-TSC10")),
+    ),
+    footprint=Footprint(
+        reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")
+    ),
+    result=Like(("data",)),
+)
+
+SCALAR_TENSOR_TENSOR: Final = Instruction(
+    name="isa.scalar_tensor_tensor",
+    summary="dst = (data op0 operand0) op1 operand1: a number per partition, then a tile",
+    signatures={
+        "beta1": (
+            "|, data*, op0*, operand0*, op1*, operand1*, reverse0=False, reverse1=False, "
+            "dtype=None, mask=None, **"
+        ),
+        "0.2": (
+            "dst*, data*, op0*, operand0*, op1*, operand1*, reverse0=False, reverse1=False, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF09")),
+        tile("data", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
+        operator("op0"),
+        vector("operand0", on_chip("NKI-BUF09"), shape=PerPartition("data", "NKI-STT02")),
+        operator("op1"),
+        tile("operand1", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
+    ),
+    engines=Engines("vector"),
+    operators=(
+        admits("op0", ARITHMETIC | UNARY, "NKI-STT04"),
+        admits("op1", ARITHMETIC | UNARY, "NKI-STT04"),
+    ),
+    one_psum_input=("data", "operand1", "NKI-STT03"),
+    footprint=Footprint(
+        reads=(streamed("data"), per_lane("operand0"), streamed("operand1")), writes=written("dst")
+    ),
+    result=Like(("data",)),
+)
+
+TENSOR_COPY: Final = Instruction(
+    name="isa.tensor_copy",
+    summary="dst = src, converted where the types differ",
+    signatures={
+        "beta1": "src*, |, mask=None, dtype=None, engine=engine.unknown, **",
+        "0.2": "dst*, src*, engine=engine.unknown, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF14")),
+        tile("src", on_chip("NKI-BUF14"), shape=Streams("dst", "NKI-CPY01")),
+    ),
+    engines=Engines(
+        unless_asked("vector"),
+        words("gpsimd scalar vector"),
+        "NKI-N29",
+        {"scalar": (Capability.COPY_ON_SCALAR, ("NKI-CPY04", "NKI-H80", "NKI-OQ11"))},
+    ),
+    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+    result=Like(("src",)),
+)
+
+TENSOR_COPY_DYNAMIC_SRC: Final = Instruction(
+    name="isa.tensor_copy_dynamic_src",
+    summary="dst = src, at an address out of registers",
+    signatures={
+        "beta1": "src*, |, mask=None, dtype=None, engine=engine.unknown, **",
+        "0.2": "dst*, src*, engine=engine.unknown, name=None",
+        "0.4": None,
+    },
+    roles=(
+        tile("dst"),
+        tile("src"),
+    ),
+    engines=Engines("unknown"),
+    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+    result=Like(("src",)),
+    traits=frozenset({Trait.NO_LANES}),
+    instead="use `tensor_copy` with `src.ap(..., scalar_offset=...)`",
+    removal=(
+        "NKI-M069",
+        "NKI-M092",
+    ),
+)
+
+TENSOR_COPY_DYNAMIC_DST: Final = Instruction(
+    name="isa.tensor_copy_dynamic_dst",
+    summary="dst = src, to an address out of registers",
+    signatures={
+        "beta1": "|, dst*, src*, mask=None, dtype=None, engine=engine.unknown, **",
+        "0.2": "dst*, src*, engine=engine.unknown, name=None",
+        "0.4": None,
+    },
+    roles=(
+        tile("dst"),
+        tile("src"),
+    ),
+    engines=Engines("unknown"),
+    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+    traits=frozenset({Trait.NO_LANES}),
+    instead="use `tensor_copy` with `dst.ap(..., scalar_offset=...)`",
+    removal=(
+        "NKI-M069",
+        "NKI-M092",
+    ),
+)
+
+TENSOR_COPY_PREDICATED: Final = Instruction(
+    name="isa.tensor_copy_predicated",
+    summary="dst = src where the predicate is not 0; elsewhere dst keeps what it holds",
+    signatures={
+        "beta1": "|, src*, dst*, predicate*, reverse_pred=False, mask=None, dtype=None, **",
+        "0.2": "dst*, src*, predicate*, reverse_pred=False, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF15"), same_dtype=SameType("src", "NKI-CPP03", "0.2")),
+        vector("src", on_chip("NKI-BUF15"), shape=Streams("dst", "NKI-CPP01")),
+        tile(
+            "predicate",
+            on_chip("NKI-BUF15"),
+            shape=Streams("dst", "NKI-CPP01"),
+            dtypes=Types(
+                dt.codes("uint8", "uint16", "uint32"), "an unsigned integer", "NKI-CPP02", "0.3"
+            ),
+        ),
+    ),
+    engines=Engines("vector"),
+    one_psum_input=("src", "predicate", "NKI-CPP04"),
+    footprint=Footprint(
+        reads=(moved("src", where=SOME), decides("predicate", "it is a condition")),
+        writes=(Writes(role="dst", where=SOME, keeps="NKI-CPP05"),),
+    ),
+)
+
+RECIPROCAL: Final = Instruction(
+    name="isa.reciprocal",
+    summary="dst = 1 / data",
+    signatures={
+        "beta1": "data*, |, dtype=None, mask=None, **",
+        "0.2": "dst*, data*, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF19")),
+        tile("data", on_chip("NKI-BUF19"), shape=Streams("dst", "NKI-RCP01")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(streamed("data"),), writes=written("dst")),
+    result=Like(("data",)),
+)
+
+MEMSET: Final = Instruction(
+    name="isa.memset",
+    summary="dst = value, everywhere",
+    signatures={
+        "beta1": "shape*, value*, dtype*, |, mask=None, engine=engine.unknown, **",
+        "0.2": "dst*, value*, engine=engine.unknown, name=None",
+    },
+    roles=(tile("dst", on_chip("NKI-BUF25")),),
+    engines=Engines(unless_asked("vector"), words("gpsimd vector"), "NKI-MST04"),
+    footprint=Footprint(writes=written("dst")),
+    result=Shaped(),
+)
+
+DROPOUT: Final = Instruction(
+    name="isa.dropout",
+    summary="dst = data, or 0 with a probability",
+    signatures={
+        "beta1": "data*, prob*, |, mask=None, dtype=None, **",
+        "0.2": "dst*, data*, prob*, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF21"), same_dtype=SameType("data", "NKI-DRP03", "0.2")),
+        tile("data", on_chip("NKI-BUF21"), shape=Streams("dst", "NKI-H53")),
+        vector("prob", on_chip("NKI-BUF21"), shape=PerPartition("data", "NKI-DRP01")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(streamed("data"), per_lane("prob")), writes=written("dst")),
+    result=Like(("data",)),
+)
+
+EXPONENTIAL: Final = Instruction(
+    name="isa.exponential",
+    summary="dst = exp(src - max_value), and optionally its sum along the free axes",
+    signatures={
+        "0.2": (
+            "dst*, src*, max_value=0.0, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
+            "reduce_init=0.0"
+        ),
+        "0.3": (
+            "dst*, src*, max_value=0.0, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
+            "reduce_init=0.0, name=None"
+        ),
+    },
+    roles=(
+        tile(
+            "dst",
+            on_chip("NKI-BUF18"),
+            dtypes=Types(_POWERS, "a float or an integer (not uint32)", "NKI-EXP04", "0.2"),
+        ),
+        tile(
+            "src",
+            on_chip("NKI-BUF18"),
+            shape=Streams("dst", "NKI-EXP02"),
+            dtypes=Types(_EXPONENTS, "a float (not tfloat32) or an integer", "NKI-EXP03", "0.2"),
+        ),
+        vector("max_value", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
+        tile(
+            "reduce_res",
+            shape=PerPartition("src", "NKI-EXP06"),
+            dtypes=Types(FLOAT, "a float", "NKI-EXP06", "0.2"),
+        ),
+        vector("reduce_init", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
+    ),
+    engines=Engines("vector"),
+    commands=Commands(words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init"),
+    needs=(Capability.EXPONENTIAL, ("NKI-EXP01", "NKI-H85")),
+    footprint=Footprint(
+        reads=(
+            streamed("src"),
+            per_lane("max_value"),
+            folded("src", "reduce_res", when=REDUCES),
+            per_lane("reduce_init", "reduce_res", when=LOADS),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+    ),
+)
+
+INSTRUCTIONS: Final = (
+    TENSOR_TENSOR,
+    TENSOR_SCALAR,
+    SCALAR_TENSOR_TENSOR,
+    TENSOR_COPY,
+    TENSOR_COPY_DYNAMIC_SRC,
+    TENSOR_COPY_DYNAMIC_DST,
+    TENSOR_COPY_PREDICATED,
+    RECIPROCAL,
+    MEMSET,
+    DROPOUT,
+    EXPONENTIAL,
+)

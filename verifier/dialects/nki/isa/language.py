@@ -1,0 +1,401 @@
+"""Functions of `nki.language` that compute on tiles, and operators of Python."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import (
+    decides,
+    folded_over,
+    moved,
+    on_chip,
+    operator,
+    per_lane,
+    streamed,
+    tile,
+    vector,
+    when_given,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Like, LikeFirst, Reduced, Shaped
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.symbolic.instruction import (
+    SOME,
+    Call,
+    Effect,
+    Engines,
+    Footprint,
+    Instruction,
+    PerPartition,
+    Writes,
+)
+from verifier.symbolic.values import Enumerator
+
+_UNARY: Final = words(
+    "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx "
+    "gelu_apprx_tanh gelu_dx invert log logical_not mish negative reciprocal relu rsqrt sigmoid "
+    "sign silu silu_dx sin softplus sqrt square tan tanh trunc"
+)
+_BINARY: Final = words(
+    "abs_max abs_min add bitwise_and bitwise_or bitwise_xor divide equal fmod greater "
+    "greater_equal left_shift less less_equal logical_and logical_or logical_xor maximum minimum "
+    "mod multiply not_equal power right_shift subtract"
+)
+_REDUCTIONS: Final = words("all max mean min prod sum var")
+#: results are booleans in Beta 1 (NKI-M075)
+_TRUTHS: Final = words(
+    "equal not_equal greater greater_equal less less_equal "
+    "logical_and logical_or logical_xor logical_not"
+)
+#: functions of one operand that 0.2 had; the others came back with 0.3
+_KEPT: Final = words("abs gelu_apprx_sigmoid gelu_apprx_sigmoid_dx invert reciprocal rsqrt")
+#: where functions of one operand run; the others run on the Scalar Engine (NKI-T16)
+_ON_VECTOR: Final = words("invert logical_not negative")
+_ONLY_SIMULATED: Final = words("mod fmod")
+
+
+def _computed(operands: str, name: str) -> dict[str, str | None]:
+    """Signatures of the functions that compute element by element."""
+    if name in _TRUTHS:
+        return {
+            "beta1": f"{operands}, |, dtype=dtype.bool_, mask=None, **",
+            "0.2": f"{operands}, dtype=dtype.bool_",
+            "0.3": f"{operands}, dtype=None",
+        }
+    if name in ("abs_max", "abs_min"):
+        return {"0.4": f"{operands}, dtype=None"}
+    beta1 = f"{operands}, |, dtype=None, mask=None, **"
+    if name in _ONLY_SIMULATED:
+        return {
+            "beta1": f"{operands}, dtype=None, mask=None, **",
+            "0.2": None,
+            "0.3": f"{operands}, dtype=None",
+        }
+    if name in _KEPT or (name in _BINARY):
+        return {"beta1": beta1, "0.2": f"{operands}, dtype=None"}
+    return {"beta1": beta1, "0.2": None, "0.3": f"{operands}, dtype=None"}
+
+
+def _unary(name: str) -> Instruction:
+    return Instruction(
+        name=f"language.{name}",
+        summary=f"{name} of each element",
+        signatures=_computed("x*", name),
+        roles=(tile("dst"), tile("x", on_chip("NKI-L56"))),
+        engines=Engines("vector" if name in _ON_VECTOR else "scalar"),
+        footprint=Footprint(reads=(streamed("x"),), writes=written("dst")),
+        result=Like(("x",), truth=name in _TRUTHS),
+        removal=("NKI-M024",),
+    )
+
+
+def _binary(name: str) -> Instruction:
+    needs = (Capability.MAGNITUDES, ("NKI-L41", "NKI-H86"))
+    return Instruction(
+        name=f"language.{name}",
+        summary=f"{name} of two operands, element by element",
+        signatures=_computed("x*, y*", name),
+        roles=(
+            tile("dst"),
+            vector("x", on_chip("NKI-L56")),
+            vector("y", on_chip("NKI-L56")),
+        ),
+        engines=Engines("gpsimd" if name == "power" else "vector"),
+        footprint=Footprint(reads=(streamed("x"), streamed("y")), writes=written("dst")),
+        result=Like(("x", "y"), truth=name in _TRUTHS),
+        needs=needs if name in ("abs_max", "abs_min") else None,
+        removal=("NKI-M024",),
+    )
+
+
+def _reduction(name: str) -> Instruction:
+    dtype = "dtype.bool_" if name == "all" else "None"
+    keeps = "" if name in ("all", "var") else ", keepdims=False"
+    later = "" if name == "all" else ", keepdims=False"
+    return Instruction(
+        name=f"language.{name}",
+        summary=f"{name} along axes",
+        signatures={
+            "beta1": f"x*, axis*, |, dtype={dtype}, mask=None{keeps}, **",
+            "0.2": None,
+            "0.3": f"x*, axis*, dtype=None{later}",
+        },
+        roles=(tile("dst"), tile("x", on_chip("NKI-L56"))),
+        engines=Engines("vector"),
+        footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
+        # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
+        result=Reduced("x", keeps="0.3" if name == "var" else ""),
+        removal=("NKI-M024",),
+    )
+
+
+_ADD: Final = Enumerator("op", "add")
+#: ``tile op= value``
+_IN_PLACE: Final = when_given("op")
+
+
+def _fold_in_place(call: Call) -> Effect:
+    """``+=`` in PSUM is a sum of matmuls (NKI-OLD03)."""
+    return Effect.ADDS if call.value("op") == _ADD else Effect.SETS
+
+
+def _assigned_by(call: Call) -> str:
+    dst = call.view("dst")
+    return "tensor" if dst is not None and dst.buffer is Buffer.PSUM else "vector"
+
+
+#: ``tile[...] = tile``
+ASSIGN: Final = Instruction(
+    name="language.assign",
+    summary="a tile into a part of another, or folded with what is there",
+    signatures={},
+    roles=(tile("dst"), tile("value"), operator("op")),
+    engines=Engines(_assigned_by),
+    footprint=Footprint(
+        reads=(moved("value"), streamed("dst", when=_IN_PLACE)),
+        writes=(Writes(role="dst", effect=_fold_in_place),),
+    ),
+)
+#: ``tile[...] = number``
+FILL: Final = Instruction(
+    name="language.fill",
+    summary="a number into a part of a tile, or folded with what is there",
+    signatures={},
+    roles=(tile("dst"), vector("value"), operator("op")),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(streamed("dst", when=_IN_PLACE),),
+        writes=(Writes(role="dst", effect=_fold_in_place),),
+    ),
+)
+
+LANGUAGE_COPY: Final = Instruction(
+    name="language.copy",
+    summary="x in another tile",
+    signatures={
+        "beta1": "src*, |, mask=None, dtype=None, **",
+        "0.2": None,
+        "0.3": "x*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x", on_chip("NKI-L56")),
+        tile("src"),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(moved("src"), moved("x")), writes=written("dst")),
+    result=LikeFirst(),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_STATIC_CAST: Final = Instruction(
+    name="language.static_cast",
+    summary="input_data with another element type",
+    signatures={
+        "beta1": "input_data*, dtype*",
+        "0.2": None,
+    },
+    roles=(
+        tile("dst"),
+        tile("input_data"),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(moved("input_data"),), writes=written("dst")),
+    result=Like(("input_data",)),
+    instead="allocate a tile of that dtype and use `nisa.tensor_copy`",
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_BROADCAST_TO: Final = Instruction(
+    name="language.broadcast_to",
+    summary="x repeated to a shape",
+    signatures={
+        "beta1": "src*, |, shape*, **",
+        "0.2": None,
+        "0.3": "x*, shape*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x"),
+        tile("src"),
+    ),
+    engines=Engines("unknown"),
+    footprint=Footprint(reads=(moved("x"), moved("src")), writes=written("dst")),
+    result=Shaped(),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_WHERE: Final = Instruction(
+    name="language.where",
+    summary="x where the condition holds, y elsewhere",
+    signatures={
+        "beta1": "condition*, x*, y*, |, dtype=None, mask=None, **",
+        "0.2": None,
+        "0.3": "condition*, x*, y*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("condition", on_chip("NKI-L56")),
+        vector("x", on_chip("NKI-L56")),
+        vector("y", on_chip("NKI-L56")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(
+            decides("condition", "it is a condition"),
+            streamed("x", where=SOME),
+            streamed("y", where=SOME),
+        ),
+        writes=written("dst"),
+    ),
+    result=Like(("x", "y", "condition")),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_DROPOUT: Final = Instruction(
+    name="language.dropout",
+    summary="x, or 0 with a probability",
+    signatures={
+        "beta1": "x*, rate*, |, dtype=None, mask=None, **",
+        "0.2": None,
+        "0.3": "x*, rate*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x", on_chip("NKI-L56")),
+        vector("rate", shape=PerPartition("x", "NKI-L34")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(streamed("x"), per_lane("rate")), writes=written("dst")),
+    result=Like(("x",)),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_SOFTMAX: Final = Instruction(
+    name="language.softmax",
+    summary="exp(x) over its sum along axes",
+    signatures={
+        "beta1": "x*, axis*, |, dtype=None, compute_dtype=None, mask=None, **",
+        "0.2": None,
+        "0.3": "x*, axis=-1, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x", on_chip("NKI-L56")),
+    ),
+    engines=Engines("unknown"),
+    footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
+    result=Like(("x",)),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_RMS_NORM: Final = Instruction(
+    name="language.rms_norm",
+    summary="x over the root of the mean of its squares, times w",
+    signatures={
+        "beta1": (
+            "x*, w*, axis*, n*, epsilon=1e-06, |, dtype=None, compute_dtype=None, mask=None, **"
+        ),
+        "0.2": None,
+        "0.3": "x*, w*, axis*, n*, epsilon=1e-06, dtype=None, compute_dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x", on_chip("NKI-L56")),
+        tile("w"),
+    ),
+    engines=Engines("unknown"),
+    footprint=Footprint(reads=(folded_over("x", "axis"), streamed("w")), writes=written("dst")),
+    result=Like(("x",)),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_ZEROS: Final = Instruction(
+    name="language.zeros",
+    summary="a tile of zeros",
+    signatures={
+        "beta1": "shape*, dtype*, |, buffer=None, name='', **",
+        "0.2": "shape*, dtype*, buffer=None, name=''",
+        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+)
+
+LANGUAGE_ONES: Final = Instruction(
+    name="language.ones",
+    summary="a tile of ones",
+    signatures={
+        "beta1": "shape*, dtype*, |, buffer=None, name='', **",
+        "0.2": None,
+        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_FULL: Final = Instruction(
+    name="language.full",
+    summary="a tile of one number",
+    signatures={
+        "beta1": "shape*, fill_value*, dtype*, |, buffer=None, name='', **",
+        "0.2": None,
+        "0.3": "shape*, fill_value*, dtype*, buffer=buffer.sbuf, name=''",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_ZEROS_LIKE: Final = Instruction(
+    name="language.zeros_like",
+    summary="a tile of zeros, shaped as another",
+    signatures={
+        "beta1": "a*, dtype=None, |, buffer=None, name='', **",
+        "0.2": None,
+        "0.3": "x*, dtype=None, buffer=None, name=''",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_SHARED_IDENTITY_MATRIX: Final = Instruction(
+    name="language.shared_identity_matrix",
+    summary="an identity matrix",
+    signatures={
+        "beta1": "n*, dtype=dtype.uint8, **",
+        "0.2": "n*, dtype=dtype.uint8",
+        "0.3": "n*, dtype=dtype.uint8, dst=None",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+)
+
+INSTRUCTIONS: Final = (
+    LANGUAGE_COPY,
+    LANGUAGE_STATIC_CAST,
+    LANGUAGE_BROADCAST_TO,
+    LANGUAGE_WHERE,
+    LANGUAGE_DROPOUT,
+    LANGUAGE_SOFTMAX,
+    LANGUAGE_RMS_NORM,
+    LANGUAGE_ZEROS,
+    LANGUAGE_ONES,
+    LANGUAGE_FULL,
+    LANGUAGE_ZEROS_LIKE,
+    LANGUAGE_SHARED_IDENTITY_MATRIX,
+    ASSIGN,
+    FILL,
+    *map(_unary, sorted(_UNARY)),
+    *map(_binary, sorted(_BINARY)),
+    *map(_reduction, sorted(_REDUCTIONS)),
+)

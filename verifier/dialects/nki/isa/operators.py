@@ -1,0 +1,34 @@
+"""Sets of operators that engines compute (NKI-T14, NKI-T15)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import words
+
+ARITHMETIC: Final = words(
+    "add subtract multiply maximum minimum equal not_equal greater_equal greater less_equal less "
+    "logical_and logical_or logical_xor power abs_max abs_min divide mod bypass average"
+)
+UNARY: Final = words("abs square relu rsqrt reciprocal")
+INVERSION: Final = words("invert")
+BINARY: Final = ARITHMETIC | words("bitwise_and bitwise_or bitwise_xor left_shift right_shift")
+COMPARISONS: Final = words("equal not_equal greater_equal greater less_equal less")
+RANGES: Final = COMPARISONS - {"not_equal"}
+
+#: tables of the Scalar Engine
+ACTIVATIONS: Final = words(
+    "copy square sigmoid relu prelu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid "
+    "gelu_apprx_sigmoid_dx silu silu_dx tanh softplus mish erf erf_dx exp log sin arctan sqrt "
+    "rsqrt reciprocal sign abs"
+)
+
+#: what folds a partition
+REDUCERS: Final = words(
+    "bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum logical_and "
+    "logical_or logical_xor abs_max abs_min average"
+)
+#: what folds into an accumulator
+FOLDS: Final = words("add subtract multiply maximum minimum")
+#: what folds over ranks
+ACROSS_RANKS: Final = words("add minimum maximum")

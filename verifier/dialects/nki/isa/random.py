@@ -1,0 +1,157 @@
+"""Random numbers and their generators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import (
+    FLOAT8,
+    FP32,
+    HALF,
+    INT,
+    decides,
+    on_chip,
+    per_lane,
+    tile,
+    vector,
+    words,
+    written,
+)
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic.instruction import Engines, Footprint, Instruction, Types
+
+RNG: Final = Instruction(
+    name="isa.rng",
+    summary="dst = random bits",
+    signatures={
+        "0.2": "dst*, engine=engine.unknown, name=None",
+        "0.5": "dst*, engine=engine.vector, name=None",
+    },
+    roles=(tile("dst", on_chip("NKI-BUF31"), dtypes=Types(INT, "an integer", "NKI-RNG01", "0.2")),),
+    engines=Engines(
+        "vector",
+        words("gpsimd vector"),
+        "NKI-N33",
+        {"gpsimd": (Capability.RANDOM_ON_GPSIMD, ("NKI-RNG02", "NKI-H79"))},
+    ),
+    footprint=Footprint(writes=written("dst")),
+)
+
+RAND2: Final = Instruction(
+    name="isa.rand2",
+    summary="dst = random numbers between min and max",
+    signatures={
+        "0.2": "dst*, min*, max*, name=None",
+    },
+    roles=(
+        tile(
+            "dst",
+            on_chip("NKI-BUF32"),
+            dtypes=Types(
+                FLOAT8 | HALF | FP32 | INT | dt.codes("tfloat32"),
+                "a float or an integer",
+                "NKI-RND01",
+                "0.2",
+            ),
+        ),
+        vector("min", on_chip("NKI-BUF32")),
+        vector("max", on_chip("NKI-BUF32")),
+    ),
+    engines=Engines("vector"),
+    needs=(Capability.RANDOM_FLOATS, ("NKI-RND01", "NKI-H85")),
+    footprint=Footprint(reads=(per_lane("min"), per_lane("max")), writes=written("dst")),
+)
+
+RAND_SET_STATE: Final = Instruction(
+    name="isa.rand_set_state",
+    summary="the state of a random number generator is set",
+    signatures={
+        "0.2": "src_seeds*, engine=engine.unknown, name=None",
+        "0.5": "src_seeds*, engine=engine.gpsimd, name=None",
+    },
+    roles=(tile("src_seeds", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RSS01", "0.2")),),
+    engines=Engines(
+        "gpsimd",
+        words("gpsimd vector"),
+        "NKI-N34",
+        {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
+    ),
+    needs=(Capability.RANDOM_STATE, ("NKI-RSS01", "NKI-H78")),
+    footprint=Footprint(
+        reads=(decides("src_seeds", "it is a seed"),),
+        state=(("the random number generator", "src_seeds"),),
+    ),
+)
+
+RAND_GET_STATE: Final = Instruction(
+    name="isa.rand_get_state",
+    summary="dst = the state of a random number generator",
+    signatures={
+        "0.2": "dst*, engine=engine.unknown, name=None",
+        "0.5": "dst*, engine=engine.gpsimd, name=None",
+    },
+    roles=(tile("dst", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RGT01", "0.2")),),
+    engines=Engines(
+        "gpsimd",
+        words("gpsimd vector"),
+        "NKI-N34",
+        {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
+    ),
+    needs=(Capability.RANDOM_STATE, ("NKI-RGT01", "NKI-H78")),
+    footprint=Footprint(writes=written("dst")),
+)
+
+SET_RNG_SEED: Final = Instruction(
+    name="isa.set_rng_seed",
+    summary="the random number generator is seeded",
+    signatures={
+        "0.2": "src_seeds*, name=None",
+    },
+    roles=(tile("src_seeds", on_chip("NKI-BUF34")),),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(decides("src_seeds", "it is a seed"),),
+        state=(("the random number generator", "src_seeds"),),
+    ),
+)
+
+LANGUAGE_RANDOM_SEED: Final = Instruction(
+    name="language.random_seed",
+    summary="the random number generator is seeded",
+    signatures={
+        "beta1": "seed*, |, mask=None, **",
+        "0.2": None,
+        "0.3": "seed*",
+    },
+    roles=(tile("seed"),),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(decides("seed", "it is a seed"),), state=(("the random number generator", "seed"),)
+    ),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_RAND: Final = Instruction(
+    name="language.rand",
+    summary="a tile of random numbers between 0 and 1",
+    signatures={
+        "beta1": "shape*, dtype=dtype.float32, **",
+        "0.2": None,
+        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
+    },
+    roles=(tile("dst"),),
+    engines=Engines("unknown"),
+    footprint=Footprint(writes=written("dst")),
+    removal=("NKI-M024",),
+)
+
+INSTRUCTIONS: Final = (
+    RNG,
+    RAND2,
+    RAND_SET_STATE,
+    RAND_GET_STATE,
+    SET_RNG_SEED,
+    LANGUAGE_RANDOM_SEED,
+    LANGUAGE_RAND,
+)

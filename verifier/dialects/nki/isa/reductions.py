@@ -1,0 +1,252 @@
+"""What folds the elements of a partition, or of all partitions, together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.operators import ARITHMETIC, FOLDS, REDUCERS, UNARY
+from verifier.dialects.nki.isa.shared import (
+    FLOAT8,
+    FP32,
+    HALF,
+    LOADS,
+    REDUCES,
+    admits,
+    folded,
+    folded_over,
+    for_gpsimd,
+    newer_unary,
+    on_chip,
+    operator,
+    per_lane,
+    streamed,
+    tile,
+    vector,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Columns, Like, OneRow, Reduced
+from verifier.hardware import dtypes as dt
+from verifier.symbolic.instruction import (
+    Call,
+    Commands,
+    Engines,
+    Folded,
+    Footprint,
+    Index,
+    Instruction,
+    Line,
+    PerPartition,
+    Reads,
+    Streams,
+    Types,
+)
+
+#: floats and integers of at most 16 bits
+_SHORT: Final = (
+    HALF | FP32 | FLOAT8 | dt.codes("float8_e4m3fn", "uint8", "uint16", "int8", "int16", "bool_")
+)
+
+
+def _column(call: Call, index: Index) -> Line | None:
+    """The elements of all partitions at one place."""
+    view = call.view("data")
+    return (None, *index[1:]) if view is not None and view.rank == len(index) else None
+
+
+TENSOR_REDUCE: Final = Instruction(
+    name="isa.tensor_reduce",
+    summary="dst = data, reduced along free axes",
+    signatures={
+        "beta1": "op*, data*, axis*, |, mask=None, dtype=None, negate=False, keepdims=False, **",
+        "0.2": "dst*, op*, data*, axis*, negate=False, keepdims=False, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF11")),
+        operator("op"),
+        tile("data", on_chip("NKI-BUF11")),
+    ),
+    engines=Engines("vector"),
+    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09"),),
+    footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
+    result=Reduced("data"),
+)
+
+TENSOR_SCALAR_REDUCE: Final = Instruction(
+    name="isa.tensor_scalar_reduce",
+    summary="dst = data op0 operand0, and its reduction along the free axes",
+    signatures={
+        "beta1": (
+            "|, data*, op0*, operand0*, reduce_op*, reduce_res*, reverse0=False, dtype=None, "
+            "mask=None, **"
+        ),
+        "0.2": "dst*, data*, op0*, operand0*, reduce_op*, reduce_res*, reverse0=False, name=None",
+        "0.4": (
+            "dst*, data*, op0*, operand0*, reduce_op*, reduce_res*, reverse0=False, "
+            "reduce_cmd=reduce_cmd.reset_reduce, reduce_init=None, name=None"
+        ),
+        "0.6": (
+            "dst*, data*, op0*, operand0*, reduce_op*, reduce_res=None, reverse0=False, "
+            "reduce_cmd=reduce_cmd.reset_reduce, reduce_init=None, reduce_res_negate=False, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF12")),
+        tile("data", on_chip("NKI-BUF12"), shape=Streams("dst", "NKI-TSR08")),
+        operator("op0"),
+        vector("operand0", on_chip("NKI-BUF12"), shape=PerPartition("data", "NKI-TSR02")),
+        operator("reduce_op"),
+        tile("reduce_res", shape=PerPartition("data", "NKI-TSR04")),
+        vector("reduce_init", on_chip("NKI-BUF12"), shape=PerPartition("data", "NKI-TSR06")),
+    ),
+    engines=Engines("vector"),
+    operators=(
+        admits("op0", ARITHMETIC | UNARY, "NKI-TSR01", needs=newer_unary("NKI-TSR07")),
+        admits("reduce_op", FOLDS, "NKI-TSR03"),
+    ),
+    commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
+    footprint=Footprint(
+        reads=(
+            streamed("data"),
+            per_lane("operand0"),
+            folded("data", "reduce_res", when=REDUCES),
+            per_lane("reduce_init", "reduce_res", when=LOADS),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+    ),
+    result=Like(("data",)),
+)
+
+TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
+    name="isa.tensor_scalar_cumulative",
+    summary="dst = src op0 imm0, each element folded with all before it by op1",
+    signatures={
+        "0.2": "dst*, src*, op0*, op1*, imm0*, imm1=None, reduce_cmd=reduce_cmd.reset_reduce",
+        "0.3": (
+            "dst*, src*, op0*, op1*, imm0*, imm1=None, reduce_cmd=reduce_cmd.reset_reduce, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile(
+            "dst",
+            on_chip("NKI-BUF13"),
+            dtypes=Types(_SHORT, "a float or a short integer", "NKI-TCU02", "0.2"),
+        ),
+        tile(
+            "src",
+            on_chip("NKI-BUF13"),
+            shape=Streams("dst", "NKI-TCU05"),
+            dtypes=Types(_SHORT, "a float or a short integer", "NKI-TCU02", "0.2"),
+        ),
+        operator("op0"),
+        operator("op1"),
+        vector("imm0", on_chip("NKI-BUF13"), shape=PerPartition("src", "NKI-TCU03")),
+        vector("imm1", on_chip("NKI-BUF13"), shape=PerPartition("src", "NKI-TCU03")),
+    ),
+    engines=Engines("vector"),
+    operators=(
+        admits("op0", ARITHMETIC | UNARY, "NKI-TCU01"),
+        admits("op1", FOLDS, "NKI-TCU01"),
+    ),
+    commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
+    footprint=Footprint(
+        reads=(folded("src"), per_lane("imm0"), per_lane("imm1")),
+        writes=written("dst"),
+        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+    ),
+)
+
+TENSOR_TENSOR_SCAN: Final = Instruction(
+    name="isa.tensor_tensor_scan",
+    summary="dst[i] = (data0[i] op0 dst[i - 1]) op1 data1[i], beginning with initial",
+    signatures={
+        "beta1": (
+            "data0*, data1*, initial*, op0*, op1*, reverse0=False, reverse1=False, |, "
+            "dtype=None, mask=None, **"
+        ),
+        "0.2": (
+            "dst*, data0*, data1*, initial*, op0*, op1*, reverse0=False, reverse1=False, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF10")),
+        tile("data0", on_chip("NKI-BUF10"), shape=Streams("dst", "NKI-SCN01")),
+        tile("data1", on_chip("NKI-BUF10"), shape=Streams("dst", "NKI-SCN01")),
+        vector("initial", on_chip("NKI-BUF10"), shape=PerPartition("data0", "NKI-SCN03")),
+        operator("op0"),
+        operator("op1"),
+    ),
+    engines=Engines("vector"),
+    operators=(
+        admits("op0", ARITHMETIC, "NKI-SCN04"),
+        admits("op1", ARITHMETIC, "NKI-SCN04"),
+    ),
+    one_psum_input=("data0", "data1", "NKI-SCN02"),
+    footprint=Footprint(
+        reads=(folded("data0"), folded("data1"), per_lane("initial")), writes=written("dst")
+    ),
+    result=Like(("data0",)),
+)
+
+BN_STATS: Final = Instruction(
+    name="isa.bn_stats",
+    summary="count, mean and spread of each partition, of even and of odd elements",
+    signatures={
+        "beta1": "data*, |, mask=None, dtype=None, **",
+        "0.2": "dst*, data*, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF21")),
+        tile("data", on_chip("NKI-BUF21")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(folded("data"),), writes=written("dst")),
+    result=Columns("data", 6),
+)
+
+BN_AGGR: Final = Instruction(
+    name="isa.bn_aggr",
+    summary="mean and variance out of the statistics of bn_stats",
+    signatures={
+        "beta1": "data*, |, mask=None, dtype=None, **",
+        "0.2": "dst*, data*, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF21")),
+        tile("data", on_chip("NKI-BUF21")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(folded("data"),), writes=written("dst")),
+    result=Columns("data", 2),
+)
+
+TENSOR_PARTITION_REDUCE: Final = Instruction(
+    name="isa.tensor_partition_reduce",
+    summary="dst = data, reduced along the partitions",
+    signatures={
+        "beta1": "op*, data*, |, mask=None, dtype=None, **",
+        "0.2": "dst*, op*, data*, name=None",
+    },
+    roles=(
+        tile("dst", for_gpsimd("NKI-BUF29")),
+        operator("op"),
+        tile("data", for_gpsimd("NKI-BUF29")),
+    ),
+    engines=Engines("gpsimd"),
+    operators=(admits("op", words("add average bitwise_and bitwise_or maximum"), "NKI-PRD01"),),
+    footprint=Footprint(reads=(Reads(role="data", fate=Folded(_column)),), writes=written("dst")),
+    result=OneRow("data"),
+)
+
+INSTRUCTIONS: Final = (
+    TENSOR_REDUCE,
+    TENSOR_SCALAR_REDUCE,
+    TENSOR_SCALAR_CUMULATIVE,
+    TENSOR_TENSOR_SCAN,
+    BN_STATS,
+    BN_AGGR,
+    TENSOR_PARTITION_REDUCE,
+)

@@ -1,0 +1,181 @@
+"""What the Scalar Engine does: functions of one element out of tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.operators import ACTIVATIONS
+from verifier.dialects.nki.isa.shared import (
+    EVERY,
+    FP32,
+    REDUCES,
+    admits,
+    folded,
+    on_chip,
+    operator,
+    per_lane,
+    streamed,
+    tile,
+    vector,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Like
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic.instruction import (
+    Commands,
+    Engines,
+    Footprint,
+    Instruction,
+    PerPartition,
+    SameType,
+    Streams,
+    Types,
+)
+
+ACTIVATION: Final = Instruction(
+    name="isa.activation",
+    summary="dst = op(data * scale + bias), and optionally its sum along the free axes",
+    signatures={
+        "beta1": (
+            "op*, data*, |, bias=None, scale=1.0, reduce_op=None, reduce_res=None, "
+            "reduce_cmd=reduce_cmd.idle, mask=None, dtype=None, **"
+        ),
+        "0.2": (
+            "dst*, op*, data*, bias=None, scale=1.0, reduce_op=None, reduce_res=None, "
+            "reduce_cmd=reduce_cmd.idle, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF05")),
+        operator("op"),
+        tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ACT02")),
+        vector(
+            "bias",
+            on_chip("NKI-BUF05"),
+            shape=PerPartition("data", "NKI-ACT08", rank=2),
+            dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
+        ),
+        vector(
+            "scale",
+            on_chip("NKI-BUF05"),
+            shape=PerPartition("data", "NKI-ACT04"),
+            dtypes=Types(FP32, "float32", "NKI-E03"),
+        ),
+        operator("reduce_op"),
+        tile("reduce_res", shape=PerPartition("data", "NKI-ACT11")),
+    ),
+    engines=Engines("scalar"),
+    operators=(
+        admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
+        admits("reduce_op", words("add"), "NKI-ACT10"),
+    ),
+    commands=Commands(words("idle reduce reset reset_reduce"), "NKI-ACT12"),
+    footprint=Footprint(
+        reads=(
+            streamed("data"),
+            per_lane("bias"),
+            per_lane("scale"),
+            folded("data", "reduce_res", when=REDUCES),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
+    ),
+    result=Like(("data",)),
+)
+
+ACTIVATION_REDUCE: Final = Instruction(
+    name="isa.activation_reduce",
+    summary="dst = op(data * scale + bias), and its sum along the free axes",
+    signatures={
+        "beta1": (
+            "op*, data*, |, reduce_op*, reduce_res*, bias=None, scale=1.0, mask=None, "
+            "dtype=None, **"
+        ),
+        "0.2": "dst*, op*, data*, reduce_op*, reduce_res*, bias=None, scale=1.0, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF05")),
+        operator("op"),
+        tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ACR01")),
+        operator("reduce_op"),
+        tile("reduce_res", shape=PerPartition("data", "NKI-ACR03")),
+        vector(
+            "bias",
+            on_chip("NKI-BUF05"),
+            shape=PerPartition("data", "NKI-ACT08", rank=2),
+            dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
+        ),
+        vector(
+            "scale",
+            on_chip("NKI-BUF05"),
+            shape=PerPartition("data", "NKI-ACT04"),
+            dtypes=Types(FP32, "float32", "NKI-E03"),
+        ),
+    ),
+    engines=Engines("scalar"),
+    operators=(
+        admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
+        admits("reduce_op", words("add"), "NKI-ACR02"),
+    ),
+    footprint=Footprint(
+        reads=(streamed("data"), per_lane("bias"), per_lane("scale"), folded("data", "reduce_res")),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
+    ),
+    result=Like(("data",)),
+)
+
+ACTIVATE2: Final = Instruction(
+    name="isa.activate2",
+    summary=(
+        "dst = op((data op0 imm0) op1 imm1), and optionally its reduction along the free axes"
+    ),
+    signatures={
+        "0.4": (
+            "dst*, op*, data*, imm0*, imm1*, op0*, op1*, relu_param=0.0, reverse0=False, "
+            "reverse1=False, reduce_op=None, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
+            "name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF05")),
+        operator("op"),
+        tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ATW03")),
+        vector("imm0", on_chip("NKI-BUF05"), shape=PerPartition("data", "NKI-ATW04")),
+        vector(
+            "imm1",
+            on_chip("NKI-BUF05"),
+            shape=PerPartition("data", "NKI-ATW04"),
+            same_dtype=SameType("imm0", "NKI-ATW04", "0.4"),
+        ),
+        operator("op0"),
+        operator("op1"),
+        operator("reduce_op"),
+        tile("reduce_res", shape=PerPartition("data", "NKI-ATW06")),
+    ),
+    engines=Engines("scalar"),
+    operators=(
+        admits("op", ACTIVATIONS, "NKI-ATW09", "NKI-T15"),
+        admits("reduce_op", words("abs_max abs_min add maximum minimum"), "NKI-ATW06"),
+    ),
+    commands=Commands(words("idle reduce reset reset_reduce"), "NKI-ATW07"),
+    needs=(Capability.ACTIVATE2, ("NKI-ATW01", "NKI-H85")),
+    footprint=Footprint(
+        reads=(
+            streamed("data"),
+            per_lane("imm0"),
+            per_lane("imm1"),
+            folded("data", "reduce_res", when=REDUCES),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
+    ),
+)
+
+INSTRUCTIONS: Final = (
+    ACTIVATION,
+    ACTIVATION_REDUCE,
+    ACTIVATE2,
+)

@@ -1,0 +1,354 @@
+"""What selects and searches."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.operators import COMPARISONS, RANGES
+from verifier.dialects.nki.isa.shared import (
+    EVERY,
+    FLOAT,
+    FP32,
+    REDUCES,
+    admits,
+    decides,
+    folded,
+    for_gpsimd,
+    on_chip,
+    operator,
+    per_lane,
+    streamed,
+    tile,
+    vector,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Bounds, Columns, Like
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import (
+    SOME,
+    Commands,
+    Engines,
+    Footprint,
+    Instruction,
+    PerPartition,
+    Streams,
+    Types,
+    Where,
+    Writes,
+)
+
+_FIRST_OF_CORE: Final = Where(
+    "the first of each 16 partitions (NKI-NZC04)",
+    lambda call, index: E.eq(E.mod(index[0], 16), 0),
+)
+
+RANGE_SELECT: Final = Instruction(
+    name="isa.range_select",
+    summary="dst = on_true_tile where its position lies between the bounds, a number elsewhere",
+    signatures={
+        "beta1": (
+            "|, on_true_tile*, comp_op0*, comp_op1*, bound0*, bound1*, "
+            "reduce_cmd=reduce_cmd.idle, reduce_res=None, reduce_op=op.maximum, range_start=0, "
+            "on_false_value=-3.4028235e+38, mask=None, dtype=None, **"
+        ),
+        "0.2": (
+            "dst*, on_true_tile*, comp_op0*, comp_op1*, bound0*, bound1*, "
+            "reduce_cmd=reduce_cmd.reset_reduce, reduce_res=None, reduce_op=op.maximum, "
+            "range_start=0.0, on_false_value=-3.4028235e+38, name=None"
+        ),
+        "0.3": (
+            "dst*, on_true_tile*, comp_op0*, comp_op1*, bound0*, bound1*, "
+            "reduce_cmd=reduce_cmd.reset_reduce, reduce_res=None, reduce_op=op.maximum, "
+            "range_start=0, on_false_value=-3.4028235e+38, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF17")),
+        tile(
+            "on_true_tile",
+            on_chip("NKI-BUF17"),
+            shape=Streams("dst", "NKI-H53"),
+            dtypes=Types(FLOAT, "a float", "NKI-RSL04"),
+        ),
+        operator("comp_op0"),
+        operator("comp_op1"),
+        tile(
+            "bound0",
+            on_chip("NKI-BUF17"),
+            shape=PerPartition("on_true_tile", "NKI-RSL03"),
+            dtypes=Types(FP32, "float32", "NKI-RSL03"),
+        ),
+        tile(
+            "bound1",
+            on_chip("NKI-BUF17"),
+            shape=PerPartition("on_true_tile", "NKI-RSL03"),
+            dtypes=Types(FP32, "float32", "NKI-RSL03"),
+        ),
+        tile("reduce_res", shape=PerPartition("on_true_tile", "NKI-RSL03")),
+        operator("reduce_op"),
+    ),
+    engines=Engines("vector"),
+    operators=(
+        admits("comp_op0", RANGES, "NKI-RSL02"),
+        admits("comp_op1", RANGES, "NKI-RSL02"),
+        admits("reduce_op", words("maximum"), "NKI-RSL07"),
+    ),
+    commands=Commands(words("idle reduce reset_reduce"), "NKI-RSL09"),
+    needs=(Capability.RANGE_SELECT, ("NKI-RSL01", "NKI-H76")),
+    footprint=Footprint(
+        reads=(
+            streamed("on_true_tile"),
+            decides("bound0", "it is the bound of a range"),
+            decides("bound1", "it is the bound of a range"),
+            folded("on_true_tile", "reduce_res", when=REDUCES),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+    ),
+    result=Like(("on_true_tile",)),
+)
+
+SELECT_REDUCE: Final = Instruction(
+    name="isa.select_reduce",
+    summary="dst = on_true where the predicate holds, on_false elsewhere; optionally its maximum",
+    signatures={
+        "beta1": (
+            "|, dst*, predicate*, on_true*, on_false*, reduce_res=None, "
+            "reduce_cmd=reduce_cmd.idle, reduce_op=op.maximum, reverse_pred=False, mask=None, "
+            "dtype=None, **"
+        ),
+        "0.2": (
+            "dst*, predicate*, on_true*, on_false*, reduce_res=None, reduce_cmd=reduce_cmd.idle, "
+            "reduce_op=op.maximum, reverse_pred=False, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF16")),
+        tile(
+            "predicate",
+            on_chip("NKI-BUF16"),
+            shape=Streams("dst", "NKI-SLR01"),
+            dtypes=Types(
+                dt.codes("int8", "uint8", "int16", "uint16", "bool_"),
+                "an 8- or 16-bit integer",
+                "NKI-SLR05",
+            ),
+        ),
+        tile(
+            "on_true",
+            on_chip("NKI-BUF16"),
+            shape=Streams("dst", "NKI-SLR01"),
+            dtypes=Types(
+                EVERY - dt.codes("tfloat32", "int32", "uint32"),
+                "neither tfloat32 nor a 32-bit integer",
+                "NKI-SLR03",
+            ),
+        ),
+        vector("on_false", on_chip("NKI-BUF16"), shape=PerPartition("on_true", "NKI-SLR04")),
+        tile(
+            "reduce_res",
+            shape=PerPartition("on_true", "NKI-SLR06"),
+            dtypes=Types(FLOAT, "a float", "NKI-SLR06"),
+        ),
+        operator("reduce_op"),
+    ),
+    engines=Engines("vector"),
+    operators=(admits("reduce_op", words("maximum"), "NKI-SLR06"),),
+    commands=Commands(words("idle reduce reset_reduce"), "NKI-SLR07"),
+    one_psum_input=("predicate", "on_true", "NKI-SLR02"),
+    footprint=Footprint(
+        reads=(
+            decides("predicate", "it is a condition"),
+            streamed("on_true", where=SOME),
+            per_lane("on_false"),
+            folded("on_true", "reduce_res", when=REDUCES),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+    ),
+)
+
+AFFINE_SELECT: Final = Instruction(
+    name="isa.affine_select",
+    summary=(
+        "dst = on_true_tile where an affine function of the position compares, a number elsewhere"
+    ),
+    signatures={
+        "beta1": "pred*, on_true_tile*, on_false_value*, |, mask=None, dtype=None, **",
+        "0.2": (
+            "dst*, pattern*, offset*, channel_multiplier*, on_true_tile*, on_false_value*, "
+            "cmp_op=op.equal, name=None"
+        ),
+        "0.3": (
+            "dst*, pattern*, channel_multiplier*, on_true_tile*, on_false_value*, "
+            "cmp_op=op.equal, offset=0, name=None"
+        ),
+    },
+    roles=(
+        tile("dst", for_gpsimd("NKI-BUF26")),
+        tile("on_true_tile", for_gpsimd("NKI-BUF26"), shape=Streams("dst", "NKI-AFS02")),
+        operator("cmp_op"),
+    ),
+    engines=Engines("gpsimd"),
+    operators=(admits("cmp_op", COMPARISONS, "NKI-AFS04"),),
+    footprint=Footprint(reads=(streamed("on_true_tile", where=SOME),), writes=written("dst")),
+    result=Like(("on_true_tile",)),
+)
+
+MAX8: Final = Instruction(
+    name="isa.max8",
+    summary="the eight largest elements of each partition",
+    signatures={
+        "beta1": "|, src*, mask=None, dtype=None, **",
+        "0.2": "dst*, src*, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF22")),
+        tile("src", on_chip("NKI-BUF22")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(reads=(folded("src"),), writes=written("dst")),
+    result=Columns("src", 8),
+)
+
+NC_FIND_INDEX8: Final = Instruction(
+    name="isa.nc_find_index8",
+    summary="positions of eight values in each partition",
+    signatures={
+        "beta1": "|, data*, vals*, mask=None, dtype=None, **",
+        "0.2": "dst*, data*, vals*, name=None",
+    },
+    roles=(
+        tile(
+            "dst",
+            on_chip("NKI-BUF22"),
+            dtypes=Types(dt.codes("uint16", "uint32"), "uint16 or uint32", "NKI-TOP04"),
+        ),
+        tile("data", on_chip("NKI-BUF22")),
+        tile("vals", on_chip("NKI-BUF22")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(folded("data"), decides("vals", "it is searched for")), writes=written("dst")
+    ),
+    result=Columns("data", 8, "uint32"),
+)
+
+NC_MATCH_REPLACE8: Final = Instruction(
+    name="isa.nc_match_replace8",
+    summary="dst = data with the first of each of eight values replaced, and their positions",
+    signatures={
+        "beta1": "|, data*, vals*, imm*, dst_idx=None, mask=None, dtype=None, **",
+        "0.2": "dst*, data*, vals*, imm*, dst_idx=None, name=None",
+    },
+    roles=(
+        tile("dst", on_chip("NKI-BUF23")),
+        tile("data", on_chip("NKI-BUF23"), shape=Streams("dst", "NKI-TOP06")),
+        tile("vals", on_chip("NKI-BUF23")),
+        tile("dst_idx", on_chip("NKI-BUF23")),
+    ),
+    engines=Engines("vector"),
+    footprint=Footprint(
+        reads=(folded("data"), folded("data", "dst_idx"), decides("vals", "it is searched for")),
+        writes=written("dst", "dst_idx"),
+    ),
+    result=Like(("data",)),
+)
+
+TOPK: Final = Instruction(
+    name="isa.topk",
+    summary="the largest elements of each 16 partitions, and their positions",
+    signatures={
+        "0.6": "val_dst*, idx_dst*, src*, n*, name=None",
+    },
+    roles=(
+        tile(
+            "val_dst",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=Types(dt.codes("bfloat16"), "bfloat16", "NKI-TPK01", "0.6"),
+        ),
+        tile(
+            "idx_dst",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=Types(dt.codes("uint32"), "uint32", "NKI-TPK01", "0.6"),
+        ),
+        tile(
+            "src",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=Types(dt.codes("bfloat16"), "bfloat16", "NKI-TPK01", "0.6"),
+        ),
+    ),
+    engines=Engines("gpsimd"),
+    footprint=Footprint(
+        reads=(decides("src", "it is compared with the others"),),
+        writes=written("val_dst", "idx_dst"),
+    ),
+)
+
+NONZERO_WITH_COUNT: Final = Instruction(
+    name="isa.nonzero_with_count",
+    summary="positions of nonzero elements, padding, their count: in one partition of 16",
+    signatures={
+        "0.2": "dst*, src*, index_offset=0, padding_val=-1",
+        "0.3": "dst*, src*, index_offset=0, padding_val=-1, name=None",
+    },
+    roles=(
+        tile(
+            "dst",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=Types(dt.codes("int32"), "int32", "NKI-NZC02", "0.2"),
+        ),
+        tile(
+            "src",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=Types(dt.codes("float32", "int32"), "float32 or int32", "NKI-NZC02", "0.2"),
+        ),
+    ),
+    engines=Engines("gpsimd"),
+    needs=(Capability.NONZERO, ("NKI-NZC01", "NKI-H76")),
+    footprint=Footprint(
+        reads=(decides("src", "it says what is nonzero", where=_FIRST_OF_CORE),),
+        writes=(Writes(role="dst", where=_FIRST_OF_CORE),),
+    ),
+)
+
+SEQUENCE_BOUNDS: Final = Instruction(
+    name="isa.sequence_bounds",
+    summary="where the segment of each element begins and ends",
+    signatures={
+        "beta1": "|, segment_ids*, dtype=None",
+        "0.2": "dst*, segment_ids*, name=None",
+    },
+    roles=(
+        tile(
+            "dst",
+            for_gpsimd("NKI-BUF29"),
+            dtypes=Types(dt.codes("float32", "int32"), "float32 or int32", "NKI-SQB02", "0.2"),
+        ),
+        tile(
+            "segment_ids",
+            for_gpsimd("NKI-BUF29"),
+            dtypes=Types(dt.codes("float32", "int32"), "float32 or int32", "NKI-SQB02"),
+        ),
+    ),
+    engines=Engines("gpsimd"),
+    footprint=Footprint(
+        reads=(decides("segment_ids", "it is compared with its neighbours"),), writes=written("dst")
+    ),
+    result=Bounds("segment_ids"),
+)
+
+INSTRUCTIONS: Final = (
+    RANGE_SELECT,
+    SELECT_REDUCE,
+    AFFINE_SELECT,
+    MAX8,
+    NC_FIND_INDEX8,
+    NC_MATCH_REPLACE8,
+    TOPK,
+    NONZERO_WITH_COUNT,
+    SEQUENCE_BOUNDS,
+)

@@ -1,0 +1,390 @@
+"""What descriptions share: memories, kinds of parameters, conditions, and maps between operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import (
+    ALL,
+    ALWAYS,
+    Call,
+    Carried,
+    Decides,
+    Folded,
+    In,
+    Index,
+    Line,
+    Operators,
+    PerPartition,
+    Reads,
+    Role,
+    SameType,
+    Shape,
+    Takes,
+    Types,
+    When,
+    Where,
+    Writes,
+)
+from verifier.symbolic.tensors import View
+from verifier.symbolic.values import Enumerator
+
+SBUF: Final = (Buffer.SBUF,)
+ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
+
+INT: Final = dt.of_class("int")
+FLOAT: Final = dt.of_class("float")
+FP32: Final = dt.codes("float32")
+HALF: Final = dt.codes("float16", "bfloat16")
+FLOAT8: Final = dt.codes("float8_e4m3", "float8_e5m2")
+EVERY: Final = frozenset(dt.CODES.values())
+
+_ONE: Final = E.const(1)
+_ZERO: Final = E.const(0)
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# ----------------------------------------------------------------------------- parameters
+
+
+def on_chip(fact: str) -> In:
+    return In(ON_CHIP, (fact,))
+
+
+def in_sbuf(fact: str) -> In:
+    return In(SBUF, (fact,))
+
+
+def for_gpsimd(fact: str) -> In:
+    """SBUF: GpSimd has no port to PSUM."""
+    return In(SBUF, ("NKI-N07", fact))
+
+
+def tile(
+    name: str,
+    memories: In | None = None,
+    *,
+    shape: Shape | None = None,
+    dtypes: Types | None = None,
+    same_dtype: SameType | None = None,
+    own_start: str = "",
+    column: bool = False,
+    about: str = "",
+) -> Role:
+    return Role(
+        name=name,
+        takes=Takes.TILE,
+        memories=memories,
+        shape=shape,
+        dtypes=dtypes,
+        same_dtype=same_dtype,
+        own_start=own_start,
+        column=column,
+        about=about,
+    )
+
+
+def vector(
+    name: str,
+    memories: In | None = None,
+    *,
+    shape: PerPartition | Shape | None = None,
+    dtypes: Types | None = None,
+    same_dtype: SameType | None = None,
+    about: str = "",
+) -> Role:
+    """A number, or a tile."""
+    return Role(
+        name=name,
+        takes=Takes.VECTOR,
+        memories=memories,
+        shape=shape,
+        dtypes=dtypes,
+        same_dtype=same_dtype,
+        about=about,
+    )
+
+
+def tiles(name: str) -> Role:
+    """A list of tensors."""
+    return Role(name=name, takes=Takes.TILES)
+
+
+def operator(name: str) -> Role:
+    return Role(name=name, takes=Takes.OPERATOR)
+
+
+def switch(name: str, about: str = "") -> Role:
+    """A flag that says what the call does."""
+    return Role(name=name, takes=Takes.FLAG, about=about)
+
+
+#: what an operator needs of the target
+_Needs: TypeAlias = Mapping[str, tuple[Capability, tuple[str, ...]]]
+
+
+def admits(
+    role: str, operators: frozenset[str], *facts: str, needs: _Needs | None = None
+) -> Operators:
+    return Operators(role, operators, facts, needs or {})
+
+
+def newer_unary(fact: str) -> _Needs:
+    """Operators that tensor_scalar and its kin did not have from the beginning."""
+    return dict.fromkeys(
+        ("square", "relu", "abs_max", "abs_min"),
+        (Capability.UNARY_OPERATORS, (fact, "NKI-H86")),
+    )
+
+
+def unless_asked(engine: str) -> Callable[[Call], str]:
+    """An engine where the call does not name one, or names one that is not followed."""
+
+    def default(call: Call) -> str:
+        asked = call.value("engine")
+        return engine if asked is None or isinstance(asked, Enumerator) else "unknown"
+
+    return default
+
+
+def scales(role: str, data: str) -> Where:
+    """Four partitions of each quadrant, or one for each eight of the data (NKI-MMX10)."""
+
+    def holds(call: Call, index: Index) -> Bool | None:
+        view, of = call.view(role), call.view(data)
+        if view is None or of is None:
+            return None
+        row = E.mod(index[0], 32)
+        # in row r of its quadrant lies the scale of the rows 8 r to 8 r + 7
+        sparse = E.and_(E.lt(row, 4), E.lt(index[0] + row * 7, of.partitions))
+        return E.or_(E.le(view.partitions * 8, of.partitions), sparse)
+
+    return Where("a partition for each eight of the data", holds)
+
+
+# ----------------------------------------------------------------------------- conditions
+
+
+def flag(call: Call, role: str) -> Bool | None:
+    """Whether a flag is set; None while that is not followed."""
+    value = call.value(role)
+    if value is None or isinstance(value, bool):
+        return E.truth(bool(value))
+    return value if isinstance(value, Bool) else None
+
+
+def when_set(role: str) -> When:
+    return When(role, lambda call: flag(call, role))
+
+
+def unless_set(role: str) -> When:
+    def holds(call: Call) -> Bool | None:
+        found = flag(call, role)
+        return None if found is None else E.not_(found)
+
+    return When(f"not {role}", holds)
+
+
+def when_given(role: str) -> When:
+    return When(f"{role} is given", lambda call: E.truth(call.value(role) is not None))
+
+
+def member(call: Call, role: str) -> str | None:
+    """The name of the member of an enumeration that an operand is."""
+    value = call.value(role)
+    return value.name if isinstance(value, Enumerator) else None
+
+
+def integer(value: object) -> int | None:
+    if isinstance(value, Expr):
+        return value.const if value.is_const else None
+    return value if isinstance(value, int) else None
+
+
+def _reduces(call: Call) -> Bool | None:
+    name = member(call, "reduce_cmd")
+    return None if name is None else E.truth(name not in ("idle", "reset"))
+
+
+#: the elements that stream by go into the accumulators
+REDUCES: Final = When("reduce_cmd reduces", _reduces)
+LOADS: Final = When(
+    "reduce_cmd is load_reduce", lambda call: E.truth(member(call, "reduce_cmd") == "load_reduce")
+)
+
+
+# ----------------------------------------------------------------------------- which element
+
+
+def _wide(view: View) -> list[int]:
+    """The axes that are not of size 1."""
+    return [k for k, size in enumerate(view.shape) if size is not _ONE]
+
+
+def _along(view: View, to: View, index: Index, own: list[int]) -> Line | None:
+    """The axes ``own`` of a view along the axes of another that are not of size 1."""
+    wide = _wide(to)
+    if [view.shape[k] for k in own] != [to.shape[k] for k in wide]:
+        return None
+    at: list[Expr | None] = [_ZERO] * view.rank
+    for mine, other in zip(own, wide, strict=True):
+        at[mine] = index[other]
+    return tuple(at)
+
+
+def _repeated(view: View, to: View, index: Index) -> Index | None:
+    """NumPy's rule: axes from the last, of equal sizes or of size 1."""
+    gap = to.rank - view.rank
+    if gap < 0:
+        return None
+    at: list[Expr] = []
+    for k, size in enumerate(view.shape):
+        if size is not _ONE and size is not to.shape[k + gap]:
+            return None
+        at.append(_ZERO if size is _ONE else index[k + gap])
+    return tuple(at)
+
+
+def _element(role: str, to: str) -> Callable[[Call, Index], Index | None]:
+    """The element of a view that streams by with an element of another."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        view, target = call.view(role), call.view(to)
+        if view is None or target is None:
+            return None
+        found = _along(view, target, index, _wide(view))
+        if found is not None:
+            return tuple(_ZERO if at is None else at for at in found)
+        return _repeated(view, target, index)
+
+    return source
+
+
+def _lane(role: str) -> Callable[[Call, Index], Index | None]:
+    """The one element of the same partition."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        view = call.view(role)
+        if view is None or not view.rank or not index:
+            return None
+        return (index[0], *(_ZERO for _ in view.shape[1:]))
+
+    return source
+
+
+def _turned(role: str, to: str) -> Callable[[Call, Index], Index | None]:
+    """Rows for columns."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        view, target = call.view(role), call.view(to)
+        if view is None or target is None or view.rank != 2 or target.rank != 2:
+            return None
+        return (index[1], index[0])
+
+    return source
+
+
+def _row(role: str) -> Callable[[Call, Index], Line | None]:
+    """All elements of the same partition."""
+
+    def line(call: Call, index: Index) -> Line | None:
+        view = call.view(role)
+        if view is None or not view.rank or not index:
+            return None
+        return (index[0], *(None for _ in view.shape[1:]))
+
+    return line
+
+
+def axes_of(call: Call, role: str, rank: int) -> frozenset[int] | None:
+    """An argument that names axes, as positions; None while it depends on an input."""
+    value = call.value(role)
+    found: set[int] = set()
+    for item in value if isinstance(value, tuple) else (value,):
+        axis = integer(item)
+        if axis is None:
+            return None
+        found.add(axis + rank if axis < 0 else axis)
+    return frozenset(found)
+
+
+def _over(role: str, to: str, axes: str) -> Callable[[Call, Index], Line | None]:
+    """All elements along the axes that an operand names."""
+
+    def line(call: Call, index: Index) -> Line | None:
+        view, target = call.view(role), call.view(to)
+        if view is None or target is None:
+            return None
+        gone = axes_of(call, axes, view.rank)
+        if gone is None:
+            return None
+        at = _along(view, target, index, [k for k in _wide(view) if k not in gone])
+        if at is None and target.shape == view.shape:
+            at = index  # the result is spread over the line again
+        if at is None:
+            return None
+        return tuple(None if k in gone else coordinate for k, coordinate in enumerate(at))
+
+    return line
+
+
+# ----------------------------------------------------------------------------- reads and writes
+
+
+def streamed(
+    role: str,
+    to: str = "dst",
+    *,
+    where: Where = ALL,
+    when: When = ALWAYS,
+) -> Reads:
+    """Computed upon, element by element."""
+    return Reads(role=role, where=where, when=when, fate=Carried(_element(role, to), to))
+
+
+def moved(role: str, to: str = "dst", *, where: Where = ALL, when: When = ALWAYS) -> Reads:
+    """Copied or converted, element by element."""
+    return Reads(role=role, where=where, when=when, fate=Carried(_element(role, to), to, True))
+
+
+def turned(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
+    """Copied, rows for columns."""
+    return Reads(role=role, when=when, fate=Carried(_turned(role, to), to, True))
+
+
+def picked(role: str, to: str = "dst", *, where: Where = ALL) -> Reads:
+    """Copied from wherever an index says."""
+    return Reads(role=role, where=where, fate=Carried(lambda call, index: None, to, True))
+
+
+def per_lane(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
+    """Held in its lane while the data streams by."""
+    return Reads(role=role, when=when, fate=Carried(_lane(role), to))
+
+
+def folded(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
+    """All elements of a partition together."""
+    return Reads(role=role, when=when, fate=Folded(_row(role), to))
+
+
+def folded_over(role: str, axes: str, to: str = "dst") -> Reads:
+    """All elements along the axes that the operand ``axes`` names."""
+    return Reads(role=role, fate=Folded(_over(role, to, axes), to))
+
+
+def decides(role: str, why: str, *, where: Where = ALL, when: When = ALWAYS) -> Reads:
+    return Reads(role=role, where=where, when=when, fate=Decides(why))
+
+
+def written(*roles: str) -> tuple[Writes, ...]:
+    """Overwritten as a whole, where they are given."""
+    return tuple(Writes(role=role) for role in roles)

@@ -1,0 +1,254 @@
+"""What the Tensor Engine does: products of matrices, and transpositions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import (
+    decides,
+    flag,
+    member,
+    on_chip,
+    scales,
+    switch,
+    tile,
+    turned,
+    unless_set,
+    when_set,
+    words,
+    written,
+)
+from verifier.dialects.nki.results import Product, Sum, Turned, TurnedByEngine
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import (
+    Call,
+    Effect,
+    Engines,
+    Folded,
+    Footprint,
+    Index,
+    Instruction,
+    Line,
+    Reads,
+    Trait,
+    Writes,
+)
+from verifier.symbolic.values import Enumerator
+
+
+def _row_of_sum(call: Call, index: Index) -> Line | None:
+    """Column ``m`` of stationary, over all partitions: row ``m`` of the product."""
+    view = call.view("stationary")
+    if view is None or not index:
+        return None
+    if view.rank == 2:
+        return (None, index[0])
+    # the first free dimension holds two rows, which are added up (NKI-MMU20)
+    return (None, None, index[0]) if view.rank == 3 and _double_row(call) else None
+
+
+def _column_of_sum(call: Call, index: Index) -> Line | None:
+    """Column ``n`` of moving, over all partitions: column ``n`` of the product."""
+    view, dst = call.view("moving"), call.view("dst")
+    if view is None or dst is None:
+        return None
+    summed = 2 if _double_row(call) else 1
+    if view.shape[summed:] != dst.shape[1:]:
+        return None
+    return (*(None for _ in range(summed)), *index[1:])
+
+
+def _double_row(call: Call) -> bool:
+    return (member(call, "perf_mode") or "").startswith("double_row")
+
+
+def _row_of_product(call: Call, index: Index) -> Line | None:
+    view, transposed = call.view("x"), flag(call, "transpose_x")
+    if view is None or view.rank != 2 or not index:
+        return None
+    if transposed is E.TRUE:
+        return (None, index[0])
+    return (index[0], None) if transposed is E.FALSE else None
+
+
+def _column_of_product(call: Call, index: Index) -> Line | None:
+    view = call.view("y")
+    return (None, *index[1:]) if view is not None and view.rank == len(index) else None
+
+
+def _accumulates(call: Call) -> Effect | Bool | None:
+    """What ``accumulate`` says (NKI-MMU25 to NKI-MMU27); Beta 1 sums with ``+=`` only."""
+    if call.api == "beta1":
+        return Effect.SETS
+    if call.value("accumulate") is None:
+        return Effect.FIRST_SETS
+    adds = flag(call, "accumulate")
+    if adds is E.TRUE:
+        return Effect.ADDS
+    return Effect.SETS if adds is E.FALSE else adds
+
+
+def _transposing(call: Call) -> str:
+    """From SBUF into PSUM it is the Tensor Engine, else the Vector Engine (NKI-N21)."""
+    data, dst = call.view("data"), call.view("dst")
+    engine = call.value("engine")
+    if data is None or dst is None or not (engine is None or isinstance(engine, Enumerator)):
+        return "unknown"
+    tensor = data.buffer is Buffer.SBUF and dst.buffer is Buffer.PSUM
+    return "tensor" if tensor else "vector"
+
+
+MULTIPLIES: Final = unless_set("is_transpose")
+TRANSPOSES: Final = when_set("is_transpose")
+
+NC_MATMUL: Final = Instruction(
+    name="isa.nc_matmul",
+    summary="dst (+)= stationary.T @ moving, contracted over the partitions, in float32",
+    signatures={
+        "beta1": (
+            "stationary*, moving*, |, is_stationary_onezero=False, is_moving_onezero=False, "
+            "is_transpose=False, tile_position=(), tile_size=(), perf_mode=None, mask=None, **"
+        ),
+        "0.2": (
+            "dst*, stationary*, moving*, is_stationary_onezero=False, is_moving_onezero=False, "
+            "is_transpose=False, tile_position=(), tile_size=(), "
+            "perf_mode=matmul_perf_mode.none, name=None"
+        ),
+        "0.3": (
+            "dst*, stationary*, moving*, is_stationary_onezero=False, is_moving_onezero=False, "
+            "is_transpose=False, accumulate=None, tile_position=(), tile_size=(), "
+            "perf_mode=matmul_perf_mode.none, name=None"
+        ),
+    },
+    roles=(
+        tile("dst"),
+        tile("stationary"),
+        tile("moving"),
+        switch("is_transpose", "stationary is transposed: moving is the identity"),
+        switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
+    ),
+    engines=Engines("tensor"),
+    footprint=Footprint(
+        reads=(
+            Reads(role="stationary", when=MULTIPLIES, fate=Folded(_row_of_sum)),
+            turned("stationary", when=TRANSPOSES),
+            Reads(role="moving", when=MULTIPLIES, fate=Folded(_column_of_sum)),
+            decides("moving", "it is the identity of a transposition", when=TRANSPOSES),
+        ),
+        writes=(Writes(role="dst", effect=_accumulates),),
+    ),
+    result=Sum(),
+    traits=frozenset({Trait.MATMUL}),
+)
+
+NC_MATMUL_MX: Final = Instruction(
+    name="isa.nc_matmul_mx",
+    summary="dst (+)= stationary.T @ moving of packed elements, each group of them scaled",
+    signatures={
+        "0.2": (
+            "dst*, stationary*, moving*, stationary_scale*, moving_scale*, tile_position=None, "
+            "tile_size=None, name=None"
+        ),
+        "0.3": (
+            "dst*, stationary*, moving*, stationary_scale*, moving_scale*, tile_position=None, "
+            "tile_size=None, accumulate=None, name=None"
+        ),
+    },
+    roles=(
+        tile("dst"),
+        tile("stationary"),
+        tile("moving"),
+        tile("stationary_scale", own_start="NKI-MMX11"),
+        tile("moving_scale", own_start="NKI-MMX11"),
+        switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
+    ),
+    engines=Engines("tensor"),
+    needs=(Capability.MX_MATMUL, ("NKI-MMX01", "NKI-H82")),
+    footprint=Footprint(
+        reads=(
+            Reads(role="stationary", fate=Folded(_row_of_sum)),
+            Reads(role="moving", fate=Folded(_column_of_sum)),
+            decides(
+                "stationary_scale",
+                "it scales what is summed",
+                where=scales("stationary_scale", "stationary"),
+            ),
+            decides(
+                "moving_scale", "it scales what is summed", where=scales("moving_scale", "moving")
+            ),
+        ),
+        writes=(Writes(role="dst", effect=_accumulates),),
+    ),
+    traits=frozenset({Trait.MATMUL}),
+)
+
+NC_TRANSPOSE: Final = Instruction(
+    name="isa.nc_transpose",
+    summary="dst = data with partitions and free elements exchanged",
+    signatures={
+        "beta1": "data*, |, mask=None, dtype=None, engine=engine.unknown, **",
+        "0.2": "dst*, data*, engine=engine.unknown, name=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("data"),
+    ),
+    engines=Engines(_transposing, words("tensor vector"), "NKI-N21"),
+    footprint=Footprint(reads=(turned("data"),), writes=written("dst")),
+    result=TurnedByEngine("data"),
+)
+
+LANGUAGE_MATMUL: Final = Instruction(
+    name="language.matmul",
+    summary="x @ y in PSUM",
+    signatures={
+        "beta1": "x*, y*, |, transpose_x=False, mask=None, **",
+        "0.2": None,
+        "0.3": "x*, y*, transpose_x=False",
+    },
+    roles=(
+        tile("dst"),
+        tile("x"),
+        tile("y"),
+        switch("transpose_x", "x is given transposed, as the Tensor Engine takes it"),
+    ),
+    engines=Engines("tensor"),
+    footprint=Footprint(
+        reads=(
+            Reads(role="x", fate=Folded(_row_of_product)),
+            Reads(role="y", fate=Folded(_column_of_product)),
+        ),
+        writes=written("dst"),
+    ),
+    result=Product(),
+    removal=("NKI-M024",),
+)
+
+LANGUAGE_TRANSPOSE: Final = Instruction(
+    name="language.transpose",
+    summary="x with partitions and free elements exchanged",
+    signatures={
+        "beta1": "x*, |, dtype=None, mask=None, **",
+        "0.2": None,
+        "0.3": "x*, dtype=None",
+    },
+    roles=(
+        tile("dst"),
+        tile("x", on_chip("NKI-L56")),
+    ),
+    engines=Engines("tensor"),
+    footprint=Footprint(reads=(turned("x"),), writes=written("dst")),
+    result=Turned("x", Buffer.PSUM),
+    removal=("NKI-M024",),
+)
+
+INSTRUCTIONS: Final = (
+    NC_MATMUL,
+    NC_MATMUL_MX,
+    NC_TRANSPOSE,
+    LANGUAGE_MATMUL,
+    LANGUAGE_TRANSPOSE,
+)

@@ -1,0 +1,184 @@
+"""Functions that are no instructions: what makes tensors, ranges and places, and what is outside.
+
+A text is that of one generation and of all after it, until the next; None: gone from there on.
+Sources: the headings of catalogue section (c) and the version differences of section (h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+SIGNATURES: Final[Mapping[str, Mapping[str, str | None]]] = {
+    "baremetal": {
+        "beta1": "kernel=None, **",
+        "0.2": None,
+    },
+    "benchmark": {
+        "beta1": "kernel=None, **",
+        "0.2": None,
+    },
+    "collectives.collective_permute_implicit_current_processing_rank_id": {
+        "0.2": "iteration_id*, replica_group*, channel_id=0, num_channels=1",
+        "0.3": "iteration_id*, replica_group*, channel_id=0",
+        "0.5": "iteration_id*, replica_group*, channel_id=0, name=None",
+    },
+    "collectives.rank_id": {
+        "0.2": "",
+        "0.5": "name=None",
+    },
+    "compiler.allocation_scope": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "compiler.enable_stack_allocator": {
+        "beta1": "func=None, log_level=50",
+        "0.2": None,
+    },
+    "compiler.force_auto_alloc": {
+        "beta1": "func=None",
+        "0.2": None,
+    },
+    "compiler.multi_buffer": {
+        "beta1": "factor=2",
+        "0.2": None,
+    },
+    "compiler.no_reorder": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "compiler.psum.alloc": {
+        "beta1": "func*",
+        "0.2": None,
+    },
+    "compiler.psum.auto_alloc": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "compiler.psum.mod_alloc": {
+        "beta1": (
+            "|, base_bank*, base_addr=0, base_partition=0, num_bank_tiles=(), "
+            "num_par_tiles=(), num_free_tiles=()"
+        ),
+        "0.2": None,
+    },
+    "compiler.sbuf.alloc": {
+        "beta1": "func*",
+        "0.2": None,
+    },
+    "compiler.sbuf.auto_alloc": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "compiler.sbuf.mod_alloc": {
+        "beta1": "|, base_addr*, base_partition=0, num_par_tiles=(), num_free_tiles=()",
+        "0.2": None,
+    },
+    "compiler.skip_middle_end_transformations": {
+        "beta1": "func=None",
+        "0.2": None,
+    },
+    "isa.get_nc_sub_version": {"0.5": ""},
+    "isa.get_nc_version": {"beta1": ""},
+    "isa.register_alloc": {"0.2": "x=None"},
+    "isa.register_move": {
+        "0.2": "dst*, imm*",
+        "0.3": "dst*, src*",
+    },
+    "jit": {
+        "beta1": "func=None, mode='auto', **",
+        "0.4": "fn=None, **",
+    },
+    "language.affine_range": {
+        "beta1": "start*, stop=None, step=1, **",
+        "0.2": "start*, stop=None, step=1",
+    },
+    "language.arange": {
+        "beta1": "start*, stop=None, step=1",
+        "0.2": None,
+    },
+    "language.device_print": {
+        "beta1": "prefix*, x*, |, mask=None, **",
+        "0.2": "print_prefix*, tensor*",
+    },
+    "language.ds": {"beta1": "start*, size*"},
+    "language.dynamic_range": {"0.3": "start*, stop=None, step=1"},
+    "language.empty_like": {
+        "beta1": "a*, dtype=None, |, buffer=None, name='', **",
+        "0.2": None,
+        "0.3": "x*, dtype=None, buffer=None, name=''",
+    },
+    "language.expand_dims": {
+        "beta1": "data*, axis*",
+        "0.2": None,
+        "0.3": "x*, axis*",
+    },
+    "language.finfo": {
+        "beta1": "dtype*",
+        "0.2": None,
+    },
+    "language.fori_loop": {"0.6": "lower*, upper*, body_fun*, step=1"},
+    "language.gemm_grid": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "language.gemm_stationary_grid": {
+        "beta1": "",
+        "0.2": None,
+    },
+    "language.is_hbm": {"0.3": "buffer*"},
+    "language.is_on_chip": {"0.3": "buffer*"},
+    "language.is_psum": {"0.3": "buffer*"},
+    "language.is_sbuf": {"0.3": "buffer*"},
+    "language.nc": {
+        "beta1": "value*",
+        "0.2": None,
+    },
+    "language.ndarray": {
+        "beta1": "shape*, dtype*, |, buffer=None, name='', **",
+        "0.2": "shape*, dtype*, buffer=None, name=''",
+        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name='', address=None",
+    },
+    "language.no_reorder": {"0.2": ""},
+    "language.num_programs": {
+        "beta1": "axes=None",
+        "0.3": "axes=0",
+    },
+    "language.par_dim": {
+        "beta1": "size*",
+        "0.2": None,
+    },
+    "language.program_id": {
+        "beta1": "axis*",
+        "0.3": "axis=0",
+    },
+    "language.program_ndim": {"beta1": ""},
+    "language.sequential_range": {
+        "beta1": "start*, stop=None, step=1, **",
+        "0.2": "start*, stop=None, step=1",
+    },
+    "language.shared_constant": {
+        "beta1": "constant*, dtype=None, **",
+        "0.2": "constant*, dtype=None",
+        "0.3": "constant*",
+    },
+    "language.spmd_dim": {
+        "beta1": "value*, nc=None",
+        "0.2": None,
+    },
+    "language.static_range": {"beta1": "start*, stop=None, step=1"},
+    "language.while_loop": {"0.6": "init*, body_fun*"},
+    "profile": {
+        "beta1": "kernel=None, **",
+        "0.2": None,
+    },
+    "simulate": {"0.3": "kernel*"},
+    "simulate_kernel": {
+        "beta1": "kernel*, **",
+        "0.2": None,
+    },
+    "trace": {
+        "beta1": "func=None, mode='auto', **",
+        "0.2": None,
+    },
+}

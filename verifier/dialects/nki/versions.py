@@ -1,0 +1,12 @@
+"""The generations of NKI, oldest first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GENERATIONS: Final[tuple[str, ...]] = ("beta1", "0.2", "0.3", "0.4", "0.5", "0.6")
+
+
+def newer(generation: str, than: str) -> bool:
+    """Whether ``generation`` is ``than`` or later."""
+    return GENERATIONS.index(generation) >= GENERATIONS.index(than)
