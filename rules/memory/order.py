@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rules.memory.cases import apart, common_loops, copy
-from rules.memory.sums import constant
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.content import constant
 from verifier.symbolic.memory.index import Access, Uses, accumulates, tensor
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace

@@ -1,13 +1,23 @@
 """Subscripts, access patterns and reshapes: what a view may name.
 
 The view algebra raises these rules where the view is made, those of Beta 1 index arrays where an
-operation uses it, because its mask belongs to the operation.
+operation uses it, because its mask belongs to the operation. What a run-time offset leaves of a
+view's bounds is checked where it is used as well: that says whether rows outside are skipped.
 """
 
 from __future__ import annotations
 
-from rules.nki.kit import register
-from verifier.rulebase import Rule
+from collections.abc import Iterator
+
+from rules.memory.words import highest, lowest
+from rules.nki.kit import check, register
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
 
 register(
     Rule(
@@ -457,6 +467,100 @@ def copy_vector(x):
     column = nl.arange(1)[None, :]
     tile = nl.load(x[row, column])
     nl.store(out[row, column], tile)
+    return out
+""",
+    )
+)
+
+
+def _fits_somewhere(op: Operation, target: Target) -> Iterator[Check]:
+    """From its first to its last element, a view with a run-time offset is no longer than the
+    tensor: otherwise part of it lies outside, whatever the offset."""
+    if getattr(op.value("oob_mode"), "name", "") == "skip":
+        return
+    for role, view in (*op.reads, *op.writes):
+        if not view.indirect:
+            continue
+        for dimension, extent in enumerate(view.frame):
+            span = _span(view, dimension)
+            if span is None or span is E.const(0):
+                continue
+            yield check(
+                op,
+                role,
+                E.lt(span, extent),
+                f"{pretty(span + 1)} <= {pretty(extent)}",
+                f"no offset into `{view.name}` keeps all of this access inside",
+                "X49",
+                "A06",
+                values=(("elements from first to last", span + 1), ("elements there are", extent)),
+                given=(loop.within for loop in op.loops),
+            )
+
+
+def _span(view: View, dimension: int) -> Expr | None:
+    """How far the last element of a view lies behind the first one along a dimension."""
+    axes, coord = view.axes, view.coords[dimension]
+    offsets = [index.elements for index in view.indices if index.elements is not E.const(1)]
+    if offsets:  # each takes the place of one of the outermost count
+        if not axes or any(count is not axes[0].size for count in offsets):
+            return None
+        coord = E.Substitution({axes[0].symbol: E.const(0)}).expr(coord)
+        axes = axes[1:]
+    low, high = lowest(coord, (), axes), highest(coord, (), axes)
+    return None if low is None or high is None else high - low
+
+
+register(
+    Rule(
+        id="runtime-offset-bounds",
+        code="NKI260",
+        family="views",
+        summary="some run-time offset keeps all of an access inside its tensor",
+        reason=(
+            "A run-time offset moves an access as a whole. If its first and its last element lie "
+            "further apart than the tensor is long, part of it is outside wherever it starts."
+        ),
+        facts=("X49", "A06"),
+        on="operation",
+        check=_fits_somewhere,
+        sources=("NKI access pattern reference, scalar dynamic access",),
+        failing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def pick_block(x, start):
+    assert x.shape == (48, 32)
+    assert start.shape == (1, 1) and start.dtype == nl.int32
+    out = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    first = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=first, src=start)
+    tile = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)
+    rows = x.ap([[32, 64], [1, 32]], offset=0, scalar_offset=first, indirect_dim=0)
+    nisa.dma_copy(dst=tile, src=rows)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+""",
+        passing="""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def pick_block(x, start):
+    assert x.shape == (480, 32)
+    assert start.shape == (1, 1) and start.dtype == nl.int32
+    out = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    first = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=first, src=start)
+    tile = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)
+    rows = x.ap([[32, 64], [1, 32]], offset=0, scalar_offset=first, indirect_dim=0)
+    nisa.dma_copy(dst=tile, src=rows)
+    nisa.dma_copy(dst=out, src=tile)
     return out
 """,
     )
