@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
-from numeric_theirs import Theirs
+
+from tests.benchmarks.numeric_theirs import Theirs
 
 BF16: Final = np.dtype(ml_dtypes.bfloat16)
 E5M2: Final = np.dtype(ml_dtypes.float8_e5m2)

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
-from numeric_entry import BF16, F16, F32, Entry, counted, f, normal, plus
-from numeric_theirs import Names, Theirs
+
+from tests.benchmarks.numeric_entry import BF16, F16, F32, Entry, counted, f, normal, plus
+from tests.benchmarks.numeric_theirs import Names, Theirs
 
 L: Final = "nki-library/src/nkilib_src/nkilib/core/"
 CORE: Final = "nkilib_src.nkilib.core."

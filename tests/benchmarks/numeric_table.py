@@ -1,6 +1,6 @@
 """Kernels that others wrote, on the executor, against what NumPy says they compute.
 
-``python tests/benchmarks/numeric_table.py --corpus DIR``: DIR holds clones of ``nki-samples``,
+``python -m tests.benchmarks.numeric_table --corpus DIR``: DIR holds clones of ``nki-samples``,
 ``aws-neuron-sdk`` and ``nki-library``. Prints one line per kernel; exit status 1 if one of them
 disagrees or does not run. Our references are in this file and in ``numeric_library.py``. Kernels
 of nki-library are compared with the library's own references too if torch can be imported.
@@ -27,10 +27,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
-import numeric_library
-import numeric_theirs
 import numpy as np
-from numeric_entry import (
+
+from tests.benchmarks import numeric_library, numeric_theirs
+from tests.benchmarks.numeric_entry import (
     BF16,
     E4M3,
     E5M2,
@@ -44,7 +44,7 @@ from numeric_entry import (
     normal,
     plus,
 )
-from numeric_theirs import Theirs
+from tests.benchmarks.numeric_theirs import Theirs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 

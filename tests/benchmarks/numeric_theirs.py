@@ -95,7 +95,7 @@ def _load(root: Path, path: str, name: str) -> Any:
 def _cast(value: Any, dtype: Any) -> Any:
     from verifier.executor.semantics.casts import NUMPY
 
-    name = getattr(dtype, "name", None)
+    name: str = getattr(dtype, "name", "")
     return value.astype(NUMPY.get(name, dtype))
 
 

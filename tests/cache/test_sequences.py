@@ -138,8 +138,9 @@ def test_a_time_limit_on_a_busy_machine_is_not_kept(
     )
     arguments = ("--cache-dir", str(tmp_path / "cache"), "--timeout", "1", "k.py")
     from verifier.engine import judgement
+    from verifier.symbolic.python import entry
 
-    real = judgement.run_all
+    real = entry.run_all
 
     def busy(*given: object) -> object:
         time.sleep(1.2)

@@ -285,8 +285,8 @@ def test_some_of_the_shards(kernels: Path, capsys: Capture) -> None:
     """What is in the missing ones is not guessed at."""
     write(kernels, "src/k0.py", "fine")
     write_all = ("--format", "json", "--contract", "nowhere(x: bf16)")
-    for index in (1, 2, 3):
-        run(capsys, "check", *write_all, "--shard", f"{index}/3", "--output", f"{index}")
+    for index in ("1", "2", "3"):
+        run(capsys, "check", *write_all, "--shard", f"{index}/3", "--output", index)
     findings = []
     for index in ("1", "2", "3"):
         status, out, err = run(capsys, "merge", "--partial", "--format", "json", index)

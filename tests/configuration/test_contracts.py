@@ -8,6 +8,7 @@ from verifier.configuration.contracts import (
     DTYPE_ALIASES,
     Anything,
     Binary,
+    Comparator,
     Comparison,
     Contract,
     ContractError,
@@ -163,8 +164,9 @@ _SPECS = st.recursive(
     ),
     max_leaves=4,
 )
+_COMPARATORS: list[Comparator] = ["==", "!=", "<", "<=", ">", ">="]
 _COMPARISONS = st.lists(
-    st.tuples(st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), _EXPRESSIONS),
+    st.tuples(st.sampled_from(_COMPARATORS), _EXPRESSIONS),
     min_size=1,
     max_size=3,
 ).flatmap(

@@ -278,7 +278,7 @@ def test_exclude(root: Path) -> None:
 
     def line(path: str) -> int | None:
         origin = configurations.for_file(path).excluded
-        return origin and origin.line
+        return None if origin is None else origin.line
 
     assert line("a.py") is None
     assert line("vendor/a.py") == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.machines import Unasked
 from verifier.dialects.nki import NkiDialect
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
@@ -30,7 +31,7 @@ class Check:
 
 
 @dataclass
-class FakeMachine:
+class FakeMachine(Unasked):
     """Sequences are plain Python tuples and lists; nothing is lazy."""
 
     api: str = "0.3"

@@ -24,7 +24,7 @@ def test_one_that_a_destructor_drops_comes_again(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(watchdog, "_AGAIN", 0.05)
-    dropped = []
+    dropped: list[bool] = []
 
     class Slow:
         def __del__(self) -> None:

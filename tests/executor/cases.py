@@ -40,7 +40,8 @@ class Case:
             if callable(value):
                 value = value(rng)
             elif isinstance(value, tuple) and isinstance(value[0], np.dtype):
-                value = rng.standard_normal(value[1], np.float32).astype(value[0])
+                dtype, shape = value
+                value = np.asarray(rng.standard_normal(shape, np.float32)).astype(dtype)
             out[name] = value
         return out
 

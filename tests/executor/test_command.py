@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -279,7 +280,7 @@ def test_what_a_kernel_prints_and_starts_does_no_harm(file: Path) -> None:
     ],
 )
 def test_a_file_without_usable_numbers(
-    file: Path, tmp_path: Path, content: object, message: str
+    file: Path, tmp_path: Path, content: Any, message: str
 ) -> None:
     path = tmp_path / "x.npy"
     if isinstance(content, bytes):

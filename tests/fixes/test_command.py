@@ -169,7 +169,7 @@ def test_no_room(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(fix.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     assert check("--fix") == 2
     captured = capsys.readouterr()
     assert "No space left" in captured.err and "unused-suppression" in captured.out
@@ -215,8 +215,8 @@ def test_what_does_not_help_is_taken_back(
 ) -> None:
     found = fixes.Fixer._precondition
 
-    def wrong(self: fixes.Fixer, proposed: str, place: ir.Span) -> Fix | None:
-        right = found(self, proposed, place)
+    def wrong(self: fixes.Fixer, proposed: str, where: ir.Span) -> Fix | None:
+        right = found(self, proposed, where)
         assert right is not None
         (edit,) = right.edits
         line = edit.span.line + (reason == "the finding is still there")

@@ -22,7 +22,7 @@ def test_lines_that_move(tmp_path: Path) -> None:
     for text in (KERNEL, below):
         workspace.open(str(path), text)
         result = workspace.check(FileRequest(path=str(path)))
-        (marked,) = apply([result], lambda _, text=text: text)
+        (marked,) = apply([result], {str(path): text}.get)
         found.append([edit.span for d in marked.diagnostics if d.fix for edit in d.fix.edits])
     first, second = found
     assert len(first) == 3

@@ -7,10 +7,10 @@ import os
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, TypeVar, Union, cast
 
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
@@ -18,6 +18,7 @@ from pygls.protocol import default_converter
 from pygls.uris import from_fs_path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 #: seconds that anything may take before a test fails
 PATIENCE = 60.0
 
@@ -41,7 +42,7 @@ PLAIN = lsp.ClientCapabilities()
 
 def _converter() -> Any:
     """The library takes every code action that has a command for a bare command."""
-    converter = default_converter()
+    converter = default_converter()  # type: ignore[no-untyped-call]
 
     def structure(value: Any, _: Any) -> Any:
         bare = isinstance(value.get("command"), str)
@@ -67,49 +68,53 @@ class Driver:
         self.refreshed = 0
         self.settings: Any = None
         self._news = asyncio.Event()
-        client = self.client
+        feature = self._feature
 
-        @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        @feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def publish(params: lsp.PublishDiagnosticsParams) -> None:
             self.published.append(params)
             self.diagnostics[params.uri] = params.diagnostics
             self.versions[params.uri] = params.version
             self._tell()
 
-        @client.feature(lsp.WINDOW_SHOW_MESSAGE)
+        @feature(lsp.WINDOW_SHOW_MESSAGE)
         def message(params: lsp.ShowMessageParams) -> None:
             self.messages.append(params)
             self._tell()
 
-        @client.feature(lsp.WINDOW_LOG_MESSAGE)
+        @feature(lsp.WINDOW_LOG_MESSAGE)
         def logged(params: lsp.LogMessageParams) -> None:
             self.logged.append(params)
 
-        @client.feature(lsp.WINDOW_SHOW_DOCUMENT)
+        @feature(lsp.WINDOW_SHOW_DOCUMENT)
         def show(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
             self.shown.append(params)
             self._tell()
             return lsp.ShowDocumentResult(True)
 
-        @client.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CREATE)
+        @feature(lsp.WINDOW_WORK_DONE_PROGRESS_CREATE)
         def create(params: lsp.WorkDoneProgressCreateParams) -> None:
             self.progress.append(params)
 
-        @client.feature(lsp.PROGRESS)
+        @feature(lsp.PROGRESS)
         def progress(params: lsp.ProgressParams) -> None:
             self.progress.append(params)
 
-        @client.feature(lsp.WORKSPACE_INLAY_HINT_REFRESH)
+        @feature(lsp.WORKSPACE_INLAY_HINT_REFRESH)
         def refresh(_: Any) -> None:
             self.refreshed += 1
 
-        @client.feature(lsp.CLIENT_REGISTER_CAPABILITY)
+        @feature(lsp.CLIENT_REGISTER_CAPABILITY)
         def register(_: lsp.RegistrationParams) -> None:
             return None
 
-        @client.feature(lsp.WORKSPACE_CONFIGURATION)
+        @feature(lsp.WORKSPACE_CONFIGURATION)
         def configuration(params: lsp.ConfigurationParams) -> list[Any]:
             return [self.settings for _ in params.items]
+
+    def _feature(self, method: str) -> Callable[[Handler], Handler]:
+        """The library's own decorator says nothing of types."""
+        return cast(Callable[[Handler], Handler], self.client.feature(method))
 
     def _tell(self) -> None:
         self._news.set()
@@ -117,7 +122,9 @@ class Driver:
 
     @property
     def pid(self) -> int:
-        return int(self.client._server.pid)  # type: ignore[attr-defined]
+        server = self.client._server
+        assert server is not None
+        return server.pid
 
     # ----------------------------------------------------------------- documents
 
@@ -245,7 +252,8 @@ async def session(
     finally:
         await asyncio.wait_for(driver.client.shutdown_async(None), PATIENCE)
         driver.client.exit(None)
-        await asyncio.wait_for(driver.client.stop(), PATIENCE)
+        stopping = driver.client.stop()  # type: ignore[no-untyped-call]
+        await asyncio.wait_for(stopping, PATIENCE)
 
 
 def offset(text: str, place: tuple[int, int]) -> int:

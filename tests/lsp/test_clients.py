@@ -17,7 +17,7 @@ from tests.lsp.driver import ROOT
 from tests.lsp.kernels import HALVE
 
 
-@pytest_lsp.fixture(
+@pytest_lsp.fixture(  # type: ignore[untyped-decorator]
     config=ClientServerConfig(
         server_command=[sys.executable, "-m", "verifier", "lsp"],
         server_env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -75,7 +75,8 @@ def kernels(
     kernel = Kernel(api)
     size = draw(st.sampled_from([E.const(6), n + 4, n * 2, n * 3]))
     tiles: list[tuple[Storage, int]] = []
-    shape = draw(st.sampled_from([(size,), (size,), (size, 2)]))
+    shapes: list[tuple[Expr | int, ...]] = [(size,), (size,), (size, 2)]
+    shape = draw(st.sampled_from(shapes))
     out = kernel.output("out", shape)
     tiles.append((out, 0))
 
@@ -89,7 +90,8 @@ def kernels(
                     tiles.pop()
             elif form == "branch" and depth < 3:
                 condition = E.ge(n, 2)
-                if loops and draw(st.booleans()):
+                inner: bool = draw(st.booleans()) if loops else False
+                if inner:
                     condition = E.ge(loops[-1], 1)
                 with kernel.when(condition):
                     storage = draw(st.sampled_from(tiles))[0]

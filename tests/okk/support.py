@@ -62,12 +62,6 @@ def check(folder: Path, text: str, contract: str | None = None) -> report.FileRe
     return analyze_file(report.FileRequest(path=str(path), contracts=contracts))
 
 
-def signature_findings(result: report.FileResult) -> list[str]:
-    """The headlines of what does not fit the API, by line."""
-    found = [d for d in result.diagnostics if d.rule == "okk-signature"]
-    return [str(d.message) for d in sorted(found, key=lambda d: (d.line, d.column))]
-
-
 def operations(run: Run, *names: str) -> list[Operation]:
     """The operations with these names (without ``okk.``), all if none is given."""
     wanted = {f"okk.{name}" for name in names}

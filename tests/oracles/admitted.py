@@ -45,7 +45,15 @@ _CHECK, _DRAW = 60.0, 20.0
 _AGAIN = 4
 #: how runs end that say nothing
 _NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
-_COLUMNS = ("kernels", "runs", "clean", "violated", "refused", "undecided", "outside")
+_COLUMNS: tuple[str, ...] = (
+    "kernels",
+    "runs",
+    "clean",
+    "violated",
+    "refused",
+    "undecided",
+    "outside",
+)
 _COLUMNS += ("excluded", "guessed", "unsupported")
 
 

@@ -21,7 +21,7 @@ from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import MAX_RANK, Parameter
 
 #: sizes around which hardware and kernels change their ways
-SIZES = (1, 2, 3, 5, 8, 31, 32, 33, 64, 96, 127, 128, 129, 200, 256, 300, 384)
+SIZES: tuple[int, ...] = (1, 2, 3, 5, 8, 31, 32, 33, 64, 96, 127, 128, 129, 200, 256, 300, 384)
 SIZES += (512, 513, 640, 1024, 2048, 2500)
 #: dtypes that kernels are mostly written for; the others come now and then
 USUAL = ("float32", "bfloat16", "float16", "int32")

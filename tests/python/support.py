@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from verifier.hardware.targets import TARGETS
 from verifier.solver.solver import Solver
@@ -19,7 +19,7 @@ from verifier.source.lowering import lower
 from verifier.source.project import Project
 from verifier.source.sources import Sources
 from verifier.symbolic import expr as E
-from verifier.symbolic.machine import PlainDialect
+from verifier.symbolic.machine import Dialect, PlainDialect
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.concrete import SYMBOLIC, from_host, to_host
 from verifier.symbolic.python.flow import Ended, Escape, Frame, Wait
@@ -54,7 +54,7 @@ def _machine(project: Project, path: Path, dialect: PlainDialect) -> VM:
     E.fresh_context()
     return VM(
         PYTHON,
-        dialect,
+        cast(Dialect, dialect),  # what it does not have is not asked for, or fails
         project=project,
         hardware=next(iter(TARGETS.values())),
         api="0.6",

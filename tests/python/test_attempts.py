@@ -147,8 +147,9 @@ def test_a_model_is_not_asked_of_what_is_not_followed() -> None:
 
 
 def test_which_operand_the_result_depends_on() -> None:
+    vm = machine()
     harmless, lost = Opaque("a float", harmless=True), Opaque("something")
-    assert unfollowed_operand(["a", harmless]) is harmless
-    assert unfollowed_operand([harmless, lost]) is lost
-    assert unfollowed_operand([lost, harmless]) is lost
-    assert unfollowed_operand([UNBOUND, "a", E.symbol("n")]) is None
+    assert unfollowed_operand(vm, ["a", harmless], SPAN) is harmless
+    assert unfollowed_operand(vm, [harmless, lost], SPAN) is lost
+    assert unfollowed_operand(vm, [lost, harmless], SPAN) is lost
+    assert unfollowed_operand(vm, [UNBOUND, "a", E.symbol("n")], SPAN) is None

@@ -746,7 +746,7 @@ def run():
 """
     )
     assert not outcome.skipped and not outcome.ended
-    expected = (12, [], ("a", "b"), None, 10, None, 4, [], 24, 6, 1, 2, 5, True, 5)
+    expected: object = (12, [], ("a", "b"), None, 10, None, 4, [], 24, 6, 1, 2, 5, True, 5)
     assert outcome.host == expected
 
 

@@ -27,11 +27,16 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.values import Guarded, Ref
 
+
+def keyed(items: dict[str, object]) -> dict[object, object]:
+    return dict(items.items())
+
+
 #: what makes a box with some entries, and where it keeps them, by type of box
 MADE: dict[str, tuple[Callable[[dict[str, object]], Box], str]] = {
     "scope": (lambda items: Scope(items), "names"),
-    "dict": (lambda items: DictBox(dict(items)), "items"),
-    "set": (lambda items: SetBox(dict(items)), "items"),
+    "dict": (lambda items: DictBox(keyed(items)), "items"),
+    "set": (lambda items: SetBox(keyed(items)), "items"),
     "object": (lambda items: ObjectBox(None, items), "attributes"),
     "state": (lambda items: StateBox("state", items), "fields"),
 }
@@ -124,7 +129,7 @@ def test_joined_entries(
         items.clear()
         items.update((key, E.const(value)) for key, value in new.items())
         sides.append(side)
-    merge(heap, test, *sides, join)
+    merge(heap, test, sides[0], sides[1], join)
     for value, expected in ((1, left), (0, right)):
         found = {k: chosen(v, {"t": value}) for k, v in held(heap, ref, where).items()}
         assert {k: v for k, v in found.items() if v is not UNBOUND} == expected
@@ -143,7 +148,7 @@ def test_joined_lists(left: list[int], right: list[int]) -> None:
         assert isinstance(box, ListBox)
         box.segments = ListBox.of([E.const(value) for value in new]).segments
         sides.append(side)
-    merge(heap, test, *sides, join)
+    merge(heap, test, sides[0], sides[1], join)
     box = heap.get(ref.id)
     assert isinstance(box, ListBox)
     for value, expected in ((1, left), (0, right)):
@@ -169,7 +174,7 @@ def test_an_order_that_depends_on_the_path_is_told() -> None:
             box = side.write(ref.id)
             assert isinstance(box, DictBox)
             box.items = items
-        merge(heap, test, *sides, join)
+        merge(heap, test, sides[0], sides[1], join)
         box = heap.get(ref.id)
         assert isinstance(box, DictBox)
         return box.shuffled
@@ -208,7 +213,7 @@ def test_the_length_of_a_list() -> None:
 
 def test_a_stand_in_is_found_as_its_key() -> None:
     one, other = StandIn(1, "member"), StandIn(1, "another")
-    table = {one: "found"}
-    assert table[other] == "found"  # type: ignore[index]
-    assert table[1] == "found"  # type: ignore[index]
+    table: dict[object, str] = {one: "found"}
+    assert table[other] == "found"
+    assert table[1] == "found"
     assert 2 not in table

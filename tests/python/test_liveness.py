@@ -121,7 +121,7 @@ def test_what_is_a_trips_own_is_not_missed_if_it_is_gone(steps: list[str]) -> No
     gone = "".join(f"try: del {name}\nexcept NameError: pass\n" for name in sorted(names - {"i"}))
 
     def left(before: str) -> list[tuple[object, ...]]:
-        out = []
+        out: list[tuple[object, ...]] = []
         place: dict[str, object] = {"a": 10, "b": 20, "c": 30}
         for i in range(4):
             place["i"] = i

@@ -320,7 +320,7 @@ def test_an_error_that_may_be_caught_lands() -> None:
 def test_a_demand_of_the_kernels_is_an_assumption() -> None:
     vm = machine()
     fault = Fault(AssertionError, "no", SPAN, "uncaught-exception", "p", demand=True)
-    vm._uncaught(fault, E.not_(flag("p")))
+    vm.reported(fault, E.not_(flag("p")))
     assert [a.condition for a in vm.trace.assumptions] == [flag("p")] and not vm.checks
 
 

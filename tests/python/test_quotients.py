@@ -15,6 +15,7 @@ from tests.python.support import SPAN, machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import quotients
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.magnitudes import EXACT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ratio
 
@@ -161,7 +162,7 @@ def test_floats_as_quotients(number: float) -> None:
      "(n / 3).is_integer()", "float(n) == n"],
 )  # fmt: skip
 def test_integers_that_may_not_be_exact_as_floats_are_said(source: str) -> None:
-    for most, small in ((quotients.EXACT // 2, True), (quotients.EXACT + 1, False), (None, False)):
+    for most, small in ((EXACT // 2, True), (EXACT + 1, False), (None, False)):
         vm = machine("import math")
         outcome = run(vm, source, n=E.symbol("n", 0, most), math=run(vm, "math").value)
         checks = [check for check in vm.checks if check.rule == "wrong-value"]
@@ -171,10 +172,10 @@ def test_integers_that_may_not_be_exact_as_floats_are_said(source: str) -> None:
             assert vm.trace.ledger[-1].symbols[0] in {s.name for s in check.predicate.free()}
 
 
-@given(st.integers(-(quotients.EXACT), quotients.EXACT), st.integers(1, quotients.EXACT))
+@given(st.integers(-(EXACT), EXACT), st.integers(1, EXACT))
 def test_quotients_up_to_the_limit_are_as_exact_as_that(num: int, den: int) -> None:
     vm = machine()
-    ratio = Ratio(E.symbol("a", -quotients.EXACT, quotients.EXACT), E.const(den))
+    ratio = Ratio(E.symbol("a", -EXACT, EXACT), E.const(den))
     assert quotients.exact(vm, ratio, SPAN) is E.TRUE
     env = {"a": num}
     assert E.evaluate(quotients.floor(vm, ratio, SPAN), env) == math.floor(num / den)

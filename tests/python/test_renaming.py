@@ -63,7 +63,7 @@ def test_an_index_is_replaced_wherever_it_stands(name: str) -> None:
     assert Renaming(heap, {atom: E.const(0)}).value(same) is same  # nothing to do
 
 
-@pytest.mark.parametrize("kind", sorted(COMPOUND, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(COMPOUND, key=lambda kind: str(kind)))
 def test_every_compound_value_says_its_parts_and_is_made_of_them(kind: type) -> None:
     take, make = COMPOUND[kind]
     examples = [make_one(E.symbol("x", 0)) for make_one in COMPOUNDS.values()]

@@ -377,7 +377,8 @@ result = r
     assert place["result"] > 3
     value = outcome.value
     assert isinstance(value, E.Expr)
-    unknown = sorted({s.name for fact in (value, *vm.path) for s in fact.free()} - {*env})
+    facts: tuple[E.Expr | E.Bool, ...] = (value, *vm.path)
+    unknown = sorted({s.name for fact in facts for s in fact.free()} - {*env})
     choices = itertools.product(range(25), repeat=len(unknown))
     assert any(
         E.evaluate(value, choice) == place["result"]

@@ -48,7 +48,7 @@ def test_any_baseline_comes_back_and_knows_everything(report: RunReport) -> None
     document = json.loads(text(baseline))
     assert document["findings"] == sorted(document["findings"], key=lambda f: tuple(f.values()))
     after = applied(report, baseline)
-    assert after.shown == after.undecided == after.gone == ()
+    assert not after.shown and not after.undecided and not after.gone
     assert len(after.diagnostics) + sum(len(known.fingerprints) for known in after.known) == len(
         report.diagnostics
     ) + len(report.undecided)

@@ -28,7 +28,7 @@ from .strategies import reports, results
 
 OPTIONS = Options(version="1.2.3", statistics=True)
 ENTRY = Entry("a.py", "slice-bounds", "f", "a message", "0123456789abcdef:1")
-PARTS = {
+PARTS: dict[str, Any] = {
     "known": (Known("the baseline", ("a:1", "b:2")), Known("main", ())),
     "gone": (ENTRY,),
     "shard": Shard(2, 8, (Unmatched("", 0, "gemn", "no such kernel", ("gemm", "pool")),)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from verifier.symbolic.values import Enumerator
@@ -56,7 +58,7 @@ def test_dma_sizes_and_memories() -> None:
     assert holds("dma-size", call) and holds("dma-buffers", call)
     call = operation("isa.dma_copy", dst=tile(64, 10), src=tile(641, buffer="hbm"))
     assert violated("dma-size", call) == {"D01", "DCP01"}
-    psum = {"dst": tile(4, 4, buffer="hbm"), "src": tile(4, 4, buffer="psum")}
+    psum: dict[str, Any] = {"dst": tile(4, 4, buffer="hbm"), "src": tile(4, 4, buffer="psum")}
     assert violated("dma-buffers", operation("isa.dma_copy", **psum)) == {"B27", "DCP02"}
     assert not checks("dma-buffers", operation("isa.dma_copy", api="0.2", **psum))[1:]
 
@@ -169,7 +171,7 @@ def test_memset_values() -> None:
 
 
 def test_operators_and_engines() -> None:
-    data = {"dst": tile(4, 4), "data": tile(4, 4)}
+    data: dict[str, Any] = {"dst": tile(4, 4), "data": tile(4, 4)}
     call = operation("isa.activation", op=op("cos"), **data)
     assert violated("operator-kind", call) == {"ACT03", "T15"}
     mixed = operation("isa.tensor_scalar", op0=op("add"), op1=op("bitwise_and"), **data)

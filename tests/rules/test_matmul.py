@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from verifier.symbolic import expr as E
@@ -11,8 +13,8 @@ from verifier.symbolic.values import Enumerator
 from .build import checks, engine, holds, number, operation, storage, tile, verdict, violated
 
 
-def matmul(k: int = 128, m: int = 64, n: int = 300, **more: object) -> Operation:
-    operands: dict[str, object] = {
+def matmul(k: int = 128, m: int = 64, n: int = 300, **more: Any) -> Operation:
+    operands: dict[str, Any] = {
         "dst": tile(m, n, buffer="psum"),
         "stationary": tile(k, m, dtype="bfloat16"),
         "moving": tile(k, n, dtype="bfloat16"),
@@ -51,7 +53,7 @@ def test_stationary_size(columns: int, fine: bool) -> None:
 
 
 def test_stationary_size_in_a_tile_of_the_array() -> None:
-    tiling = {
+    tiling: dict[str, Any] = {
         "tile_position": (number(0), number(64)),
         "tile_size": (number(128), number(64)),
     }
@@ -79,7 +81,8 @@ def test_result_shape() -> None:
 def test_operand_buffers(role: str, buffer: str) -> None:
     assert holds("matmul-operand-buffers", matmul())
     shape = (64, 300) if role == "dst" else (128, 64) if role == "stationary" else (128, 300)
-    assert not holds("matmul-operand-buffers", matmul(**{role: tile(*shape, buffer=buffer)}))
+    wrong: dict[str, Any] = {role: tile(*shape, buffer=buffer)}
+    assert not holds("matmul-operand-buffers", matmul(**wrong))
 
 
 def test_unknown_memory_is_not_checked() -> None:
@@ -92,7 +95,7 @@ def test_dtypes() -> None:
     assert holds("matmul-dtypes", matmul())
     assert "MMU10" in violated("matmul-dtypes", matmul(moving=tile(128, 300, dtype="float32")))
     assert "MMU09" in violated("matmul-dtypes", matmul(moving=tile(128, 300, dtype="int8")))
-    new = {
+    new: dict[str, Any] = {
         "stationary": tile(128, 64, dtype="float8_e4m3fn"),
         "moving": tile(128, 300, dtype="float8_e4m3"),
     }
@@ -136,7 +139,7 @@ def test_tiling_needs_both() -> None:
 
 def test_double_row() -> None:
     mode = Enumerator("matmul_perf_mode", "double_row")
-    pair = {
+    pair: dict[str, Any] = {
         "stationary": tile(128, 2, 64, dtype="float8_e4m3"),
         "moving": tile(128, 2, 300, dtype="float8_e5m2"),
         "perf_mode": mode,

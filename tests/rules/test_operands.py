@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_engines_do_not_reach_hbm() -> None:
 
 
 def test_two_psum_inputs() -> None:
-    psum = {"buffer": "psum"}
+    psum: dict[str, Any] = {"buffer": "psum"}
     call = operation(
         "isa.tensor_tensor",
         dst=tile(64, 10),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verifier.symbolic import expr as E
 
 #: name: (lo, hi, origin); every symbol is bounded so that a box can be searched whole
-BOX = {
+BOX: dict[str, tuple[int, int, str]] = {
     "m": (1, 4, "input"),
     "n": (1, 5, "input"),
     "s": (-2, 2, "input"),
@@ -40,7 +40,8 @@ def expressions(draw: st.DrawFn, depth: int = 2) -> E.Expr:
     if kind == "scale":
         return left * draw(st.sampled_from([-2, 2, 3, 4])) + draw(st.integers(-4, 4))
     if kind == "div":
-        divisor = draw(st.sampled_from([2, 3, 4, "m", "n"]))
+        divisors: list[int | str] = [2, 3, 4, "m", "n"]
+        divisor = draw(st.sampled_from(divisors))
         return left // (symbol(divisor) if isinstance(divisor, str) else divisor)
     if kind == "mod":
         return left % draw(st.sampled_from([2, 3, 4]))

@@ -138,11 +138,12 @@ def test_a_suppression_without_a_finding_is_unused_wherever_it_is(at: int, tmp_p
 def test_not_where_the_rule_was_not_selected(tmp_path: Path) -> None:
     path = tmp_path / "k.py"
     path.write_text(rows(128, "", IGNORE))
-    for options, told in (({"ignore": ("partition-extent",)}, 0), ({}, 1)):
-        results = [analyze_file(FileRequest(path=str(path), **options))]
-        every = {rule.id for rule in all_rules()} - set(options.get("ignore", ()))
+    ignored: tuple[str, ...]
+    for ignored, told in ((("partition-extent",), 0), ((), 1)):
+        results = [analyze_file(FileRequest(path=str(path), ignore=ignored))]
+        every = {rule.id for rule in all_rules()} - set(ignored)
         (result,) = suppressions.apply(
-            results, lambda _: path.read_text(), selected=lambda _, chosen=every: chosen
+            results, lambda _: path.read_text(), selected={str(path): every}.__getitem__
         )
         assert len(result.diagnostics) == told
 

@@ -26,6 +26,10 @@ def c(*sizes: int) -> tuple[Expr, ...]:
     return tuple(E.const(size) for size in sizes)
 
 
+def pair(step: int, count: int) -> tuple[Expr, Expr]:
+    return E.const(step), E.const(count)
+
+
 def rows(machine: Recorder, view: View, *bounds: tuple[int, int] | None) -> View:
     index = tuple(
         SliceValue(None, None, None)
@@ -114,12 +118,12 @@ def test_reshapes_of_parts_are_right_or_inexact(data: st.DataObject) -> None:
 def test_access_patterns_off_chip() -> None:
     machine = Recorder()
     a = machine.allocate("a", (16, 10), "float32", Buffer.HBM)
-    out = views.ap(machine, a, [c(20, 3), c(2, 4)], E.const(5), None, SPAN)
+    out = views.ap(machine, a, [pair(20, 3), pair(2, 4)], E.const(5), None, SPAN)
     strided = np.lib.stride_tricks.as_strided(flat(16, 10).ravel()[5:], (3, 4), (20 * 8, 2 * 8))
     assert (as_array(out) == strided).all()
     assert machine.broken() == []
-    views.ap(machine, a, [c(10, 17), c(1, 10)], E.const(0), None, SPAN)
-    views.ap(machine, a, [c(-1, 8)], E.const(5), None, SPAN)
+    views.ap(machine, a, [pair(10, 17), pair(1, 10)], E.const(0), None, SPAN)
+    views.ap(machine, a, [pair(-1, 8)], E.const(5), None, SPAN)
     assert machine.broken() == ["access-bounds"] * 2
 
 
@@ -145,7 +149,9 @@ def test_access_patterns_on_chip() -> None:
 def test_access_patterns_in_another_type_count_in_its_units() -> None:
     machine = Recorder()
     t = machine.allocate("t", (128, 32), "float32", Buffer.SBUF)
-    out = views.ap(machine, t, [c(64, 128), c(1, 64)], E.const(0), DType.named("bfloat16"), SPAN)
+    out = views.ap(
+        machine, t, [pair(64, 128), pair(1, 64)], E.const(0), DType.named("bfloat16"), SPAN
+    )
     assert out.frame == c(128, 64) and machine.broken() == []
 
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.machines import Unasked
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
@@ -28,7 +29,7 @@ class Raised:
 
 
 @dataclass
-class Recorder:
+class Recorder(Unasked):
     """A :class:`verifier.symbolic.machine.Machine` that only records what it is told."""
 
     api: str = "0.6"

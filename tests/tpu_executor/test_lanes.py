@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -11,10 +12,20 @@ from hypothesis import strategies as st
 
 from verifier.executor.lanes import ByteMemory, OutsideError, local_place, system_place
 
-DTYPES = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.float32)}
+Four: TypeAlias = tuple[int, int, int, int]
+#: lanes, address, shape, strides, bytes of an item
+Drawn: TypeAlias = tuple[int, int, Four, Four, int]
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.int16),
+    4: np.dtype(np.float32),
+}
 
 
-def places(lanes, size, address, shape, strides, itemsize):
+def places(
+    lanes: int, size: int, address: int, shape: Four, strides: Four, itemsize: int
+) -> dict[Four, int]:
     """``(n, c, h, w) -> byte``, by the definition (ADR-04)."""
     lane, byte = divmod(address, size)
     ns, cs, hs, ws = strides
@@ -27,10 +38,10 @@ def places(lanes, size, address, shape, strides, itemsize):
 
 
 @st.composite
-def tensors(draw):
+def tensors(draw: st.DrawFn) -> Drawn:
     lanes = draw(st.integers(1, 5))
-    shape = tuple(draw(st.integers(1, high)) for high in (3, 11, 3, 4))
-    strides = tuple(draw(st.integers(0, 40)) for _ in range(4))
+    shape = draw(st.tuples(*(st.integers(1, high) for high in (3, 11, 3, 4))))
+    strides = draw(st.tuples(*[st.integers(0, 40)] * 4))
     itemsize = draw(st.sampled_from(sorted(DTYPES)))
     address = draw(st.integers(0, lanes - 1)) * 4096 + draw(st.integers(0, 64)) * itemsize
     return lanes, address, shape, strides, itemsize
@@ -38,7 +49,7 @@ def tensors(draw):
 
 @given(tensors())
 @settings(max_examples=200, deadline=None)
-def test_reading_is_the_definition(tensor):
+def test_reading_is_the_definition(tensor: Drawn) -> None:
     lanes, address, shape, strides, itemsize = tensor
     rng = np.random.default_rng(1)
     size = 4096 * lanes
@@ -53,7 +64,7 @@ def test_reading_is_the_definition(tensor):
 
 @given(tensors())
 @settings(max_examples=200, deadline=None)
-def test_writing_is_the_definition_and_the_last_one_stays(tensor):
+def test_writing_is_the_definition_and_the_last_one_stays(tensor: Drawn) -> None:
     lanes, address, shape, strides, itemsize = tensor
     rng = np.random.default_rng(2)
     memory = ByteMemory(8192 * lanes)
@@ -71,7 +82,7 @@ def test_writing_is_the_definition_and_the_last_one_stays(tensor):
     assert memory.written(place) and memory.touched
 
 
-def test_what_nothing_wrote_is_poison():
+def test_what_nothing_wrote_is_poison() -> None:
     memory = ByteMemory(4 * 256)
     memory.write(
         local_place(4, 256, 0, (1, 2, 1, 4), (0, 0, 0, 1), 4), np.zeros((1, 2, 1, 4), "f4")
@@ -82,7 +93,7 @@ def test_what_nothing_wrote_is_poison():
     assert np.isnan(got[0, 2]).all() and not got[0, :2].any()
 
 
-def test_past_the_end_of_a_lane_is_the_next_lane():
+def test_past_the_end_of_a_lane_is_the_next_lane() -> None:
     memory = ByteMemory(4 * 256)
     memory.write(
         local_place(4, 256, 224, (1, 1, 1, 16), (16, 16, 16, 1), 4),
@@ -92,7 +103,7 @@ def test_past_the_end_of_a_lane_is_the_next_lane():
     assert got.reshape(-1).tolist() == list(range(8, 16))
 
 
-def test_bytes_that_are_not_there():
+def test_bytes_that_are_not_there() -> None:
     memory = ByteMemory(4 * 256)
     place = local_place(4, 256, 3 * 256 + 252, (1, 1, 1, 2), (2, 2, 2, 1), 4)
     assert not memory.inside(place)
@@ -104,7 +115,7 @@ def test_bytes_that_are_not_there():
         memory.mark(system_place(-4, (1, 1, 1, 2), (2, 2, 2, 1), 4))
 
 
-def test_system_memory_steps_from_channel_to_channel():
+def test_system_memory_steps_from_channel_to_channel() -> None:
     data = np.arange(120, dtype=np.float32)
     memory = ByteMemory(480, data.view(np.uint8), full=True)
     place = system_place(8, (2, 3, 2, 2), (60, 20, 5, 1), 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ A, B = drawn(1), drawn(2)
 ST = "shape, None, None"
 TWO = "8 * S, 0, S, shape, None, None, None"
 
-BINARY = {
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -94,7 +95,7 @@ def test_sums_of_products(tmp_path: Path) -> None:
     assert np.array_equal(run(tmp_path, body, A, B), B + A * np.float32(0.5))
 
 
-SINGLE = {
+SINGLE: dict[str, tuple[str, Callable[[Any], Any], float]] = {
     "reciprocal": (f"okk.bdc_reciprocal(8 * S, 0, {ST})", lambda x: 1 / x, 0),
     "neg": (f"okk.bdc_neg(8 * S, 0, {ST})", lambda x: -x, 0),
     "relu": (f"okk.bdc_relu(8 * S, 0, {ST})", lambda x: np.maximum(x, 0), 0),

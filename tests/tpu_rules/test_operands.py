@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from verifier.symbolic import expr as E
@@ -37,11 +39,11 @@ def test_shape_range(name: str, shape: tuple[int, int, int, int], fine: bool) ->
 
 
 def test_shape_range_of_windows_and_matrices() -> None:
-    pool = {"output": local(4096, 1, 3, 1, 1), "write": "output"}
+    pool: dict[str, Any] = {"output": local(4096, 1, 3, 1, 1), "write": "output"}
     wide = operation("bdc_max_pool2d", input=local(0, 1, 3, 5, 2048), **pool)
     assert violated("okk-shape-range", wide) == {"OKK-B03"}
     assert not folds("okk-shape-range", operation("gdma_32bit_matrix_S2L", rows=3, cols=0))
-    matrix = {"left_rows": 9, "left_cols": 4096, "left_cols_per_channel": 1}
+    matrix: dict[str, Any] = {"left_rows": 9, "left_cols": 4096, "left_cols_per_channel": 1}
     assert violated("okk-shape-range", operation("bdc_matmul", **matrix)) == {"OKK-Q04"}
 
 
@@ -70,7 +72,8 @@ def test_shape_range_names_the_axis_that_is_open() -> None:
     ],
 )
 def test_alignment(name: str, role: str, address: int, fine: bool) -> None:
-    call = operation(name, write=role, **{role: local(address, 1, 1, 1, 1)})
+    tensor: dict[str, Any] = {role: local(address, 1, 1, 1, 1)}
+    call = operation(name, write=role, **tensor)
     assert folds("okk-address-alignment", call) is fine
 
 
@@ -142,7 +145,7 @@ def test_local_extent_of_sizes_that_are_asserted() -> None:
     ],
 )
 def test_start_lane(name: str, lanes: dict[str, int], fine: bool) -> None:
-    tensors = {role: local(lane * LANE, 1, 3, 1, 1) for role, lane in lanes.items()}
+    tensors: dict[str, Any] = {role: local(lane * LANE, 1, 3, 1, 1) for role, lane in lanes.items()}
     assert folds("okk-start-lane", operation(name, write="", **tensors)) is fine
 
 
@@ -170,7 +173,7 @@ def test_matrix_lane() -> None:
 
 
 def test_matrix_width_and_rows() -> None:
-    product = {"left_cols": 40, "right_cols": 300, "left_cols_per_channel": 40}
+    product: dict[str, Any] = {"left_cols": 40, "right_cols": 300, "left_cols_per_channel": 40}
     for width, fine in ((128, True), (129, False), (0, False)):
         call = operation("bdc_matmul", right_cols_per_channel=width, **product)
         assert folds("okk-matrix-width", call) is fine
@@ -273,14 +276,14 @@ def test_window_of_an_input_that_is_free() -> None:
         ("bdc_fixed_point_packed_add", {"rshift": 32}, False),
     ],
 )
-def test_scalars(name: str, arguments: dict[str, int], fine: bool) -> None:
+def test_scalars(name: str, arguments: dict[str, Any], fine: bool) -> None:
     assert folds("okk-scalar-range", operation(name, **arguments)) is fine
 
 
 def test_packed_types() -> None:
     """How many of the 32 types each function has (OKK-T1 to OKK-T5)."""
 
-    def admitted(name: str, **more: object) -> int:
+    def admitted(name: str, **more: Any) -> int:
         call = f"bdc_fixed_point_packed_{name}"
         return sum(
             folds("okk-packed-types", operation(call, op_type=code, **more)) for code in range(32)
