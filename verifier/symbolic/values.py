@@ -48,12 +48,24 @@ class OpaqueOf(Opaque):
 
     It goes where others go that are not followed; what its type does not take is an error still.
     ``loose``: an annotation says float, and an integer will do for one. ``interval``: a float that
-    is between two others, and not nan.
+    is between two others, and not nan. A ``host`` of ``object`` is any of Python's own types.
+    Nothing that may fail for any value of its type may be done with one unseen.
     """
 
     host: type = float
     loose: bool = False
     interval: tuple[float, float] | None = None
+
+
+#: a text that is not known
+TEXT: Final = OpaqueOf("a formatted string", harmless=True, host=str)
+#: a truth value that no size depends on
+TRUTH: Final = OpaqueOf("a comparison of floats", harmless=True, host=bool)
+
+
+def unsure(reason: str) -> OpaqueOf:
+    """A value of Python's own of which not even the type is known."""
+    return OpaqueOf(reason, host=object)
 
 
 @dataclass(frozen=True, slots=True)

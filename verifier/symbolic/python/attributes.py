@@ -12,7 +12,7 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.model import AttributeDict, Class, HostType, Property
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref, unsure
 
 #: what an exception keeps beside its arguments; None until it is set
 _CHAINED: Final = frozenset({"__cause__", "__context__", "__suppress_context__"})
@@ -105,7 +105,7 @@ def _asked(vm: VM, ref: Ref, name: str, span: Span) -> object:
         if hierarchy.is_external(cls):
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         if name == "__doc__":
-            return Opaque("a text")
+            return unsure("a text")
         if isinstance(cls, HostType) and name.startswith("_") and not name.endswith("__"):
             return vm.unfollowed(f"`.{name}` of {hierarchy.described(cls)}", span)
         return UNBOUND

@@ -31,7 +31,16 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.names import private
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, ModuleRef, Opaque, Ref
+from verifier.symbolic.values import (
+    TEXT,
+    ApiRef,
+    ExternalRef,
+    Guarded,
+    ModuleRef,
+    Opaque,
+    Ref,
+    unsure,
+)
 
 #: methods that belong to the class without being declared so
 _OF_CLASS: Final = ("__init_subclass__", "__class_getitem__")
@@ -263,8 +272,8 @@ def _adjust(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
 def _text_of(cls: Class) -> object:
     """The text of a class without one: that of a named tuple is made up."""
     if "namedtuple" in cls.traits:
-        return Opaque("a text", harmless=True)
-    return Opaque("the text of an enumeration") if "enum" in cls.traits else None
+        return TEXT
+    return unsure("the text of an enumeration") if "enum" in cls.traits else None
 
 
 def _slots(vm: VM, cls: Class, value: object, span: Span) -> None:

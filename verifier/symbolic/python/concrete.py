@@ -27,7 +27,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Range, Ratio, Ref, SliceValue
+from verifier.symbolic.values import TEXT, Opaque, Range, Ratio, Ref, SliceValue, unsure
 
 
 class Symbolic:
@@ -227,7 +227,7 @@ def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords
     """
     if not _affordable(function, args, keywords):
         what = "a value that is too large to compute"
-        return vm.unfollowed(what, span) if any(map(_refused, args)) else Opaque(what)
+        return vm.unfollowed(what, span) if any(map(_refused, args)) else unsure(what)
     try:
         result = function(*args, **keywords)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def run(vm: VM, span: Span, function: Callable[..., Any], *args: Any, **keywords
     except (MemoryError, RecursionError):
         return vm.unfollowed("a computation that is too large", span)
     value = from_host(vm, result)
-    return Opaque("a value that is too large to follow") if value is UNBOUND else value
+    return unsure("a value that is too large to follow") if value is UNBOUND else value
 
 
 def failed(vm: VM, span: Span, error: Exception) -> object:
@@ -389,7 +389,7 @@ def host_attribute(vm: VM, value: object, host: type, name: str, span: Span) -> 
     if name == "__class__":
         return vm.type_of(value)
     if name == "__doc__":
-        return Opaque("a text", harmless=True)
+        return TEXT
     if name.startswith("__") and getattr(host, name, name) is None:
         return None  # the type says that it has none: `[].__hash__`
     if not hasattr(host, name):

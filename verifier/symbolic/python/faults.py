@@ -11,7 +11,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import ObjectBox
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.paths import Paths
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import Opaque, OpaqueOf, Ref
 
 #: the rule that reports an error of Python's own, by the error's type (nearest base class)
 RULES: dict[type[BaseException], str] = {
@@ -59,7 +59,7 @@ class Faults(Paths):
             self.reported(fault, when)
             return
         # the words of a finding are not CPython's
-        said = (Opaque("the message of an error", harmless=True),)
+        said = (OpaqueOf("the message of an error", harmless=True, host=str),)
         exception = self.exception(error, said if args is None else args)
         self.raised(exception, fault, when)
 

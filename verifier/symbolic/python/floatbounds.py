@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python.concrete import OPERATORS
-from verifier.symbolic.python.integers import nonzero
+from verifier.symbolic.python.integers import bounded_unknown, nonzero
 from verifier.symbolic.python.magnitudes import within
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
@@ -199,6 +199,13 @@ def function(vm: VM, name: str, value: object, span: Span) -> object:
     return a_float(applied(name, known))
 
 
+#: how a float is made an integer
+_WHOLE: Final[dict[str, Callable[[float], int]]] = {
+    "round": round,
+    "math.floor": math.floor, "math.ceil": math.ceil,
+}  # fmt: skip
+
+
 def _takes(name: str, interval: tuple[float, float]) -> bool:
     """Whether a function takes every float of an interval: it does if it takes both ends."""
     function = getattr(math, name)
@@ -211,11 +218,16 @@ def _takes(name: str, interval: tuple[float, float]) -> bool:
     return True
 
 
-def converted(vm: VM, what: str, known: Interval, span: Span) -> object:
+def converted(vm: VM, what: str, known: Interval, span: Span) -> Expr:
     """A float that is made an integer, which neither nan nor an infinity is."""
+    said = f"`{what}()` of a float that is not known"
     if known is None or not all(map(math.isfinite, known)):
-        return vm.unfollowed(f"`{what}()` of a float that may not be finite", span)
-    return None
+        vm.unfollowed(f"`{what}()` of a float that may not be finite", span)
+        return vm.unknown_int(said, span)
+    # all of them go the same way, so that what is between two ends stays there
+    to_integer: Callable[[float], int] = _WHOLE.get(what, int)
+    low, high = (to_integer(end) if abs(end) < _WORD else None for end in known)
+    return bounded_unknown(vm, said, span, low, high)
 
 
 __all__ = [

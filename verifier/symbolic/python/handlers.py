@@ -13,7 +13,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Managed, Opaque
+from verifier.symbolic.values import ExternalRef, Guarded, Managed, Opaque, unsure
 
 
 def throw(vm: VM, exception: object, span: Span, text: str, cause: object = UNBOUND) -> NoReturn:
@@ -408,7 +408,7 @@ def _managed(vm: VM, body: Callable[[], None], leave: object, span: Span) -> Non
             vm.call(leave, nothing, span=span)
             vm.leave(escape.kind, escape.value, escape.span, escape.fault)
         cls = vm.type_of(escape.value)
-        trace = Opaque("a traceback", harmless=True)
+        trace = unsure("a traceback")
         swallowed = vm.call(leave, (cls, escape.value, trace), span=span)
         vm.fork(vm.truth(swallowed, span), lambda: None, lambda: vm.uncaught(escape))
 

@@ -19,7 +19,7 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.tensors import DType, View
-from verifier.symbolic.values import Opaque, Range
+from verifier.symbolic.values import TEXT, Opaque, Range
 
 if TYPE_CHECKING:
     from verifier.symbolic.python.vm import VM
@@ -209,7 +209,7 @@ class Kind:
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         """``str(value)`` (how ``s``) or ``repr(value)`` (``r``)."""
-        return Opaque("a string", harmless=True)
+        return TEXT
 
     # -- what dialects ask ---------------------------------------------------------------
 

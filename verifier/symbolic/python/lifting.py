@@ -14,16 +14,23 @@ from verifier.symbolic.python.words import told
 from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf
 
 
-def unfollowed_operand(values: Sequence[object]) -> Opaque | None:
-    """The operand that is not followed, if one is: so is the result then."""
+def unfollowed_operand(vm: VM, values: Sequence[object], span: Span) -> Opaque | None:
+    """What a model gives that is not meant for what is not followed; None: all operands are.
+
+    A function of something of a library's is not followed either, nor is what it may raise; one of
+    a value of Python's own is not known to take it.
+    """
     found: Opaque | None = None
     for value in values:
         if isinstance(value, ExternalRef):
             value = Opaque(value.said)
-        if isinstance(value, OpaqueOf):  # the result is of some other type
-            value = Opaque(value.reason, value.harmless, value.lost)
-        if isinstance(value, Opaque) and (found is None or found.harmless):
-            found = value
+        if isinstance(value, Opaque):
+            if value.lost or isinstance(value, OpaqueOf):
+                return vm.unfollowed(f"a function of {value.reason} is not followed", span)
+            if found is None or found.harmless:
+                found = value
+    if found is not None and not found.harmless:
+        vm.may_raise(f"a function of {found.reason}", span)
     return found
 
 
@@ -32,12 +39,8 @@ def lifted(handler: Handler) -> Handler:
 
     @functools.wraps(handler)
     def asked(vm: VM, span: Span, /, *args: object, **keywords: object) -> object:
-        known = unfollowed_operand((*args, *keywords.values()))
+        known = unfollowed_operand(vm, (*args, *keywords.values()), span)
         if known is not None:
-            if known.lost:
-                vm.unfollowed(known.reason, span)
-            if not known.harmless:
-                vm.may_raise(f"a function of {known.reason}", span)
             return known
         args = tuple(told(vm, value) for value in args)
         keywords = {name: told(vm, value) for name, value in keywords.items()}

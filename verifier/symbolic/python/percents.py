@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from verifier.source.ir import Span
-from verifier.symbolic.python import floatbounds, hierarchy
+from verifier.symbolic.python import floatbounds, hierarchy, probes
 from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import SYMBOLIC, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
-from verifier.symbolic.python.strings import TEXT, concatenated, stand_in, text_of
+from verifier.symbolic.python.strings import concatenated, stand_in, text_of
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Opaque, OpaqueOf, Ref
+from verifier.symbolic.values import TEXT, ExternalRef, Opaque, OpaqueOf, Ref
 
 #: a conversion: the key in parentheses, what comes before its type, its type
 _CONVERSION: Final = re.compile(
@@ -44,6 +44,8 @@ def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
         return run(vm, span, operator.mod, text, held)
     if isinstance(text, bytes):
         return vm.unfollowed("`%` on bytes is not followed", span)
+    if isinstance(values, OpaqueOf) and values.host in (tuple, object):
+        return vm.unfollowed("how many values are written is not followed", span)
     told = choices(vm, values)
     if told is not None:
         return vm.each(told, lambda v: percent(vm, text, v, span))
@@ -158,10 +160,14 @@ class _Format:
         """What a conversion of a number has on the host; SYMBOLIC if nothing is known of it."""
         vm, span = self._vm, self._span
         box = vm.box(value)
-        if isinstance(value, OpaqueOf) and not value.loose:
+        if isinstance(value, OpaqueOf):
             if value.host is float and how[-1] in _WHOLE:
                 floatbounds.converted(vm, how, value.interval, span)
-            return 1.5 if value.host is float else value.host("1")
+            sample = probes.sample(vm, value)
+            if value.loose or sample is probes.UNSAMPLED:
+                vm.unfollowed(f"`{how}` of a value that is not known", span)
+                return SYMBOLIC
+            return sample
         if isinstance(value, (Opaque, ExternalRef)):
             text_of(vm, value, "s", span)
             return SYMBOLIC

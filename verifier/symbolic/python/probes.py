@@ -21,7 +21,7 @@ from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, OpaqueOf, Range, Ratio, SliceValue
+from verifier.symbolic.values import TEXT, Guarded, OpaqueOf, Range, Ratio, SliceValue
 
 
 class Unsampled:
@@ -33,7 +33,7 @@ class Unsampled:
 UNSAMPLED: Final = Unsampled()
 
 _SAMPLES: Final[dict[type, Any]] = {
-    bool: True, bytes: b"a", complex: 1j, float: 1.5, int: 1, str: "a",
+    bool: True, bytes: b"a", complex: 1j, float: 1.5, int: 1, str: "a", tuple: (),
 }  # fmt: skip
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None), type(...))
 
@@ -117,11 +117,38 @@ def _tried(
         return UNSAMPLED, None
 
 
+#: types of which a value may be known by
+_BLURRED: Final = (float, complex, str, bytes, bool, tuple)
+
+
 def blurred(answer: Any, reason: str, harmless: bool = True) -> OpaqueOf | None:
     """What is of the type of a sample; None if there is no such."""
-    if type(answer) in (float, complex, str):
+    if type(answer) in _BLURRED:
         return OpaqueOf(reason, harmless, host=type(answer))
     return None
+
+
+def handed_back(vm: VM, name: str, call: Call, found: object) -> object:
+    """What a model gives; it has not looked at what it hands back as it was given.
+
+    Only functions that hand on what they are given may do so.
+    """
+    given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    if not isinstance(found, OpaqueOf) or found is TEXT:  # which is made, not handed back
+        return found
+    if name.rpartition(".")[2] not in _HANDED_ON:
+        if any(value is found for value in given):
+            return vm.unfollowed(f"`{name}()` of {found.reason} is not followed", call.span)
+    return found
+
+
+#: functions and methods that may hand on one of their arguments
+_HANDED_ON: Final = frozenset(
+    [
+        "cast", "copy", "deepcopy", "fetch", "get", "getattr", "max", "min", "next", "pop",
+        "reveal_type", "setdefault", "str",
+    ]
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------ functions
@@ -156,6 +183,8 @@ _OF_TEXTS: Final = (
     "startswith strip zfill removeprefix removesuffix expandtabs rsplit"
 )
 _BUILTIN: Final = frozenset(_FUNCTIONS.split())
+#: functions of arrays' libraries that refuse no number
+_OF_ARRAYS: Final = ("numpy.ceil", "numpy.floor", "numpy.sqrt")
 #: methods of built-in types that do so, with a value to call them on
 _METHODS: Final[dict[str, tuple[Any, frozenset[str]]]] = {
     "list": ([], frozenset({"insert", "pop", "extend"})),
@@ -180,7 +209,7 @@ def _function(name: str) -> Callable[..., Any] | None:
     return getattr(builtins, last) if not owner and last in _BUILTIN else None
 
 
-def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf | None:
+def called(vm: VM, name: str, values: Sequence[object], span: Span) -> object:
     """Ask a built-in function whether it refuses its arguments; what it surely gives, if known.
 
     Raises:
@@ -188,6 +217,8 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
     """
     if not any(map(_vague, values)) or any(isinstance(value, Guarded) for value in values):
         return None
+    if name in _OF_ARRAYS and len(values) == 1 and _is_of(values[0], float):
+        return floatbounds.a_float(None)
     function = _function(name)
     if function is None:
         return None
@@ -198,9 +229,12 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> OpaqueOf 
     if name in _READ and any(map(_is_vague_text, values)):
         vm.unfollowed(f"`{name}()` of a text that is not known", span)
         return None
-    if any(isinstance(value, OpaqueOf) and value.host is float for value in values):
+    if any(_is_of(value, host) for value in values for host in (str, bytes, tuple, object)):
+        return None
+    floats = (float, bool) if name.startswith("math.") else (float,)
+    if any(_is_of(value, host) for value in values for host in floats):
         found = _of_float(vm, name, values, answer, span)
-        if not any(map(_is_loose, values)):
+        if found is not None:
             return found
     if name in ("float", "abs") or name.startswith("math."):
         return blurred(answer, "a float")
@@ -216,31 +250,55 @@ def named(vm: VM, name: str, call: Call) -> None:
         vm.unfollowed(f"`{last}()` of a text that is not known", call.span)
 
 
-def _of_float(
-    vm: VM, name: str, values: Sequence[object], answer: Any, span: Span
-) -> OpaqueOf | None:
+def _of_float(vm: VM, name: str, values: Sequence[object], answer: Any, span: Span) -> object:
     """A function of floats that are not known: it may refuse some."""
     known = floatbounds.interval_of(vm, values[0], span)
     alone = len(values) == 1
+    loose = any(map(_is_loose, values))
     if name.startswith("math."):
         last = name.removeprefix("math.")
         if not alone and last not in floatbounds.TOTAL:
             vm.unfollowed(f"`{name}()` of floats that are not known", span)
             return None
         found = floatbounds.function(vm, last, values[0], span)
-        return found if isinstance(found, OpaqueOf) and isinstance(answer, float) else None
+        fits = isinstance(found, Expr) or isinstance(answer, float)
+        return found if fits else None
     if name == "int" or (name == "round" and (alone or values[1] is None)):
-        floatbounds.converted(vm, name, known, span)
-    elif name == "divmod":
+        return floatbounds.converted(vm, name, known, span)
+    if name in ("max", "min") and not alone:
+        return _extreme(vm, name, values, span)
+    if name == "divmod" and not loose:
         floatbounds.divides(vm, values[1], span)
-    elif name == "pow" or (name == "round" and not _is_natural(values[1])):
-        vm.unfollowed(f"`{name}()` of floats that are not known", span)
-    elif name == "abs" and known is not None:
+        return (floatbounds.a_float(None), floatbounds.a_float(None))
+    if name in ("pow", "divmod") or (name == "round" and not _is_natural(values[1])):
+        return vm.unfollowed(f"`{name}()` of floats that are not known", span)
+    if name == "round":
+        return OpaqueOf("a float", harmless=True, host=float, loose=loose)
+    if name == "abs" and loose:
+        return OpaqueOf("a float", harmless=True, host=float, loose=True)
+    if name == "abs" and known is not None:
         low, high = sorted(map(abs, known))
         return floatbounds.a_float((0.0 if known[0] <= 0 <= known[1] else low, high))
-    elif name == "float":
+    if name == "float":
         return floatbounds.a_float(known)
     return blurred(answer, "a float") if name == "abs" else None
+
+
+def _extreme(vm: VM, name: str, values: Sequence[object], span: Span) -> object:
+    """``max`` or ``min`` of numbers of which one is a float that is not known."""
+    if not all(isinstance(v, (Expr, Bool, bool, float, Ratio)) or _is_of(v, float) for v in values):
+        return None
+    floats = [
+        isinstance(v, (float, Ratio)) or (_is_of(v, float) and not _is_loose(v)) for v in values
+    ]
+    if not all(floats):
+        return OpaqueOf("a float", harmless=True, host=float, loose=True)
+    known = [floatbounds.interval_of(vm, value, span) for value in values]
+    ends = [interval for interval in known if interval is not None]
+    best = max if name == "max" else min
+    if len(ends) < len(known):
+        return floatbounds.a_float(None)
+    return floatbounds.a_float((best(low for low, _ in ends), best(high for _, high in ends)))
 
 
 def _is_natural(value: object) -> bool:
@@ -263,6 +321,10 @@ def method_called(
     if host == "str" and name not in _QUIET and any(map(_is_vague_text, values)):
         vm.unfollowed(f"`.{name}()` with a text that is not known", span)
     return None
+
+
+def _is_of(value: object, host: type) -> bool:
+    return isinstance(value, OpaqueOf) and value.host is host
 
 
 def _is_vague_text(value: object) -> bool:

@@ -10,13 +10,12 @@ import enum
 import string
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import (
     MAX_LENGTH,
@@ -28,9 +27,7 @@ from verifier.symbolic.python.concrete import (
 )
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf, Ratio, Ref
-
-TEXT: Final = OpaqueOf("a formatted string", harmless=True, host=str)
+from verifier.symbolic.values import TEXT, ExternalRef, Guarded, Opaque, OpaqueOf, Ratio, Ref
 
 #: texts that depend on the path are put together for so many combinations
 _MAX_VARIANTS = 24
@@ -182,8 +179,8 @@ def formatted(vm: VM, value: object, spec: object, span: Span) -> object:
 
 def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     plain = payload(vm, spec)
-    if isinstance(value, OpaqueOf) and not value.loose and isinstance(plain, str):
-        run(vm, span, format, 1.5 if value.host is float else value.host("1"), plain)
+    if isinstance(value, OpaqueOf) and isinstance(plain, str):
+        _takes_format(vm, value, plain, span)
     if isinstance(value, (Opaque, ExternalRef)):
         return _of_library(vm, value, span)
     if not isinstance(plain, (str, Opaque)) and vm.kind(spec).complete:
@@ -195,7 +192,7 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
     if spec == "":
         return text_of(vm, value, "s", span)
     if not isinstance(spec, str):
-        return TEXT
+        return vm.unfollowed("a format that is not known", span)  # it may be none
     told = choices(vm, value)
     if told is not None:
         return vm.each(told, lambda v: _formatted(vm, v, spec, span))
@@ -206,6 +203,15 @@ def _formatted(vm: VM, value: object, spec: object, span: Span) -> object:
         return TEXT
     text = run(vm, span, format, held, spec)
     return text if to_host(vm, value) is not SYMBOLIC else TEXT
+
+
+def _takes_format(vm: VM, value: OpaqueOf, spec: str, span: Span) -> None:
+    """A value of which the type is known must take a format."""
+    held = probes.sample(vm, value)
+    if spec and (value.loose or held is probes.UNSAMPLED):
+        vm.unfollowed(f"whether {value.reason} takes a format", span)
+    elif spec:
+        run(vm, span, format, "1" if held == "a" else held, spec)
 
 
 def _of_instance(vm: VM, value: object, box: ObjectBox, spec: object, span: Span) -> object:

@@ -17,7 +17,7 @@ from verifier.symbolic.python.kinds.descriptors import TypeForm, TypeKind
 from verifier.symbolic.python.kinds.typed import entered, is_type
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Opaque
+from verifier.symbolic.values import ExternalRef, Opaque, OpaqueOf
 
 #: how many types an alias of ``typing`` takes, where that is one number
 _TAKEN: Final = {
@@ -133,14 +133,14 @@ class AliasKind(TypeKind):
         if op not in ("==", "!="):
             return NotImplemented
         if isinstance(right, (Opaque, ExternalRef)):
-            return Opaque("whether two types are the same")
+            return OpaqueOf("whether two types are the same", host=bool)
         if not isinstance(right, Alias):
             return NotImplemented
         if (left.origin, left.typed, len(left.args)) == (
             right.origin, right.typed, len(right.args),
         ):  # fmt: skip
             if not (settled(left) and settled(right)):
-                return Opaque("whether two types are the same")
+                return OpaqueOf("whether two types are the same", host=bool)
             return (left == right) == (op == "==")
         return op == "!="
 

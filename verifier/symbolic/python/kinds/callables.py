@@ -23,7 +23,7 @@ from verifier.symbolic.python.model import (
     Method,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import TEXT
 
 _FUNCTION: Final = type(lambda: None)
 _METHOD: Final = type("".join)
@@ -90,7 +90,7 @@ class FunctionKind(Kind):
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)  # it has an address in it
+        return TEXT  # it has an address in it
 
 
 def _is_wrapped(vm: VM, value: Function) -> bool:
@@ -143,7 +143,7 @@ class MethodKind(Kind):
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
+        return TEXT
 
 
 def _same_object(vm: VM, value: object, other: object, span: Span) -> Bool | None:
@@ -163,7 +163,7 @@ class _Sample:
 _BOUND: Final = type(_Sample().method)
 
 
-def _asked(vm: VM, name: str, call: Call) -> Opaque | None:
+def _asked(vm: VM, name: str, call: Call) -> object:
     """Whether a built-in function refuses the types of its arguments; what type it surely gives."""
     if call.keywords:
         probes.named(vm, name, call)
@@ -195,14 +195,15 @@ class BuiltinKind(Kind):
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         known = _asked(vm, value.name, call)
-        found = invoke(vm, value, call)
-        return known if known is not None and isinstance(found, Opaque) else found
+        if known is not None:
+            return known
+        return probes.handed_back(vm, value.name, call, invoke(vm, value, call))
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
+        return TEXT
 
 
 class BoundBuiltinKind(Kind):
@@ -232,8 +233,10 @@ class BoundBuiltinKind(Kind):
         if not call.keywords:
             given = [arg.value for arg in call.args]
             known = probes.method_called(vm, value.type, value.name, given, call.span)
+        if known is not None:
+            return known
         found = invoke(vm, vm.language.methods[value.type][value.name], call, value.self)
-        return known if known is not None and isinstance(found, Opaque) else found
+        return probes.handed_back(vm, f"{value.type}.{value.name}", call, found)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op not in ("==", "!="):
@@ -250,7 +253,7 @@ class BoundBuiltinKind(Kind):
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
+        return TEXT
 
 
 class GeneratedKind(FunctionKind):

@@ -19,6 +19,7 @@ from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import (
+    TEXT,
     AddressType,
     ApiRef,
     BufferValue,
@@ -133,7 +134,7 @@ class DTypeKind(Kind):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name in ("name", "__name__"):
-            return value.name or Opaque("a dtype's name", harmless=True)
+            return value.name or TEXT
         if name == "itemsize":
             return value.itemsize
         if name in _DTYPE_ATTRIBUTES:
@@ -167,7 +168,7 @@ class DTypeKind(Kind):
         return UNBOUND if value.name is None else value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return DTypeText(value) if how == "s" else Opaque("a string", harmless=True)
+        return DTypeText(value) if how == "s" else TEXT
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         assert isinstance(value, DType)

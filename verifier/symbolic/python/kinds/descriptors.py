@@ -26,7 +26,7 @@ from verifier.symbolic.python.model import (
     StaticMethod,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, OpaqueOf, unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class UnionKind(TypeKind):
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name == "__args__":
             if any(isinstance(member, (Opaque, TypeForm)) for member in value.members):
-                return Opaque("the members of a union", harmless=True)
+                return unsure("the members of a union")
             return value.members
         return vm.unfollowed(f"`.{name}` of a union of types is not followed", span)
 
@@ -197,10 +197,11 @@ class UnionKind(TypeKind):
             return NotImplemented
         if not isinstance(right, Union):
             plain = isinstance(right, (Class, HostType, str, Expr)) or right is None
-            return NotImplemented if plain else Opaque("whether two types are the same")
+            unsaid = OpaqueOf("whether two types are the same", host=bool)
+            return NotImplemented if plain else unsaid
         members = (*left.members, *right.members)
         if not all(isinstance(member, (Class, HostType)) for member in members):
-            return Opaque("whether two unions are the same")
+            return OpaqueOf("whether two unions are the same", host=bool)
         return (set(left.members) == set(right.members)) == (op == "==")
 
 

@@ -29,6 +29,7 @@ from verifier.symbolic.values import (
     Managed,
     ModuleRef,
     Opaque,
+    OpaqueOf,
     Ref,
 )
 
@@ -40,17 +41,26 @@ _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
 
 
 #: functions of the standard library that, given nothing, neither fail nor change what kernels see;
-#: all others without a model are not followed
-_QUIET: Final = frozenset(
-    {
-        "datetime.datetime.now", "gc.collect", "gc.disable", "gc.enable", "os.cpu_count",
-        "os.getcwd", "os.getpid", "platform.machine", "platform.system", "random.random",
-        "socket.gethostname", "tempfile.gettempdir", "tempfile.mkdtemp", "tempfile.mkstemp",
-        "threading.Lock", "threading.RLock", "threading.get_ident", "time.monotonic",
-        "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns", "time.process_time",
-        "time.time", "time.time_ns", "traceback.print_stack", "uuid.uuid4",
-    }
-)  # fmt: skip
+#: all others without a model are not followed. With the built-in type of what they give
+_QUIET: Final[dict[str, type]] = {
+    **dict.fromkeys(
+        ["datetime.datetime.now", "threading.Lock", "threading.RLock", "uuid.uuid4"], object
+    ),
+    **dict.fromkeys(["gc.disable", "gc.enable", "traceback.print_stack"], type(None)),
+    **dict.fromkeys(
+        ["gc.collect", "os.getpid", "threading.get_ident", "time.monotonic_ns",
+         "time.perf_counter_ns", "time.time_ns"], int
+    ),
+    **dict.fromkeys(
+        ["os.getcwd", "platform.machine", "platform.system", "socket.gethostname",
+         "tempfile.gettempdir", "tempfile.mkdtemp"], str
+    ),
+    **dict.fromkeys(
+        ["random.random", "time.monotonic", "time.perf_counter", "time.process_time",
+         "time.time"], float
+    ),
+    "os.cpu_count": object, "tempfile.mkstemp": tuple,
+}  # fmt: skip
 
 
 def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool = False) -> object:
@@ -346,6 +356,8 @@ class ExternalKind(Kind):
             value.path not in _QUIET or call.args or call.keywords
         ):
             return vm.unfollowed(f"what {value.said} does is not followed", call.span)
+        if value.path in _QUIET:
+            return _quiet(vm, value, call.span)
         return unknown_call(vm, call, value.said, value.path)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
@@ -355,6 +367,19 @@ class ExternalKind(Kind):
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         name = dt.canonical(value.path.rpartition(".")[2])
         return DType.named(name) if name is not None else None
+
+
+def _quiet(vm: VM, value: ExternalRef, span: Span) -> object:
+    """What one of the functions gives that neither fail nor change anything."""
+    host = _QUIET[value.path]
+    said = f"the result of {value.said}"
+    if host is type(None):
+        return None
+    if host is int:
+        return vm.unknown_int(f"{said} is not followed", span)
+    if host is object:
+        return Opaque(said)
+    return OpaqueOf(said, harmless=host in (float, str), host=host)
 
 
 def _is_module(value: ExternalRef) -> bool:

@@ -24,6 +24,8 @@ from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
+    TEXT,
+    TRUTH,
     ApiRef,
     BufferValue,
     DTypeText,
@@ -33,6 +35,7 @@ from verifier.symbolic.values import (
     IndexMask,
     IndexTensor,
     Opaque,
+    OpaqueOf,
     PendingAdd,
     Ratio,
     SliceValue,
@@ -251,13 +254,13 @@ class ParameterKind(TensorKind):
                 self._of_two_kinds(vm, p, span)
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(other, float) and p.kind is None:
-            return Opaque("a float", harmless=True)
+            return OpaqueOf("a float", harmless=True, host=float)
         if isinstance(other, (str, Word)):
             if p.kind is not None:
                 self._of_two_kinds(vm, p, span)
                 return again(self._plain(vm, p), other)
             tied.of_a_number(vm, p, f"`{p.name}` is used as a text and as a number", span)
-            return Opaque("a string", harmless=True)
+            return TEXT
         if isinstance(other, (tuple, LazyShape)) and op == "+":
             return Opaque(f"`+` on `{p.name}`")
         if isinstance(vm.box(other), ListBox) and op == "+":
@@ -316,7 +319,7 @@ class ParameterKind(TensorKind):
                 tied.of_a_number(vm, p, what, span)
             return Opaque(f"`{op}` on `{p.name}`")
         if isinstance(right, float) and p.kind is None:
-            return Opaque("a comparison of floats", harmless=True)
+            return TRUTH
         return vm.compare(op, self._plain(vm, p), right, span)
 
     def _equals(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
@@ -361,7 +364,7 @@ class ParameterKind(TensorKind):
 
     def _equals_number(self, vm: VM, p: Parameter, right: object, span: Span) -> object:
         if isinstance(right, float) and p.kind is None:
-            return Opaque("a comparison of floats", harmless=True)
+            return TRUTH
         if isinstance(right, (Expr, Ratio, float, Parameter)) or as_formula(right) is not None:
             if p.kind not in _NUMBERS:
                 return self._unlike(vm, p, span)
@@ -449,7 +452,7 @@ class ParameterKind(TensorKind):
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         if how == "s" and value.kind in (None, "dtype") and "dtype" in value.name:
             return DTypeText(vm.inputs.as_dtype(value))
-        return Opaque("a string", harmless=True)
+        return TEXT
 
     # -- what dialects ask ---------------------------------------------------------------
 

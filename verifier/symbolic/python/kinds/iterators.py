@@ -22,7 +22,7 @@ from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 ITERATOR: Final = Table("iterator")
 HINT: Final = "__length_hint__"
@@ -235,6 +235,8 @@ def advance(vm: VM, iterator: object, span: Span) -> object:
     if isinstance(box, ObjectBox):
         assert isinstance(iterator, Ref)
         return protocols.advance(vm, iterator, span)
+    if isinstance(iterator, OpaqueOf):
+        return vm.unfollowed(f"the next item of {iterator.reason} is not followed", span)
     if isinstance(iterator, Opaque):
         return iterator
     what = vm.kind(iterator).describe(vm, iterator)

@@ -27,7 +27,7 @@ from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, OpaqueOf, Ratio
+from verifier.symbolic.values import TEXT, TRUTH, OpaqueOf, Ratio
 
 FLOAT: Final = OpaqueOf("a float", harmless=True, host=float)
 COMPLEX: Final = OpaqueOf("a complex number", harmless=True, host=complex)
@@ -179,7 +179,7 @@ def comparison(vm: VM, op: str, left: object, right: object, span: Span) -> obje
     if a is not SYMBOLIC and b is not SYMBOLIC:
         return E.truth(COMPARISONS[op](a, b))
     found = quotients.order(vm, op, left, right, span)
-    return Opaque("a comparison of floats", harmless=True) if found is None else found
+    return TRUTH if found is None else found
 
 
 # ------------------------------------------------------------------------ kinds
@@ -222,7 +222,7 @@ class _Number(Kind):
             told = choices(vm, value)
             if told is not None:
                 return vm.each(told, lambda one: vm.kind(one).text(vm, one, how, span))
-            return Opaque("a formatted string", harmless=True)
+            return TEXT
         return run(vm, span, str if how == "s" else repr, held)
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
@@ -385,9 +385,10 @@ def _symbolic_method(
         if name == "conjugate":
             return self
         if name == "as_integer_ratio":
-            return Opaque("the parts of a float")
+            what = "the parts of a float are not followed"
+            return (vm.unknown_int(what, span), integers.bounded_unknown(vm, what, span, 1))
         if name == "hex":
-            return Opaque("a formatted string", harmless=True)
+            return TEXT
     return vm.unfollowed(f"`.{name}()` of a symbolic number is not followed", span)
 
 

@@ -13,7 +13,7 @@ from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Builtin, HostType, Partial
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import TEXT, Guarded, Ref
 
 #: what the ``operator`` module makes of given arguments
 _GETTERS: Final[dict[str, type]] = {
@@ -115,7 +115,7 @@ class PartialKind(Kind):
         return value
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        return Opaque("a string", harmless=True)
+        return TEXT
 
 
 KINDS: Final[dict[type, Kind]] = {Partial: PartialKind()}

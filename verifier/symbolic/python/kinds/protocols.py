@@ -26,7 +26,7 @@ from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Range, Ref
+from verifier.symbolic.values import TEXT, Guarded, Opaque, Range, Ref
 
 
 def _box(vm: VM, value: object) -> ObjectBox:
@@ -292,7 +292,7 @@ def _checked(vm: VM, answer: object, name: str, span: Span) -> object:
         return answer
     if not hierarchy.derives_from_host(vm.type_of(answer), str):
         vm.fault(TypeError, f"`{name}` returns something that is no string", span)
-    return Opaque("a string", harmless=True)
+    return TEXT
 
 
 def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -> object:
@@ -302,7 +302,7 @@ def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -
     if found.type is object:
         if found.name == "__str__":
             return text(vm, value, "r", span)
-        return Opaque("a string", harmless=True)  # it has the object's address in it
+        return TEXT  # it has the object's address in it
     if box.payload is not UNBOUND and not issubclass(found.type, enum.Enum):
         shown = text_of(vm, box.payload, "r" if found.name == "__repr__" else "s", span)
         return vm.each(shown, lambda text: _with_class(box, found, text))
@@ -310,7 +310,7 @@ def _built_in_text(vm: VM, value: Ref, found: Inherited, how: str, span: Span) -
     if table is not None:
         bound = hierarchy.bind(vm, found, value, box.cls, span)
         return vm.call(bound, (), span=span)
-    return Opaque("a string", harmless=True)
+    return TEXT
 
 
 def _with_class(box: ObjectBox, found: Inherited, text: object) -> object:
@@ -318,11 +318,11 @@ def _with_class(box: ObjectBox, found: Inherited, text: object) -> object:
     if not issubclass(found.type, hierarchy.SAY_THEIR_CLASS):
         return text
     if not isinstance(text, str) or not isinstance(box.cls, Class):
-        return Opaque("a string", harmless=True)
+        return TEXT
     name = f"{found.type.__name__}("
     if text.startswith(name):
         return f"{box.cls.name}({text[len(name) :]}"
-    return f"{box.cls.name}({text})" if found.type is set else Opaque("a string", harmless=True)
+    return f"{box.cls.name}({text})" if found.type is set else TEXT
 
 
 #: exceptions that are written in ways of their own
@@ -339,10 +339,10 @@ def of_exception(vm: VM, box: ObjectBox, how: str, span: Span) -> object:
     """``str(error)`` or ``repr(error)`` as built-in exceptions have it."""
     args = box.attributes.get("args", ())
     if not isinstance(args, tuple):
-        return Opaque("a string", harmless=True)
+        return TEXT
     special = any(hierarchy.derives_from_host(box.cls, host) for host in _WRITTEN)
     if (special and len(args) > 1) or _is_group(box.cls):
-        return Opaque("a string", harmless=True)
+        return TEXT
     if how == "s":
         if not args:
             return ""

@@ -27,7 +27,7 @@ from verifier.symbolic.python.kinds.segments import (
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Range, SliceValue
+from verifier.symbolic.values import Guarded, Opaque, Range, SliceValue, unsure
 
 RANGE: Final = Table("range")
 SLICE: Final = Table("slice")
@@ -66,7 +66,7 @@ class RangeKind(Kind):
         if isinstance(index, SliceValue):
             bounds = bounds_of(vm, index, count_of(vm, value), span)
             if bounds is None:
-                return Opaque("a slice of a range")
+                return unsure("a slice of a range")
             low, high, step = bounds
             start, stop = value_at(value, low), value_at(value, high)
             return replace(value, start=start, stop=stop, step=value.step * step)

@@ -18,7 +18,7 @@ from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import as_formula, join, presence
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
-from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue
+from verifier.symbolic.values import Guarded, Opaque, Range, Ref, SliceValue, unsure
 
 #: ways through items that run code of the program
 Way: TypeAlias = Live | Pull | Push | Mapped
@@ -53,7 +53,7 @@ def inert_segments(segments: Sequence[Segment]) -> bool:
 
 def lost(vm: VM, what: str, values: bool, span: Span) -> Opaque:
     """A result that is not known. ``values``: nothing in it can be changed."""
-    return Opaque(what) if values else vm.unfollowed(f"{what} is not followed", span)
+    return unsure(what) if values else vm.unfollowed(f"{what} is not followed", span)
 
 
 def raises(
@@ -226,7 +226,7 @@ def pick(vm: VM, segments: Sequence[Segment], index: Expr) -> object:
         if known is None:
             cases.append((here, _known_where(vm, here, value)))
     if not cases:
-        return Opaque("an item outside the list")
+        return unsure("an item outside the list")
     result = cases[-1][1]
     for guard, value in reversed(cases[:-1]):
         result = join(guard, value, result)

@@ -37,7 +37,7 @@ from verifier.symbolic.python.kinds.states import change, field, state_of
 from verifier.symbolic.python.kinds.tuples import items_of, settled_shape
 from verifier.symbolic.python.model import AttributeDict, Class, DictView, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Range, Ref
+from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Range, Ref
 
 
 class OwnIterator:
@@ -53,6 +53,8 @@ def iterator_of(vm: VM, value: object, span: Span) -> object:
     value = vm.settled(value)
     if isinstance(value, Guarded):
         return concrete.forked(vm, vm.cases(value), lambda one: iterator_of(vm, one, span))
+    if isinstance(value, OpaqueOf):
+        vm.iteration(value, span)  # it has none, or they are not followed
     if isinstance(value, Opaque):
         return SEQUENCE.make(vm, source=value, position=E.const(0), done=False)
     if isinstance(value, LazyShape):
@@ -134,6 +136,8 @@ def _over_entries(vm: VM, value: object, reverse: bool, span: Span) -> object:
 
 def reversed_of(vm: VM, value: object, span: Span) -> object:
     """``reversed(value)``."""
+    if isinstance(value, OpaqueOf):
+        return vm.unfollowed(f"`reversed()` of {value.reason} is not followed", span)
     if isinstance(value, Opaque):
         return value
     if isinstance(value, LazyShape):

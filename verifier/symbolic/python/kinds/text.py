@@ -32,14 +32,29 @@ from verifier.symbolic.python.kinds.protocols import converted
 from verifier.symbolic.python.kinds.segments import index_of, needs_index
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
-from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import method_of, told
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import DTypeText, Guarded, Opaque, SliceValue
+from verifier.symbolic.values import TEXT, DTypeText, Guarded, Opaque, OpaqueOf, SliceValue
 
 #: characters of a text that a symbolic index chooses from
 _MAX_CHOICES = 64
+
+
+def _like(value: str | bytes) -> OpaqueOf:
+    """A text, or bytes, of which no more is known."""
+    return OpaqueOf("a part of a text", harmless=True, host=type(value))
+
+
+def _has_byte(vm: VM, value: bytes, byte: Expr, span: Span) -> Bool:
+    """``byte in value``."""
+    vm.fault(
+        ValueError,
+        "byte must be in range(0, 256)",
+        span,
+        when=E.or_(E.lt(byte, 0), E.gt(byte, 255)),
+    )
+    return E.or_(*(E.eq(byte, one) for one in sorted(set(value))))
 
 
 class _Sequence(Kind):
@@ -91,17 +106,17 @@ class _Sequence(Kind):
             values=(("index", number), ("length", E.const(size))),
         )
         if size > _MAX_CHOICES:
-            return Opaque("a part of a long text")
+            return _like(value)
         place = E.ite(E.lt(number, 0), number + size, number)
         return selected([(E.eq(place, k), self.part(value, k)) for k in range(size)])
 
     def slice(self, vm: VM, value: Any, index: SliceValue, span: Span) -> object:
         parts = (index.start, index.stop, index.step)
         if any(isinstance(part, Guarded) for part in parts):
-            return Opaque("a part of a text")
-        known = unfollowed_operand(parts)
+            return _like(value)
+        probes.refused(vm, operator.getitem, (value, index), span)
+        known = unfollowed_operand(vm, parts, span)
         if known is not None:
-            probes.refused(vm, operator.getitem, (value, index), span)
             return known
         if any(isinstance(vm.box(part), ObjectBox) for part in parts):
             asked = (converted(vm, p, "__index__", span) if p is not None else p for p in parts)
@@ -118,7 +133,7 @@ class _Sequence(Kind):
             return vm.unfollowed("a slice that is not followed", span)
         if isinstance(step, Expr):
             vm.fault(ValueError, "slice step cannot be zero", span, when=E.eq(step, 0))
-        return Opaque("a part of a text")
+        return _like(value)
 
     # -- operators -----------------------------------------------------------------------
 
@@ -127,7 +142,7 @@ class _Sequence(Kind):
             return percents.percent(vm, left, right, span)
         if op == "+" and isinstance(right, self.host):
             whole = left + right
-            return whole if len(whole) <= MAX_LENGTH else Opaque("a text that is too long")
+            return whole if len(whole) <= MAX_LENGTH else _like(left)
         if op == "*" and is_integer(right):
             return self.repeated(vm, left, as_expr(right), span)
         return NotImplemented
@@ -139,7 +154,7 @@ class _Sequence(Kind):
 
     def repeated(self, vm: VM, value: Any, count: Expr, span: Span) -> object:
         if not count.is_const:
-            return Opaque("a text", harmless=True)
+            return _like(value)
         return operate(vm, "*", value, count.const, span)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
@@ -151,15 +166,17 @@ class _Sequence(Kind):
         item = told(vm, payload(vm, item))
         if isinstance(item, Guarded):
             return vm.each(item, lambda text: self.contains(vm, value, text, span))
-        known = unfollowed_operand((item,))
+        probes.refused(vm, operator.contains, (value, item), span)
+        if isinstance(item, OpaqueOf) and item.host is str and self.host is str:
+            return OpaqueOf(item.reason, item.harmless, host=bool)
+        known = unfollowed_operand(vm, (item,), span)
         if known is not None:
-            probes.refused(vm, operator.contains, (value, item), span)
             return known
         held = to_host(vm, item)
         if held is not SYMBOLIC:
             return run(vm, span, operator.contains, value, held)
         if is_integer(item) and isinstance(value, bytes):
-            return E.or_(*(E.eq(as_expr(item), byte) for byte in sorted(set(value))))
+            return _has_byte(vm, value, as_expr(item), span)
         kind = vm.kind(item)
         if kind.complete:
             what = f"{self.describe(vm, value)} cannot contain {kind.describe(vm, item)}"
@@ -308,7 +325,7 @@ def _concrete(table: Table, host: type, name: str) -> None:
         named = {key: to_host(vm, value) for key, value in keywords.items()}
         if any(value is SYMBOLIC for value in (*given, *named.values())):
             if isinstance(self, host) and name in _PADDING and args and is_integer(args[0]):
-                return Opaque("a text", harmless=True)
+                return TEXT
             if isinstance(self, Word) and SYMBOLIC not in (*given[1:], *named.values()):
                 known = method_of(vm, self, name, given[1:], span)
                 if known is not None:
@@ -385,15 +402,20 @@ def _join(vm: VM, span: Span, self: object, iterable: object, /) -> object:
 
 
 def _joined(vm: VM, between: str, iterable: object, span: Span) -> object:
-    known = unfollowed_operand((iterable,))
+    known = unfollowed_operand(vm, (iterable,), span)
     if known is not None:
         return known
     items = vm.items_of(iterable, span)
     if items is None:
-        vm.iterate(iterable, lambda item: None, span)
+        vm.iterate(iterable, lambda item: _last_piece(vm, item, span), span)
         return TEXT
     pieces = [_piece(vm, k, item, span) for k, item in enumerate(items)]
     return strings.concatenated(vm, pieces, between)
+
+
+def _last_piece(vm: VM, item: object, span: Span) -> None:
+    """One of many items of what is joined."""
+    _piece(vm, 0, item, span)
 
 
 def _piece(vm: VM, position: int, item: object, span: Span) -> object:
@@ -401,10 +423,13 @@ def _piece(vm: VM, position: int, item: object, span: Span) -> object:
 
     def one(value: object) -> object:
         value = payload(vm, value)
-        if isinstance(value, (str, Opaque)):
+        if isinstance(value, OpaqueOf) and value.host is object:
+            return vm.unfollowed(f"`.join()` of {value.reason} is not followed", span)
+        is_text = isinstance(value, Opaque) and not isinstance(value, OpaqueOf)
+        if isinstance(value, str) or is_text or probes.sample(vm, value) == "a":
             return value
         kind = vm.kind(value)
-        if kind.complete:
+        if kind.complete or isinstance(value, OpaqueOf):
             message = f"item {position} of what is joined is {kind.describe(vm, value)}"
             vm.fault(TypeError, f"{message}, not a string", span)
         return TEXT

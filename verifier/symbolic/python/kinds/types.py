@@ -31,7 +31,7 @@ from verifier.symbolic.python.model import (
     Super,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import TEXT, Opaque, Ref, unsure
 
 #: what ``typing`` enters into classes
 _OF_TYPED: Final = frozenset(
@@ -137,14 +137,14 @@ class ClassKind(TypeKind):
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         if hierarchy.derives_from_host(value, enum.Flag):
-            return Opaque("a string", harmless=True)  # another one by version
+            return TEXT  # another one by version
         if hierarchy.trait(value, "enum") is not None:
             return f"<enum '{value.name}'>"
         module = hierarchy.namespace(vm, value).get("__module__")
         name = hierarchy.namespace(vm, value).get("__qualname__")
         if isinstance(module, str) and isinstance(name, str):
             return f"<class '{module}.{name}'>"
-        return Opaque("a string", harmless=True)
+        return TEXT
 
     def _missing(self, vm: VM, value: Any, what: str, span: Span) -> object:
         if hierarchy.is_external(value) or isinstance(value.metaclass, Class):
@@ -215,10 +215,10 @@ def _entries(vm: VM, cls: Class) -> object:
     held: dict[object, object] = {k: v for k, v in own.items() if k.isidentifier()}
     body = cls.definition.body if cls.definition is not None else ()
     if any(isinstance(stmt, ir.AnnAssign) for stmt in body):
-        held.setdefault("__annotations__", Opaque("the annotations of a class"))
+        held.setdefault("__annotations__", unsure("the annotations of a class"))
     for name in ("__dict__", "__weakref__"):
         if attributes.adds(vm, cls, name):
-            held.setdefault(name, Opaque("a descriptor"))
+            held.setdefault(name, unsure("a descriptor"))
     return vm.heap.new(DictBox(held, shuffled=True, ghost=True))
 
 
@@ -276,8 +276,9 @@ class HostTypeKind(TypeKind):
             probes.named(vm, value.type.__name__, call)
             given = [] if call.keywords else [arg.value for arg in call.args]
             known = probes.called(vm, value.type.__name__, given, call.span)
-            found = invoke(vm, made, call)
-            return known if known is not None and isinstance(found, Opaque) else found
+            if known is not None:
+                return known
+            return probes.handed_back(vm, value.type.__name__, call, invoke(vm, made, call))
         if value.type is object:
             args = (value, *(arg.value for arg in call.args))
             keywords = {name: arg.value for name, arg in call.keywords.items()}

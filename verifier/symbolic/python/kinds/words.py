@@ -24,10 +24,9 @@ from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.kinds.text import STR
 from verifier.symbolic.python.model import BoundBuiltin, HostType
-from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import each, told
-from verifier.symbolic.values import DTypeText, Guarded, Opaque
+from verifier.symbolic.values import TEXT, DTypeText, Guarded, Opaque
 
 #: operators that give a string for any two operands whose types they take
 _TEXTS: Final = ("+", "*")

@@ -18,7 +18,7 @@ from verifier.symbolic.python.model import Builtin, Function, HostType, Method
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Ref, unsure
 
 # ------------------------------------------------------------------------ lru_cache
 
@@ -180,7 +180,7 @@ def _called_each_time(
     box = vm.write(cached, span)
     assert isinstance(box, ObjectBox)
     for which in (_HITS, _MISSES):
-        box.attributes[which] = Opaque("the statistics of a cache")
+        box.attributes[which] = unsure("the statistics of a cache")
     before = vm.heap.fork()
     emitted = (len(vm.trace.operations), len(vm.trace.storages))
     value = vm.call(box.attributes[_FUNCTION], args, keywords, span=span)

@@ -19,9 +19,8 @@ from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import HostType
-from verifier.symbolic.python.strings import TEXT
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ratio
+from verifier.symbolic.values import TEXT, Opaque, Ratio
 
 NUMBERS: Final = Table()
 
@@ -44,7 +43,7 @@ def number_of(vm: VM, value: object, span: Span) -> object:
 
 def unusable(vm: VM, what: str, value: object, span: Span) -> object:
     """A built-in function is given something that it does not take, or may not."""
-    known = unfollowed_operand((value,))
+    known = unfollowed_operand(vm, (value,), span)
     if known is not None:
         return known
     kind = vm.kind(value)
@@ -130,7 +129,7 @@ def _divmod(vm: VM, span: Span, x: object, y: object, /) -> object:
         if own is not UNBOUND and own is not NotImplemented:
             return own
     a, b = number_of(vm, x, span), number_of(vm, y, span)
-    known = unfollowed_operand((a, b))
+    known = unfollowed_operand(vm, (a, b), span)
     if known is not None:
         return (known, known)
     if not is_number(a) or not is_number(b) or isinstance(a, complex) or isinstance(b, complex):
@@ -169,7 +168,7 @@ def _round(vm: VM, span: Span, number: object, ndigits: object = None) -> object
         return own
     value = number_of(vm, number, span)
     digits = None if ndigits is None else _index_of(vm, ndigits, span)
-    known = unfollowed_operand((value, digits))
+    known = unfollowed_operand(vm, (value, digits), span)
     if known is not None:
         return known
     held, places = to_host(vm, value), to_host(vm, digits)
@@ -312,7 +311,7 @@ def _chr(vm: VM, span: Span, i: object, /) -> object:
         span,
         when=E.not_(E.and_(E.ge(number, 0), E.lt(number, 0x110000))),
     )
-    return Opaque("a character")
+    return TEXT
 
 
 @NUMBERS.add("ord")

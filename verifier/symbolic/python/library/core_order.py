@@ -31,7 +31,7 @@ from verifier.symbolic.python.lifting import unfollowed_operand
 from verifier.symbolic.python.model import DictView, GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, Range, Ref
+from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf, Range, Ref, unsure
 
 ORDER: Final = Table()
 
@@ -103,7 +103,7 @@ def _any(vm: VM, span: Span, iterable: object, /) -> object:
 
 def _quantified(vm: VM, iterable: object, stops: bool, span: Span) -> object:
     """``any`` (``stops`` True) or ``all``: the items up to the first that settles it."""
-    known = unfollowed_operand((iterable,))
+    known = unfollowed_operand(vm, (iterable,), span)
     if known is not None:
         return known
     items = _listed(vm, iterable, span)
@@ -144,7 +144,7 @@ def _sum(vm: VM, span: Span, iterable: object, /, start: object = UNBOUND) -> ob
 
 def folded(vm: VM, op: str, iterable: object, first: object, span: Span) -> object:
     """``first op item op item ...``."""
-    known = unfollowed_operand((iterable,))
+    known = unfollowed_operand(vm, (iterable,), span)
     if known is not None:
         return known
     items = _listed(vm, iterable, span)
@@ -252,7 +252,7 @@ def _extremum(
 def _of_iterable(
     vm: VM, which: str, iterable: object, key: object, default: object, span: Span
 ) -> object:
-    known = unfollowed_operand((iterable,))
+    known = unfollowed_operand(vm, (iterable,), span)
     if known is not None:
         return known
     segments = _segments(vm, iterable, key, span)
@@ -324,7 +324,8 @@ def _undecided(vm: VM, which: str, answer: object, span: Span) -> Opaque | None:
     """What the extremum is if a comparison says nothing; None if it does."""
     for _, case in vm.cases(answer):
         if isinstance(case, Opaque):
-            return Opaque(f"{which}() of what is not followed", case.harmless)
+            said = f"{which}() of what is not followed"
+            return unsure(said) if isinstance(case, OpaqueOf) else Opaque(said, case.harmless)
         if as_formula(case) is None and not vm.kind(case).complete:
             return vm.unfollowed(f"`{which}()` of these is not followed", span)
     return None
@@ -366,7 +367,7 @@ def _sorted(
 
 
 def _in_order(vm: VM, iterable: object, key: object, reverse: object, span: Span) -> object:
-    known = unfollowed_operand((iterable,))
+    known = unfollowed_operand(vm, (iterable,), span)
     if known is not None:
         return known
     settled = _in_any_order(vm, iterable) if key is None else None

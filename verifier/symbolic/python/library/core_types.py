@@ -19,6 +19,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds.descriptors import TypeForm, Union
 from verifier.symbolic.python.model import (
     BoundBuiltin,
@@ -40,6 +41,7 @@ from verifier.symbolic.values import (
     IndexMask,
     IndexTensor,
     Opaque,
+    OpaqueOf,
     PendingAdd,
     Ref,
     SliceValue,
@@ -93,14 +95,16 @@ def _is_any(vm: VM, value: object, info: object, span: Span) -> Bool:
 @TYPES.add("issubclass")
 def _issubclass(vm: VM, span: Span, cls: object, class_or_tuple: object, /) -> object:
     def of(value: object) -> Bool:
-        if isinstance(value, (Opaque, ExternalRef, ApiRef)):
+        if isinstance(value, (Opaque, ExternalRef, ApiRef)) and not _is_no_class(value):
             vm.may_raise("`issubclass()` of what may be no class", span)
+            if isinstance(value, OpaqueOf):
+                vm.unfollowed("`issubclass()` of what may be no class", span)
             return vm.unknown_bool("`issubclass()` of a class that is not followed", span)
         if not isinstance(value, (Class, HostType)):
             kind = vm.kind(value)
             if isinstance(value, (hierarchy.Alias, Union)):
                 vm.unfollowed("`issubclass()` of a class with types is not followed", span)
-            if kind.complete and not _looks_like_class(vm, value):
+            if _is_no_class(value) or (kind.complete and not _looks_like_class(vm, value)):
                 vm.fault(TypeError, "issubclass() arg 1 must be a class", span)
             vm.unfollowed("`issubclass()` of what may be no class is not followed", span)
         return _among(
@@ -159,7 +163,8 @@ def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
             vm.approximate("runtime", f"`{value.name}` is no instance of `{cls.name}`", span)
             return E.FALSE
     known = vm.type_of(value)
-    if isinstance(value, (Opaque, ExternalRef)) or not isinstance(known, (Class, HostType)):
+    foreign = isinstance(value, (Opaque, ExternalRef)) and not isinstance(value, OpaqueOf)
+    if foreign or not isinstance(known, (Class, HostType)):
         if cls == HostType(object):
             return E.TRUE
         said = vm.kind(value).describe(vm, value)
@@ -190,15 +195,29 @@ def _derives(
         return _derives(vm, cls, other.origin, span, what, value)
     if isinstance(other, TypeForm):
         vm.unfollowed(f"`is{what}()` of a part of a type", span)  # most of them are refused
-    if isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete:
-        said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
-        vm.may_raise(f"`is{what}()` of {said}", span)  # it may be no class
-        return vm.unknown_bool(f"`is{what}()` of {said}", span)
+    if not _is_no_class(other) and (
+        isinstance(other, (Opaque, ExternalRef, ApiRef)) or not vm.kind(other).complete
+    ):
+        return _not_settled(vm, other, f"is{what}", span)
     if _looks_like_class(vm, other):
         vm.unfollowed(f"`is{what}()` of what is like a class is not followed", span)
         return vm.unknown_bool("whether it is an instance", span)
     vm.fault(TypeError, f"is{what}() arg 2 must be a type, a tuple of types, or a union", span)
     return E.FALSE
+
+
+def _is_no_class(value: object) -> bool:
+    """Whether a value of which the type is known is no class, nor several."""
+    return isinstance(value, OpaqueOf) and value.host not in (object, tuple)
+
+
+def _not_settled(vm: VM, other: object, what: str, span: Span) -> Bool:
+    """Whether something is of what may be a class, and may be none."""
+    said = other.reason if isinstance(other, Opaque) else "a class that is not followed"
+    if isinstance(other, OpaqueOf):
+        vm.unfollowed(f"`{what}()` of {said}", span)
+    vm.may_raise(f"`{what}()` of {said}", span)
+    return vm.unknown_bool(f"`{what}()` of {said}", span)
 
 
 #: what makes an object more than an instance for ``isinstance()``
@@ -423,7 +442,7 @@ def _delattr(vm: VM, span: Span, obj: object, name: object, /) -> object:
 
 @TYPES.add("id")
 def _id(vm: VM, span: Span, obj: object, /) -> object:
-    return Opaque("an identity", harmless=True)
+    return bounded_unknown(vm, "an identity is not followed", span, 0)
 
 
 @TYPES.add("hash")
@@ -440,7 +459,7 @@ def _hash_of(vm: VM, value: object, span: Span) -> object:
     from_key = keys.key_of(vm, value, span)
     if _steady(from_key):
         return E.const(hash(from_key))
-    return Opaque("a hash", harmless=True)
+    return vm.unknown_int("a hash is not followed", span)
 
 
 def _steady(key: object) -> bool:

@@ -19,7 +19,7 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.descriptors import TypeForm
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import Guarded, Opaque, Ref, unsure
 
 CLASS_VAR: Final = TypeForm("ClassVar")
 INIT_VAR: Final = Opaque("`dataclasses.InitVar`", harmless=True)
@@ -290,7 +290,7 @@ def _own_field(vm: VM, cls: Class, name: str, kw_only: bool, only_init: bool, sp
     assert isinstance(box, ObjectBox)
     box.attributes |= {
         "name": name,
-        "type": Opaque(f"the type of `{name}`", harmless=True),
+        "type": unsure(f"the type of `{name}`"),
         "default": MISSING if default is UNBOUND else default,
         "default_factory": MISSING if factory is UNBOUND else factory,
         "kw_only": made.kw_only,

@@ -32,7 +32,7 @@ from verifier.symbolic.python.library.dataclass_functions import FUNCTIONS
 from verifier.symbolic.python.model import Builtin, Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import TEXT, Opaque, Ref
 
 _ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
@@ -89,7 +89,7 @@ def _generate(vm: VM, cls: Class, fields: tuple[Field, ...], options: Options, s
     hashed = tuple(f.name for f in ordinary if (f.compare if f.hash is None else f.hash))
     _hashes(vm, cls, options, explicit_hash, compared, hashed, span)
     if own.get("__doc__") is None:
-        hierarchy.define_attribute(vm, cls, "__doc__", Opaque("a text", harmless=True))
+        hierarchy.define_attribute(vm, cls, "__doc__", TEXT)
     if options.match_args and "__match_args__" not in own:
         names = tuple(f.name for f in fields if f.init and not f.kw_only)
         hierarchy.define_attribute(vm, cls, "__match_args__", names)

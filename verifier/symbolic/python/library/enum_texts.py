@@ -13,8 +13,9 @@ from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.library import enum_bodies
 from verifier.symbolic.python.model import Class, HostType
-from verifier.symbolic.python.strings import TEXT, concatenated, formatted, text_of
+from verifier.symbolic.python.strings import concatenated, formatted, text_of
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import TEXT
 
 #: whether an enumeration of a data type is written by methods of its own from the start
 _CHOSEN_FIRST: Final = sys.version_info >= (3, 11)

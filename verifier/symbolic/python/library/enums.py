@@ -28,7 +28,7 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.strings import text_of
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import Guarded, Opaque, Ref, unsure
 
 
 class _StrEnum(str, enum.Enum):
@@ -216,7 +216,7 @@ def by_value(vm: VM, cls: Class, value: object, span: Span) -> object:
     if vm.type_of(value) is cls:
         return value
     if isinstance(value, Opaque):
-        return Opaque(f"a member of `{cls.name}`")
+        return unsure(f"a member of `{cls.name}`")
     known = list(dict.fromkeys(members(cls).by_name.values()))
 
     def turn(position: int) -> object:
@@ -245,20 +245,20 @@ def _invalid(vm: VM, cls: Class, value: object, span: Span) -> object:
     shown = text_of(vm, value, "r", span)
     what = shown if isinstance(shown, str) else "the value"
     vm.fault(ValueError, f"{what} is not a valid {cls.name}", span)
-    return Opaque(f"a member of `{cls.name}`")
+    return unsure(f"a member of `{cls.name}`")
 
 
 def by_name(vm: VM, cls: Class, name: object, span: Span) -> object:
     """``Colour["RED"]``."""
     if isinstance(name, Opaque):
-        return Opaque(f"a member of `{cls.name}`")
+        return unsure(f"a member of `{cls.name}`")
     if not isinstance(name, (str, Expr, tuple, type(None), bool)):
         return vm.unfollowed(f"which member of `{cls.name}` is meant is not followed", span)
     found = members(cls).by_name.get(name) if isinstance(name, str) else None
     if found is None:
         message = f"`{cls.name}` has no member {name!r}"
         vm.fault(KeyError, message, span, args=(name,))
-        return Opaque(f"a member of `{cls.name}`")
+        return unsure(f"a member of `{cls.name}`")
     return found
 
 
@@ -293,7 +293,7 @@ def composed(vm: VM, cls: Class, bits: int, span: Span) -> object:
     host = hierarchy.layout(cls)
     if host is not None:
         payload = E.const(bits)
-    shown = Opaque("the name of several flags", harmless=True) if bits else None
+    shown = unsure("the name of several flags") if bits else None
     made = vm.heap.new(ObjectBox(cls, {"_value_": E.const(bits), "_name_": shown}, payload=payload))
     hierarchy.define_attribute(vm, cls, name, made)
     return made

@@ -23,7 +23,7 @@ from verifier.symbolic.python.kinds.segments import (
 from verifier.symbolic.python.kinds.sources import SequenceIterator
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import unsure
 
 CHOICES: Final = Table("itertools")
 
@@ -114,7 +114,7 @@ def _sized(name: str, places: Callable[[range, int], Any], *, optional: bool = F
     def choose(vm: VM, span: Span, iterable: object, r: object) -> object:
         pool = _pool(vm, iterable, name, span)
         if pool is None:
-            return Opaque(f"`{name}` of items that are not followed")
+            return unsure(f"`{name}` of items that are not followed")
         size = E.const(len(pool)) if r is None and optional else integer(vm, r, "r", span)
         if size is None or not size.is_const:
             return vm.unfollowed(f"how many items `{name}` takes is not followed", span)

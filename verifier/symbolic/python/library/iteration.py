@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import generators, hierarchy
+from verifier.symbolic.python import generators, hierarchy, probes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.kind import Iteration
@@ -22,7 +22,7 @@ from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Range, Ref
+from verifier.symbolic.values import Opaque, OpaqueOf, Range, Ref
 
 ITERATION: Final = Table()
 _TYPES: Final = Table()
@@ -81,6 +81,9 @@ def _following(vm: VM, iterator: object, default: object, span: Span) -> object:
         if not isinstance(box, ObjectBox) and vm.kind(iterator).complete:
             name = getattr(vm.type_of(iterator), "name", "object")
             raises(vm, TypeError, f"'{name}' object is not an iterator", span)
+    if isinstance(iterator, OpaqueOf):
+        probes.refused(vm, next, (iterator,), span)
+        return vm.unfollowed(f"the next item of {iterator.reason} is not followed", span)
     kind = kind_of(vm, iterator)
     if isinstance(kind, generators.GeneratorKind):
         assert isinstance(iterator, Ref)

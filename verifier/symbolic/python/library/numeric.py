@@ -13,7 +13,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import run, to_host
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.kind import Kind
-from verifier.symbolic.python.kinds.numbers import as_expr, is_integer, is_number
+from verifier.symbolic.python.kinds.numbers import FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.library import numeric_runtime
 from verifier.symbolic.python.library.core_numbers import number_of
 from verifier.symbolic.python.library.numeric_math import CONSTANTS, MATH
@@ -134,7 +134,7 @@ def _sqrt(vm: VM, span: Span, x: object) -> object:
     if isinstance(held, (int, float)) and held >= 0:
         return run(vm, span, math.sqrt, held)
     if is_number(value):
-        return Opaque("a float", harmless=True)
+        return FLOAT
     return _array(vm, "sqrt", value, False, span)
 
 

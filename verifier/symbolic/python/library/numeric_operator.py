@@ -13,6 +13,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import OPERATORS as _SYMBOLS
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
+from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds.foretold import hinted
 from verifier.symbolic.python.kinds.iterators import HINT, IteratorKind
 from verifier.symbolic.python.kinds.numbers import as_expr, is_integer
@@ -134,7 +135,7 @@ def _expected(vm: VM, value: object, span: Span) -> object:
     box = vm.box(value)
     cls = vm.type_of(value)
     if isinstance(value, Opaque) or hierarchy.is_external(cls):
-        return Opaque("how many items there may be")
+        return bounded_unknown(vm, "how many items there may be is not followed", span, 0)
     if isinstance(box, StateBox) and isinstance(box.kind, IteratorKind):
         assert isinstance(value, Ref)
         return box.kind.expected(vm, value, span) if box.kind.hints(vm, value) else None

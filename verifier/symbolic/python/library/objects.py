@@ -22,7 +22,7 @@ from verifier.symbolic.python.model import (
     Super,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import TEXT, Opaque, Ref
 
 # ------------------------------------------------------------------------ object
 
@@ -131,12 +131,12 @@ def _order(vm: VM, span: Span, self: object, other: object, /) -> object:
 
 @OBJECT.add("__hash__")
 def _hash(vm: VM, span: Span, self: object, /) -> object:
-    return Opaque("a hash", harmless=True)
+    return vm.unknown_int("a hash is not followed", span)
 
 
 @OBJECT.add("__repr__")
 def _repr(vm: VM, span: Span, self: object, /) -> object:
-    return Opaque("a string", harmless=True)
+    return TEXT
 
 
 @OBJECT.add("__str__")

@@ -52,7 +52,7 @@ PROXY_KIND: Final = Proxy()
 
 def _proxy(vm: VM, span: Span, mapping: object, /) -> object:
     def one(value: object) -> object:
-        known = unfollowed_operand((value,))
+        known = unfollowed_operand(vm, (value,), span)
         if known is not None:
             return known
         entries = dict_ref(vm, value)

@@ -12,7 +12,7 @@ from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.hierarchy import Generated
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType, Method
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, unsure
 
 #: what a wrapper takes over if nothing else is said; annotations besides
 ASSIGNED: Final = ("__module__", "__name__", "__qualname__", "__doc__")
@@ -55,7 +55,7 @@ def _take_over(
     if known:
         found = attempt(vm, read, AttributeError, lambda error: UNBOUND)
     else:
-        found = Opaque(f"`{name}` of what is wrapped", harmless=True)
+        found = unsure(f"`{name}` of what is wrapped")
     if found is not UNBOUND:
         vm.set_attribute(wrapper, name, vm.settled(found), span)
 
