@@ -73,6 +73,9 @@ class Rule:
     failing: str
     passing: str
     check: Callable[..., Iterable[Check]] | None = None
+    #: the same on numbers, for rules about what memory holds: judges what one operation of a run
+    #: meets there (the executor says what it is given)
+    monitor: Callable[..., Iterable[Check]] | None = None
     operations: tuple[str, ...] = ()
     severity: str = "error"
     sources: tuple[str, ...] = ()
