@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -301,6 +302,17 @@ def test_the_map_of_the_python_machine_names_every_file() -> None:
     folder = ROOT / "verifier/symbolic/python"
     words = set(re.findall(r"\w+\.py", (folder / "README.md").read_text(encoding="utf-8")))
     assert {path.name for path in folder.glob("*.py")} - words == {"__init__.py"}
+
+
+def test_the_page_of_the_program_names_every_folder_and_type() -> None:
+    text = (ROOT / "verifier/README.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "verifier").glob("*/*.py")}
+    assert set(re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)) == folders
+    listed = text[text.index("What goes from one") : text.index("Imports between")]
+    types = re.findall(r"^\d\. `([\w.]+)\.(\w+)`", listed, re.MULTILINE)
+    assert len(types) == 7
+    for module, name in types:
+        assert hasattr(importlib.import_module(f"verifier.{module}"), name), name
 
 
 def run_time_imports(path: Path) -> Iterator[str]:
