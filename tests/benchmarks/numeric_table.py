@@ -498,7 +498,7 @@ def text(row: Row) -> str:
 
 def left_out(corpus: Path, chosen: str) -> tuple[list[str], bool]:
     """Kernels that no line is about: what a run of each breaks. Whether that is said of all."""
-    from verifier.cli.runner import gather, roots_of
+    from verifier.cli.candidates import gather, roots_of
     from verifier.source.discovery import discover
     from verifier.source.project import Project
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier.cli import reporting
+from verifier.cli.candidates import Candidates
 from verifier.cli.main import main
-from verifier.cli.runner import Candidates
 from verifier.cli.shards import Part, part_of
 from verifier.cli.writing import write_whole
 

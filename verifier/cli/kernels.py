@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 )
 def command(paths: tuple[str, ...], format_: str) -> None:
     """List the device entry points in PATHS (default: this directory), checking nothing."""
+    from verifier.cli.candidates import gather, roots_of
     from verifier.cli.paths import Display
-    from verifier.cli.runner import complaint, gather, roots_of
+    from verifier.cli.runner import complaint
     from verifier.report.model import RunReport
     from verifier.source.discovery import discover
     from verifier.source.project import Module, Project

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from verifier.cli.runner import Candidates
+    from verifier.cli.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from verifier.report.model import FileError, FileRequest, Severity
-
-if TYPE_CHECKING:
-    from verifier.configuration.table import Layer
 
 #: the configuration files: one of this tool's own, and one that is shared
 NAME, PROJECT = "tilelint.toml", "pyproject.toml"
@@ -132,14 +129,15 @@ class Settings:
 class Resolved:
     """The settings of ``path`` and where they come from.
 
-    ``file`` is its configuration file (None: there is none). ``layer`` is what is said, None if
-    nothing is. ``excluded`` says which line of the configuration leaves the file out, if one does.
+    ``file`` is its configuration file (None: there is none). ``said`` is what is said, by the key
+    of the setting, None if nothing is. ``excluded`` says which line of the configuration leaves
+    the file out, if one does.
     """
 
     path: str
     file: str | None
     settings: Settings
-    layer: Layer | None = None
+    said: Mapping[str, Given[Any]] | None = None
     excluded: Origin | None = None
 
     def request(

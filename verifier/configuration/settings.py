@@ -244,7 +244,8 @@ class Configurations:
         if found is None:
             found = self._answers[key] = self._answer(document, matching, files)
         settings, layer = found
-        return Resolved(path, document.path if document else None, settings, layer, excluded)
+        said = layer.given() if layer is not None else None
+        return Resolved(path, document.path if document else None, settings, said, excluded)
 
     def _answer(
         self, document: Document | None, matching: tuple[int, ...], files: frozenset[str]

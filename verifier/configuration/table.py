@@ -319,4 +319,4 @@ def combined(*layers: Layer) -> Layer:
 
 def said_of(resolved: Resolved) -> Mapping[str, Given[Any]]:
     """What is said about each setting of a file, by its key."""
-    return (resolved.layer or combined()).given()
+    return combined().given() if resolved.said is None else resolved.said
