@@ -18,6 +18,7 @@ from verifier.report.merging import unmatched_errors
 from verifier.report.model import (
     Entry,
     FileError,
+    FileRequest,
     FileResult,
     KernelReport,
     RunReport,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from verifier.cli.shards import Part
     from verifier.configuration.model import Resolved
     from verifier.configuration.settings import Configurations
+    from verifier.source.sources import Sources
 
 #: bytes of a file that is not worth two workers
 _SMALL = 8192
@@ -88,6 +90,7 @@ def run(options: RunOptions) -> RunReport:
     roots = roots_of(options.paths) if options.roots is None else options.roots
     folders = tuple(absolute(root) for root in roots)
     display = Display(candidates.files, roots)
+    everything = candidates.files
     if options.shard is not None:
         from verifier.cli.shards import part_of
 
@@ -96,6 +99,7 @@ def run(options: RunOptions) -> RunReport:
         settings.of[absolute(path)].request(absolute(path), folders, statistics=options.statistics)
         for path in candidates.files
     ]
+    requests = _with_users(requests, everything, folders, sources)
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     parted = options.chosen_from is not None or options.shard is not None
     complete = not parted and any(Path(path).is_dir() for path in options.paths)
@@ -138,6 +142,23 @@ def run(options: RunOptions) -> RunReport:
     elif options.shard is not None:
         report = replace(report, shard=Shard(options.shard.index, options.shard.count))
     return fingerprinted(report, root=project_root())
+
+
+def _with_users(
+    requests: Sequence[FileRequest],
+    files: Iterable[str],
+    roots: Sequence[str],
+    sources: Sources,
+) -> list[FileRequest]:
+    """The requests, each with those of all ``files`` of the run that import its own."""
+    from verifier.source.imports import users
+    from verifier.source.project import Project
+
+    paths = [absolute(file) for file in files]
+    if len(paths) < 2:
+        return list(requests)
+    found = users(Project(map(Path, roots), sources), paths)
+    return [replace(request, users=found[request.path]) for request in requests]
 
 
 class _Settings:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,8 +106,9 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     statistics: report.Statistics = {}
     text = _TextFacts()
     first, step = request.part
+    users = _users(project, module, request)
     with module.syntax_held():
-        for entry in kernels(project, module)[first::step]:
+        for entry in kernels(project, module, users)[first::step]:
             if entry.error is not None or entry.dialect not in DIALECTS:
                 continue
             for outcome in _kernel(project, entry, request, memo, errors, text):
@@ -116,6 +118,19 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     return report.FileResult(
         request.path, tuple(found), tuple(problems), tuple(dict.fromkeys(errors)), statistics
     )
+
+
+def _users(project: Project, module: Module, request: report.FileRequest) -> list[Module]:
+    """The other files of the run that may call a function of this one."""
+    functions = [name for name, binding in module.bindings.items() if binding.kind == "function"]
+    out = []
+    for path in request.users:
+        footprint.note_whole(path)
+        with suppress(SourceError):
+            user = project.module(Path(path))
+            if any(name in user.text for name in functions):
+                out.append(user)
+    return out
 
 
 def _unreadable(error: SourceError) -> report.FileError:

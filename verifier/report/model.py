@@ -217,6 +217,8 @@ class FileRequest:
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
     on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
+    ``users`` are the other files of the run that import this one: what their kernels call is no
+    entry point.
     """
 
     path: str
@@ -231,6 +233,7 @@ class FileRequest:
     statistics: bool = False
     part: tuple[int, int] = (0, 1)
     tiles: bool = False
+    users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

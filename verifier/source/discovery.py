@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from verifier.source import ir
+from verifier.source.helpers import CallSite, Unit, helpers
+from verifier.source.imports import users
 from verifier.source.outline import (
     Binding,
     BrokenDefinition,
@@ -79,40 +81,45 @@ class KernelEntry:
     error: SourceError | None = None
 
 
-def kernels(project: Project, module: Module) -> list[KernelEntry]:
+def kernels(project: Project, module: Module, others: Iterable[Module] = ()) -> list[KernelEntry]:
     """The entry points that ``module`` defines or makes, each once, by place.
 
     A function of another module on disk that is wrapped here (``nki.jit(imported)``) is listed
-    with the path of the module that defines it.
+    with the path of the module that defines it. What kernels call and nobody launches is none, see
+    :mod:`.helpers`; ``others`` are modules whose calls count, too.
     """
     found: dict[tuple[str, int, int], KernelEntry] = {}
+    visitor = _visited(project, module)
+    for entry in [*visitor.decorated, *visitor.wrapped]:
+        key = (str(entry.path), entry.line, entry.name_span.column)
+        found.setdefault(key, entry)
+    called = _helpers(visitor, (_visited(project, other) for other in others))
+    return sorted((e for e in found.values() if _unit(e) not in called), key=_place)
+
+
+def _visited(project: Project, module: Module) -> _Visitor:
     visitor = _Visitor(project, module)
     visitor.run(module.syntax())
     for definition in module.broken.values():
         visitor.broken(definition)
-    for entry in [*visitor.decorated, *visitor.wrapped]:
-        key = (str(entry.path), entry.line, entry.name_span.column)
-        found.setdefault(key, entry)
-    helpers = _helpers(module, found.values())
-    return sorted((e for e in found.values() if id(e) not in helpers), key=_place)
+    return visitor
 
 
-def _helpers(module: Module, entries: Iterable[KernelEntry]) -> set[int]:
-    """Functions of PPL that another one of the module calls: every function of it is a jit one,
-    and a kernel is what is launched (``kernel[grid](...)``), not called."""
-    named = {e.name: e for e in entries if e.dialect == "ppl" and e.path == module.path}
-    if len(named) < 2:
+def _unit(entry: KernelEntry) -> Unit:
+    return (str(entry.path), entry.name)
+
+
+def _helpers(visitor: _Visitor, others: Iterable[_Visitor]) -> set[Unit]:
+    """The functions of a module that are no entry points though they are decorated so."""
+    own = {_unit(entry) for entry in visitor.decorated if not entry.nested and not entry.error}
+    if not own:
         return set()
-    out: set[int] = set()
-    for statement in module.syntax():
-        if not isinstance(statement, ast.FunctionDef) or statement.name not in named:
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                called = named.get(node.func.id)
-                if called is not None and called.name != statement.name:
-                    out.add(id(called))
-    return out
+    decorated, wrapped, sites = set(own), set[Unit](), list[CallSite]()
+    for each in (visitor, *others):
+        decorated.update(each.unit(entry.name) for entry in each.decorated)
+        wrapped.update(map(_unit, each.wrapped))
+        sites.extend(each.sites(own))
+    return helpers(decorated, wrapped, sites) & own
 
 
 def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
@@ -121,8 +128,10 @@ def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
     A function that is decorated in one module and wrapped in another counts as decorated.
     """
     found: dict[tuple[str, int, int], KernelEntry] = {}
-    for module in modules:
-        for entry in kernels(project, module):
+    known = {module.file: module for module in modules}
+    callers = users(project, known)
+    for file, module in known.items():
+        for entry in kernels(project, module, [known[user] for user in callers[file]]):
             key = (str(entry.path.absolute()), entry.line, entry.name_span.column)
             if key not in found or (found[key].how == "wrapped" and entry.how == "decorator"):
                 found[key] = entry
@@ -280,6 +289,8 @@ class _Visitor:
         self.decorated: list[KernelEntry] = []
         self.wrapped: list[KernelEntry] = []
         self._globals: _Scope = {}
+        #: every call, in which unit and scopes
+        self._calls: list[tuple[Unit, ast.expr, list[_Scope]]] = []
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         self._globals = _scope_of(statements, "", nested=False)
@@ -336,6 +347,7 @@ class _Visitor:
                 # Class scopes are invisible to the methods inside; nothing is looked up in them.
                 inner_prefix = f"{prefix}{node.name}."
             elif isinstance(node, ast.Call):
+                self._calls.append((self.unit(prefix), node.func, scopes))
                 self._call(node, scopes)
             children = list(ast.iter_child_nodes(node))
             work.extend((child, inner_prefix, inner_scopes) for child in reversed(children))
@@ -377,6 +389,38 @@ class _Visitor:
             module, local = target
             self.wrapped.append(_entry(module, local, wrapper, "wrapped"))
 
+    def unit(self, name: str) -> Unit:
+        """The unit that a qualified name of the module is in."""
+        return (str(self._module.path), name.partition(".")[0])
+
+    def sites(self, wanted: Collection[Unit]) -> Iterator[CallSite]:
+        """The calls of kernel APIs, of the module's own functions and of the ``wanted`` ones."""
+        names = {name for _, name in wanted}
+        for caller, func, scopes in self._calls:
+            launched = isinstance(func, ast.Subscript)
+            if isinstance(func, ast.Subscript):
+                func = func.value
+            if not isinstance(func, (ast.Name, ast.Attribute)):
+                continue
+            dotted = self._dotted(func, scopes)
+            if dotted is not None:
+                wrapper = dotted.rpartition(".")[2] in _WRAPPERS[dotted.partition(".")[0]]
+                yield CallSite(caller, None, device=not wrapper)
+            elif self._may_be(func, scopes, names):
+                target = self._target(func, scopes)
+                if target is not None:
+                    yield CallSite(caller, (str(target[0].path), target[1].name), launched)
+
+    def _may_be(self, func: ast.expr, scopes: list[_Scope], names: Collection[str]) -> bool:
+        """Whether a call may be of a function of the module or of one with one of the names."""
+        if isinstance(func, ast.Attribute):
+            return func.attr in names
+        assert isinstance(func, ast.Name)
+        meaning = _meaning(func.id, scopes)
+        if isinstance(meaning, _Imported):
+            return meaning.original in names
+        return meaning is not None or func.id in names
+
     # ----------------------------------------------------------------- meaning
 
     def _wrapper(self, node: ast.expr, scopes: list[_Scope], depth: int = 0) -> _Wrapper | None:
@@ -387,6 +431,22 @@ class _Visitor:
                 return None
             keywords = _literals(node.keywords)
             node = node.func
+        meaning = _meaning(node.id, scopes) if isinstance(node, ast.Name) else None
+        if isinstance(meaning, _Alias) and depth < 8:
+            inner = self._wrapper(meaning.value, scopes, depth + 1)
+            if inner is None:
+                return None
+            return _Wrapper(inner.dotted, inner.dialect, {**inner.keywords, **keywords})
+        dotted = self._dotted(node, scopes)
+        if dotted is None:
+            return None
+        root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
+        if last not in _WRAPPERS[root]:
+            return None
+        return _Wrapper(dotted, _DIALECTS[root], keywords)
+
+    def _dotted(self, node: ast.expr, scopes: list[_Scope]) -> str | None:
+        """The path in a known package that an expression leads to, as ``nki.isa.memset``."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.append(node.attr)
@@ -395,22 +455,11 @@ class _Visitor:
             return None
         attributes.reverse()
         meaning = _meaning(node.id, scopes)
-        if isinstance(meaning, _Alias) and not attributes and depth < 8:
-            inner = self._wrapper(meaning.value, scopes, depth + 1)
-            if inner is None:
-                return None
-            return _Wrapper(inner.dotted, inner.dialect, {**inner.keywords, **keywords})
-        dotted = None
         if isinstance(meaning, _Imported):
-            dotted = self._origin(self._module, meaning, attributes)
-        elif meaning is None and node.id not in self._globals:
-            dotted = self._star_origin(node.id, attributes)
-        if dotted is None:
-            return None
-        root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
-        if last not in _WRAPPERS[root]:
-            return None
-        return _Wrapper(dotted, _DIALECTS[root], keywords)
+            return self._origin(self._module, meaning, attributes)
+        if meaning is None and node.id not in self._globals:
+            return self._star_origin(node.id, attributes)
+        return None
 
     def _origin(self, module: Module, imported: _Imported, attributes: Sequence[str]) -> str | None:
         """The dotted path in a known package that an imported name leads to, else ``None``."""

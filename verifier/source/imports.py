@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -124,14 +124,31 @@ def dependents(project: Project, candidates: Iterable[str], changes: Changes) ->
     start = list(candidates)
     graph = _Graph(project, changes)
     graph.explore(start)
-    pending = list(graph.hit)
+    reached = _closure(list(graph.hit), graph.users)
+    return {path for path in start if path in reached}
+
+
+def users(project: Project, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each of ``files`` (absolute paths) those that import it, through any number of files."""
+    start = list(files)
+    graph = _Graph(project, Changes())
+    graph.explore(start)
+    wanted = set(start)
+    out: dict[str, tuple[str, ...]] = {}
+    for path in start:
+        found = _closure([path], graph.users)
+        out[path] = tuple(sorted(found & wanted - {path}))
+    return out
+
+
+def _closure(pending: list[str], users: Mapping[str, Collection[str]]) -> set[str]:
     reached = set(pending)
     while pending:
-        for user in graph.users.get(pending.pop(), ()):
+        for user in users.get(pending.pop(), ()):
             if user not in reached:
                 reached.add(user)
                 pending.append(user)
-    return {path for path in start if path in reached}
+    return reached
 
 
 class _Graph:

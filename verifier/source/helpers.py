@@ -1,0 +1,68 @@
+"""Which functions with a jit decorator are helpers: other kernels call them, nobody launches them.
+
+A helper is judged where it is called, with the tiles that it is given there; its parameters are no
+tensors of a caller outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+#: a top-level function or class and all that is in it: its file and name; "" is the module's level
+Unit: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call in a unit.
+
+    ``callee``: the function of the project that is called, where it is known which. ``launched``:
+    on a grid (``f[grid](...)``). ``device``: a function of a kernel API is called.
+    """
+
+    caller: Unit
+    callee: Unit | None
+    launched: bool = False
+    device: bool = False
+
+
+def helpers(
+    decorated: Collection[Unit], launched: Collection[Unit], sites: Iterable[CallSite]
+) -> set[Unit]:
+    """Those of the ``decorated`` functions that are called by device code and not launched.
+
+    ``launched``: functions that are wrapped for a launch. A call in code that is not for a device
+    is a launch too. Of functions that only call each other all are entry points.
+    """
+    calls: dict[Unit, set[Unit]] = {}
+    started = set(launched)
+    device = set(decorated)
+    for site in sites:
+        if site.device:
+            device.add(site.caller)
+        if site.callee is None or site.callee == site.caller:
+            continue
+        if site.launched:
+            started.add(site.callee)
+        else:
+            calls.setdefault(site.caller, set()).add(site.callee)
+    device = _reached(device, calls)
+    for caller, callees in calls.items():
+        if caller not in device:
+            started |= callees
+    by_device = set().union(*(calls.get(unit, ()) for unit in device))
+    called = {unit for unit in decorated if unit in by_device and unit not in started}
+    return called & _reached(device - called, calls)
+
+
+def _reached(start: Iterable[Unit], calls: dict[Unit, set[Unit]]) -> set[Unit]:
+    found = set(start)
+    work = list(found)
+    while work:
+        for callee in calls.get(work.pop(), ()):
+            if callee not in found:
+                found.add(callee)
+                work.append(callee)
+    return found
