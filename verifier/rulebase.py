@@ -8,11 +8,12 @@ solver; on plain ones the predicate folds to true or false at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -77,6 +78,9 @@ class Rule:
     #: meets there (the executor says what it is given)
     monitor: Callable[..., Iterable[Check]] | None = None
     operations: tuple[str, ...] = ()
+    #: the facts in a function's description that it enforces: it judges the functions for which
+    #: there are some, and cites them besides ``facts``
+    enforces: Callable[[Instruction], Iterable[str]] | None = None
     severity: str = "error"
     sources: tuple[str, ...] = ()
     #: whose kernels it judges: "nki", "okk", "ppl"
@@ -122,10 +126,27 @@ def all_rules() -> Sequence[Rule]:
     """Every rule, ordered by code."""
     if not _registry.loaded:
         import rules
+        from verifier import dialects
 
         rules.load()
+        instructions = dialects.instructions()
+        for name, rule in _registry.rules.items():
+            if rule.enforces is not None:
+                _registry.rules[name] = _derived(rule, rule.enforces, instructions)
         _registry.loaded = True
     return sorted(_registry.rules.values(), key=lambda rule: rule.code)
+
+
+def _derived(
+    rule: Rule,
+    enforces: Callable[[Instruction], Iterable[str]],
+    instructions: Iterable[Instruction],
+) -> Rule:
+    """The rule with the functions it judges and the facts it enforces, out of descriptions."""
+    found = {instruction.name: tuple(enforces(instruction)) for instruction in instructions}
+    facts = sorted({fact for each in found.values() for fact in each} - {*rule.facts})
+    names = tuple(name for name, each in found.items() if each)
+    return replace(rule, facts=(*rule.facts, *facts), operations=names)
 
 
 def find(key: str) -> Rule | None:

@@ -12,142 +12,53 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Instruction, Takes
 from verifier.symbolic.trace import Operation
-
-_NOT_TF32: Final = kit.EVERY - dt.codes("tfloat32")
-_FLOATS: Final = kit.FLOAT
-_INT_OR_FLOAT32: Final = dt.codes("float32", "int32")
-_EXP_IN: Final = kit.F8_LEGACY | kit.HALF | kit.FP32 | kit.INT
-_EXP_OUT: Final = (_EXP_IN | dt.codes("tfloat32")) - dt.codes("uint32")
-_NARROW: Final = (
-    kit.HALF
-    | kit.FP32
-    | kit.F8_LEGACY
-    | kit.F8_OCP
-    | dt.codes("uint8", "uint16", "int8", "int16", "bool_")
-)
-_MX_OUT: Final = dt.codes("float8_e5m2_x4", "float8_e4m3fn_x4")
-
-#: (operation, operand, admitted dtypes, in words, catalogue row, first API generation)
-_ADMITTED: Final[tuple[tuple[str, str, frozenset[int], str, str, str], ...]] = (
-    ("isa.activation", "scale", kit.FP32, "float32", "E03", "beta1"),
-    ("isa.activation_reduce", "scale", kit.FP32, "float32", "E03", "beta1"),
-    ("isa.activation", "bias", _NOT_TF32, "anything but tfloat32", "ACT07", "0.3"),
-    ("isa.activation_reduce", "bias", _NOT_TF32, "anything but tfloat32", "ACT07", "0.3"),
-    (
-        "isa.tensor_copy_predicated",
-        "predicate",
-        dt.codes("uint8", "uint16", "uint32"),
-        "an unsigned integer",
-        "CPP02",
-        "0.3",
-    ),
-    (
-        "isa.select_reduce",
-        "predicate",
-        dt.codes("int8", "uint8", "int16", "uint16", "bool_"),
-        "an 8- or 16-bit integer",
-        "SLR05",
-        "beta1",
-    ),
-    (
-        "isa.select_reduce",
-        "on_true",
-        kit.EVERY - dt.codes("tfloat32", "int32", "uint32"),
-        "neither tfloat32 nor a 32-bit integer",
-        "SLR03",
-        "beta1",
-    ),
-    ("isa.select_reduce", "reduce_res", _FLOATS, "a float", "SLR06", "beta1"),
-    ("isa.tensor_scalar_cumulative", "src", _NARROW, "a float or a short integer", "TCU02", "0.2"),
-    ("isa.tensor_scalar_cumulative", "dst", _NARROW, "a float or a short integer", "TCU02", "0.2"),
-    ("isa.exponential", "src", _EXP_IN, "a float (not tfloat32) or an integer", "EXP03", "0.2"),
-    ("isa.exponential", "dst", _EXP_OUT, "a float or an integer (not uint32)", "EXP04", "0.2"),
-    ("isa.exponential", "reduce_res", _FLOATS, "a float", "EXP06", "0.2"),
-    ("isa.quantize_mx", "src", kit.HALF, "float16 or bfloat16", "QMX02", "0.2"),
-    ("isa.quantize_mx", "dst", _MX_OUT, "a packed fp8 type", "QMX02", "0.2"),
-    ("isa.quantize_mx", "dst_scale", kit.SCALES, "float8_e8m0fnu or uint8", "QMX02", "0.2"),
-    ("isa.range_select", "on_true_tile", _FLOATS, "a float", "RSL04", "beta1"),
-    ("isa.range_select", "bound0", kit.FP32, "float32", "RSL03", "beta1"),
-    ("isa.range_select", "bound1", kit.FP32, "float32", "RSL03", "beta1"),
-    (
-        "isa.nc_find_index8",
-        "dst",
-        dt.codes("uint16", "uint32"),
-        "uint16 or uint32",
-        "TOP04",
-        "beta1",
-    ),
-    ("isa.local_gather", "index", dt.codes("uint16"), "uint16", "LGA03", "beta1"),
-    ("isa.nc_n_gather", "indices", dt.codes("uint32"), "uint32", "NGA03", "0.2"),
-    ("language.gather_flattened", "indices", dt.codes("uint32"), "uint32", "L32", "beta1"),
-    ("isa.sequence_bounds", "segment_ids", _INT_OR_FLOAT32, "float32 or int32", "SQB02", "beta1"),
-    ("isa.sequence_bounds", "dst", _INT_OR_FLOAT32, "float32 or int32", "SQB02", "0.2"),
-    ("isa.nonzero_with_count", "src", _INT_OR_FLOAT32, "float32 or int32", "NZC02", "0.2"),
-    ("isa.nonzero_with_count", "dst", dt.codes("int32"), "int32", "NZC02", "0.2"),
-    ("isa.topk", "src", kit.BF16, "bfloat16", "TPK01", "0.6"),
-    ("isa.topk", "val_dst", kit.BF16, "bfloat16", "TPK01", "0.6"),
-    ("isa.topk", "idx_dst", dt.codes("uint32"), "uint32", "TPK01", "0.6"),
-    ("isa.rng", "dst", kit.INT, "an integer", "RNG01", "0.2"),
-    (
-        "isa.rand2",
-        "dst",
-        kit.F8_LEGACY | kit.HALF | kit.F32 | kit.INT,
-        "a float or an integer",
-        "RND01",
-        "0.2",
-    ),
-    ("isa.rand_set_state", "src_seeds", dt.codes("uint32"), "uint32", "RSS01", "0.2"),
-    ("isa.rand_get_state", "dst", dt.codes("uint32"), "uint32", "RGT01", "0.2"),
-)
-
-#: (operation, two operands of one dtype, catalogue row, first API generation)
-_SAME: Final[tuple[tuple[str, str, str, str, str], ...]] = (
-    ("isa.tensor_copy_predicated", "src", "dst", "CPP03", "0.2"),
-    ("isa.dropout", "data", "dst", "DRP03", "0.2"),
-    ("isa.nc_stream_shuffle", "src", "dst", "SHF01", "beta1"),
-    ("isa.local_gather", "src_buffer", "dst", "LGA03", "0.2"),
-    ("isa.nc_n_gather", "data", "dst", "NGA03", "0.2"),
-    ("isa.sendrecv", "src", "dst", "SRV02", "0.2"),
-    ("isa.activate2", "imm0", "imm1", "ATW04", "0.4"),
-)
 
 
 def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
-    for name, role, admitted, words, fact, since in _ADMITTED:
-        view = op.view(role) if name == op.name and at_least(op.api, since) else None
-        if view is None:
+    instruction = kit.described(op)
+    for role in instruction.roles:
+        types, view = role.dtypes, op.view(role.name)
+        if types is None or view is None or not at_least(op.api, types.since or "beta1"):
             continue
-        operand = op.operands[role]
-        if not operand.given:
+        if not op.operands[role.name].given:
             continue  # the result of a value-returning call has the dtype it comes with
         have = kit.dtype_words(view.dtype)
         yield check(
             op,
-            role,
-            view.dtype.among(admitted),
-            f"dtype of {role} is {words} (it is {have})",
-            f"{op.name.partition('.')[2]} cannot take {role} as {have}",
-            fact,
-            help=("cast the tile with nisa.tensor_copy first",) if role != "dst" else (),
+            role.name,
+            view.dtype.among(types.codes),
+            f"dtype of {role.name} is {types.words} (it is {have})",
+            f"{instruction.short} cannot take {role.name} as {have}",
+            types.fact,
+            help=("cast the tile with nisa.tensor_copy first",) if role.name != "dst" else (),
         )
-    for name, first, second, fact, since in _SAME:
-        if name != op.name or not at_least(op.api, since):
+    for role in instruction.roles:
+        same = role.same_dtype
+        if same is None or not at_least(op.api, same.since or "beta1"):
             continue
-        a, b = op.view(first), op.view(second)
+        a, b = op.view(same.role), op.view(role.name)
         if a is None or b is None:
             continue
         yield check(
             op,
-            second,
+            role.name,
             a.dtype.same(b.dtype),
-            f"dtype of {first} == dtype of {second} (they are {kit.dtype_words(a.dtype)} and "
-            f"{kit.dtype_words(b.dtype)})",
-            f"{op.name.partition('.')[2]} does not convert: {first} and {second} have "
+            f"dtype of {same.role} == dtype of {role.name} (they are {kit.dtype_words(a.dtype)} "
+            f"and {kit.dtype_words(b.dtype)})",
+            f"{instruction.short} does not convert: {same.role} and {role.name} have "
             "different dtypes",
-            fact,
-            about=(first, second),
+            same.fact,
+            about=(same.role, role.name),
         )
+
+
+def _type_facts(instruction: Instruction) -> Iterator[str]:
+    for role in instruction.roles:
+        for item in (role.dtypes, role.same_dtype):
+            if item is not None:
+                yield item.fact
 
 
 register(
@@ -161,13 +72,9 @@ register(
             "instead, or run in a mode that exists for a few types only: predicates are unsigned "
             "integers, index tensors have the width the unit decodes, scales are float32."
         ),
-        facts=tuple(
-            dict.fromkeys(
-                [*(row[4] for row in _ADMITTED), *(row[3] for row in _SAME), "T11", "E02"]
-            )
-        ),
+        facts=("T11", "E02"),
         on="operation",
-        operations=tuple(dict.fromkeys([*(r[0] for r in _ADMITTED), *(r[0] for r in _SAME)])),
+        enforces=_type_facts,
         check=_operand_dtype,
         sources=("NKI ISA, data types of each instruction",),
         failing=kernel(
@@ -253,36 +160,38 @@ register(
 
 # ----------------------------------------------------------------------------- bit operators
 
-_BIT_ROLES: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    "isa.tensor_tensor": ("TTN05", ("op",), ("data1", "data2", "dst")),
-    "isa.tensor_scalar": ("TSC05", ("op0", "op1"), ("data", "operand0", "operand1", "dst")),
-    "isa.tensor_reduce": ("RED05", ("op",), ("data", "dst")),
-    "isa.tensor_partition_reduce": ("T02", ("op",), ("data", "dst")),
-    **{f"language.{name}": ("L47", (), ("x", "y")) for name in sorted(BITWISE)},
-}
-
 
 def _bitwise_dtype(op: Operation, target: Target) -> Iterator[Check]:
-    fact, operators, roles = _BIT_ROLES[op.name]
-    names = [kit.operator_name(op.value(role)) for role in operators]
-    used = [name for name in names if name in BITWISE]
-    if operators and not used:
-        return
-    operator = used[0] if used else op.name.partition(".")[2]
-    for role in roles:
-        view = op.view(role)
-        if view is None or not op.operands[role].given:
-            continue
-        yield check(
-            op,
-            role,
-            view.dtype.among(kit.INT),
-            f"dtype of {role} is an integer (it is {kit.dtype_words(view.dtype)})",
-            f"{operator} works on integers, and {role} is {kit.dtype_words(view.dtype)}",
-            fact,
-            "T02",
-            help=("view the bits with an integer dtype: tile.view(nl.uint32)",),
-        )
+    instruction = kit.described(op)
+    chosen = [
+        (item.bits, name)
+        for item in instruction.operators
+        if item.bits and (name := kit.operator_name(op.value(item.role))) in BITWISE
+    ]
+    if instruction.short in BITWISE:
+        chosen = [("L47", instruction.short)]
+    for fact, operator in chosen[:1]:
+        for role in instruction.roles:
+            view = op.view(role.name) if role.takes in (Takes.TILE, Takes.VECTOR) else None
+            if view is None or not op.operands[role.name].given:
+                continue
+            have = kit.dtype_words(view.dtype)
+            yield check(
+                op,
+                role.name,
+                view.dtype.among(kit.INT),
+                f"dtype of {role.name} is an integer (it is {have})",
+                f"{operator} works on integers, and {role.name} is {have}",
+                fact,
+                "T02",
+                help=("view the bits with an integer dtype: tile.view(nl.uint32)",),
+            )
+
+
+def _bit_facts(instruction: Instruction) -> Iterator[str]:
+    yield from (item.bits for item in instruction.operators if item.bits)
+    if instruction.short in BITWISE:
+        yield "NKI-L47"
 
 
 register(
@@ -295,9 +204,9 @@ register(
             "Bit operators bypass the conversion to float32 and see the stored bits. On a float "
             "they would mix sign, exponent and fraction; the compiler rejects it."
         ),
-        facts=("T02", "TTN05", "TSC05", "RED05", "L47"),
+        facts=("T02",),
         on="operation",
-        operations=tuple(_BIT_ROLES),
+        enforces=_bit_facts,
         check=_bitwise_dtype,
         sources=("NKI supported operators", "NKI ISA tensor_tensor"),
         failing=kernel(

@@ -11,53 +11,21 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Instruction, Lanes, PerPartition, Streams
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
-#: instruction -> (catalogue row, inputs that have one element for each element of dst)
-STREAMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "isa.tensor_copy": ("CPY01", ("src",)),
-    "isa.tensor_tensor": ("TTN01", ("data1", "data2")),
-    "isa.tensor_scalar": ("TSC01", ("data",)),
-    "isa.scalar_tensor_tensor": ("STT01", ("data", "operand1")),
-    "isa.tensor_tensor_scan": ("SCN01", ("data0", "data1")),
-    "isa.tensor_scalar_reduce": ("TSR08", ("data",)),
-    "isa.tensor_scalar_cumulative": ("TCU05", ("src",)),
-    "isa.tensor_copy_predicated": ("CPP01", ("src", "predicate")),
-    "isa.exponential": ("EXP02", ("src",)),
-    "isa.reciprocal": ("RCP01", ("data",)),
-    "isa.activation": ("ACT02", ("data",)),
-    "isa.activation_reduce": ("ACR01", ("data",)),
-    "isa.activate2": ("ATW03", ("data",)),
-    "isa.dropout": ("DRP03", ("data",)),
-    "isa.range_select": ("RSL04", ("on_true_tile",)),
-    "isa.select_reduce": ("SLR01", ("predicate", "on_true")),
-    "isa.affine_select": ("AFS02", ("on_true_tile",)),
-    "isa.nc_match_replace8": ("TOP06", ("data",)),
-    "isa.nc_n_gather": ("NGA02", ("indices",)),
-}
 
-#: rows whose shape half this rule enforces; the others have a rule of their own
-_SHAPE_ROWS: Final = (
-    "CPY01",
-    "TTN01",
-    "TSC01",
-    "STT01",
-    "SCN01",
-    "TSR08",
-    "TCU05",
-    "CPP01",
-    "EXP02",
-    "RCP01",
-    "ACT02",
-    "ACR01",
-    "ATW03",
-    "SLR01",
-    "AFS02",
-    "TOP06",
-    "NGA02",
-    "TTN09",
-)
+def _streams(op: Operation) -> list[tuple[str, Streams]]:
+    """The inputs that have one element for each element of dst."""
+    roles = kit.described(op).roles
+    return [(role.name, role.shape) for role in roles if isinstance(role.shape, Streams)]
+
+
+def _stream_facts(instruction: Instruction) -> Iterator[str]:
+    for role in instruction.roles:
+        if isinstance(role.shape, Streams):
+            yield role.shape.fact
 
 
 def _full_size(op: Operation, role: str) -> View | None:
@@ -67,9 +35,9 @@ def _full_size(op: Operation, role: str) -> View | None:
 
 
 def _partition_mismatch(op: Operation, target: Target) -> Iterator[Check]:
-    _, inputs = STREAMS[op.name]
+    inputs = [role for role, _ in _streams(op)]
     dst = _full_size(op, "dst")
-    extra = ("data",) if op.name == "isa.nc_n_gather" else ()
+    extra = [r.name for r in kit.described(op).roles if isinstance(r.shape, Lanes)]
     for role in (*inputs, *extra):
         view = _full_size(op, role)
         if view is None:
@@ -108,7 +76,7 @@ register(
         ),
         facts=("P09",),
         on="operation",
-        operations=tuple(STREAMS),
+        enforces=lambda instruction: ("NKI-P09",) * any(_stream_facts(instruction)),
         check=_partition_mismatch,
         sources=("Trainium/Inferentia2 architecture, cross-partition connectivity",),
         failing="""\
@@ -152,13 +120,10 @@ def add_bias(x, bias):
 
 
 def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
-    fact, inputs = STREAMS[op.name]
-    if fact not in _SHAPE_ROWS:
-        fact = "H53"
     dst = _full_size(op, "dst")
     reference = dst
     name = "dst"
-    for role in inputs:
+    for role, stream in _streams(op):
         view = _full_size(op, role)
         if view is None:
             continue
@@ -172,7 +137,7 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
             E.eq(view.free, reference.free),
             f"{role} free size == {name} free size",
             f"{role} and {name} have different numbers of elements per partition",
-            fact,
+            stream.fact,
             *(("TTN09",) if column else ()),
             values=((f"{role} free size", view.free), (f"{name} free size", reference.free)),
             about=(role, name),
@@ -194,9 +159,9 @@ register(
             "column, and what is left over of a longer operand is not defined. Tail tiles are the "
             "usual cause."
         ),
-        facts=(*_SHAPE_ROWS, "H53"),
+        facts=("TTN09",),
         on="operation",
-        operations=tuple(STREAMS),
+        enforces=_stream_facts,
         check=_free_size_mismatch,
         sources=("NKI ISA, tile size of each instruction",),
         failing="""\
@@ -246,43 +211,15 @@ def tail_copy(x):
 
 # ----------------------------------------------------------------------------- vector operands
 
-#: instruction -> (data role, ((vector role, catalogue row), ...))
-_VECTORS: Final[dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
-    "isa.activation": ("data", (("bias", "ACT08"), ("scale", "ACT04"), ("reduce_res", "ACT11"))),
-    "isa.activation_reduce": (
-        "data",
-        (("bias", "ACT08"), ("scale", "ACT04"), ("reduce_res", "ACR03")),
-    ),
-    "isa.activate2": ("data", (("imm0", "ATW04"), ("imm1", "ATW04"), ("reduce_res", "ATW06"))),
-    "isa.tensor_scalar": ("data", (("operand0", "TSC02"), ("operand1", "TSC02"))),
-    "isa.scalar_tensor_tensor": ("data", (("operand0", "STT02"),)),
-    "isa.tensor_tensor_scan": ("data0", (("initial", "SCN03"),)),
-    "isa.tensor_scalar_reduce": (
-        "data",
-        (("operand0", "TSR02"), ("reduce_res", "TSR04"), ("reduce_init", "TSR06")),
-    ),
-    "isa.tensor_scalar_cumulative": ("src", (("imm0", "TCU03"), ("imm1", "TCU03"))),
-    "isa.exponential": (
-        "src",
-        (("max_value", "EXP05"), ("reduce_res", "EXP06"), ("reduce_init", "EXP05")),
-    ),
-    "isa.dropout": ("data", (("prob", "DRP01"),)),
-    "isa.range_select": (
-        "on_true_tile",
-        (("bound0", "RSL03"), ("bound1", "RSL03"), ("reduce_res", "RSL03")),
-    ),
-    "isa.select_reduce": ("on_true", (("on_false", "SLR04"), ("reduce_res", "SLR06"))),
-    "language.dropout": ("x", (("rate", "L34"),)),
-}
-
 
 def _vector_operand_shape(op: Operation, target: Target) -> Iterator[Check]:
-    data_role, vectors = _VECTORS[op.name]
-    data = op.view(data_role)
-    for role, fact in vectors:
+    for described in kit.described(op).roles:
+        shape, role = described.shape, described.name
         view = op.view(role)
-        if view is None:
+        if view is None or not isinstance(shape, PerPartition):
             continue
+        fact, data_role = shape.fact, shape.of
+        data = op.view(data_role)
         yield check(
             op,
             role,
@@ -294,16 +231,17 @@ def _vector_operand_shape(op: Operation, target: Target) -> Iterator[Check]:
             values=((f"{role} free size", view.free),),
             help=(f"{role} takes a number, or a tile of shape (partitions, 1)",),
         )
-        if role == "bias":
+        if shape.rank is not None:
+            count = f"{shape.rank} dimension{'s' * (shape.rank != 1)}"
             yield check(
                 op,
                 role,
-                E.truth(view.rank == 2),
-                "bias has two dimensions",
-                f"bias has {view.rank} dimension{'s' * (view.rank != 1)}, not two",
+                E.truth(view.rank == shape.rank),
+                f"{role} has {count}",
+                f"{role} has {view.rank} dimension{'s' * (view.rank != 1)}, not {shape.rank}",
                 fact,
                 "N11",
-                help=("bias is a tile of shape (partitions, 1): index the other dimensions away",),
+                help=(f"index a tile of {count}: (partitions, 1)",),
             )
         if data is None or not data.buffer.on_chip or not view.buffer.on_chip:
             continue
@@ -323,6 +261,12 @@ def _vector_operand_shape(op: Operation, target: Target) -> Iterator[Check]:
         )
 
 
+def _vector_facts(instruction: Instruction) -> Iterator[str]:
+    for role in instruction.roles:
+        if isinstance(role.shape, PerPartition):
+            yield role.shape.fact
+
+
 register(
     Rule(
         id="vector-operand-shape",
@@ -334,12 +278,9 @@ register(
             "partition streams by: one value for all lanes, or one per lane. A tile given for "
             "such an operand has the data's partitions and exactly one element in each."
         ),
-        facts=(
-            "N11",
-            *sorted({fact for _, vectors in _VECTORS.values() for _, fact in vectors}),
-        ),
+        facts=("N11",),
         on="operation",
-        operations=tuple(_VECTORS),
+        enforces=_vector_facts,
         check=_vector_operand_shape,
         sources=("NKI ISA activation, tensor_scalar, scalar_tensor_tensor",),
         failing="""\

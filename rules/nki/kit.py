@@ -12,6 +12,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
@@ -33,54 +34,16 @@ EVERY: Final = frozenset(dt.CODES.values())
 
 # ----------------------------------------------------------------------------- operations
 
-#: data movement by DMA and what is no instruction of a compute engine
-DMA: Final = frozenset(
-    {
-        "isa.dma_copy",
-        "isa.dma_transpose",
-        "isa.dma_compute",
-        "isa.sendrecv",
-        "language.load",
-        "language.store",
-        "language.load_transpose2d",
-        "language.atomic_rmw",
-    }
-)
-NOT_COMPUTE: Final = DMA | {
-    "isa.core_barrier",
-    "isa.register_alloc",
-    "isa.register_load",
-    "isa.register_move",
-    "isa.register_store",
-    "isa.tensor_copy_dynamic_src",
-    "isa.tensor_copy_dynamic_dst",
-    "isa.builtin_custom_op",
-    "language.device_print",
-    "language.ndarray",
-    "language.shared_constant",
-    "language.gather_flattened",
-}
-GPSIMD_ONLY: Final = frozenset(
-    {
-        "isa.iota",
-        "isa.affine_select",
-        "isa.local_gather",
-        "isa.nc_n_gather",
-        "isa.sequence_bounds",
-        "isa.tensor_partition_reduce",
-        "isa.nonzero_with_count",
-        "isa.topk",
-    }
-)
-#: language functions that views, allocations and hosts account for, not engines
-_LANGUAGE_COMPUTE_PREFIX: Final = "language."
-
 
 def is_compute(op: Operation) -> bool:
     """Whether a compute engine executes the operation on SBUF or PSUM tiles."""
-    if op.name in NOT_COMPUTE:
-        return False
-    return op.name.startswith(("isa.", _LANGUAGE_COMPUTE_PREFIX))
+    return op.instruction is not None and op.instruction.computes
+
+
+def described(op: Operation) -> Instruction:
+    """The description of the function, for rules that go by it."""
+    assert op.instruction is not None
+    return op.instruction
 
 
 def at_least(api: str, version: str) -> bool:
@@ -279,7 +242,7 @@ BUFFER_WORDS: Final = {
 
 def catalogue(rows: Iterable[str]) -> tuple[str, ...]:
     """Full catalogue ids of rows named in short: ``MMU04`` is ``NKI-MMU04``."""
-    return tuple(f"NKI-{row}" for row in rows)
+    return tuple(row if row.startswith("NKI-") else f"NKI-{row}" for row in rows)
 
 
 def register(rule: Rule) -> Rule:

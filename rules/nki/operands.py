@@ -12,6 +12,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -33,18 +34,10 @@ def start_predicate(start: Expr, count: Expr, target: Target) -> Bool:
     )
 
 
-#: operands whose placement follows rules of their own
-_OWN_START: Final = {
-    "isa.nc_stream_shuffle": frozenset({"dst", "src"}),
-    "isa.nc_matmul_mx": frozenset({"stationary_scale", "moving_scale"}),
-    "isa.quantize_mx": frozenset({"dst_scale"}),
-}
-
-
 def _start_partition(op: Operation, target: Target) -> Iterator[Check]:
     if not kit.is_compute(op):
         return
-    own = _OWN_START.get(op.name, frozenset())
+    own = {role.name for role in kit.described(op).roles if role.own_start}
     for role, view in tiles(op):
         start = view.start_partition
         if role in own or start is None or view.indirect:
@@ -485,120 +478,36 @@ def first_and_middle(x):
 
 # ----------------------------------------------------------------------------- memories
 
-#: instruction -> (catalogue row, memories of each tile operand); other roles are not listed
-_MEMORIES: Final[dict[str, tuple[str, dict[str, tuple[Buffer, ...]]]]] = {
-    "isa.activation": ("BUF05", dict.fromkeys(("dst", "data", "bias", "scale"), ON_CHIP)),
-    "isa.activation_reduce": ("BUF05", dict.fromkeys(("dst", "data", "bias", "scale"), ON_CHIP)),
-    "isa.activate2": ("BUF05", dict.fromkeys(("dst", "data", "imm0", "imm1"), ON_CHIP)),
-    "isa.tensor_tensor": ("BUF06", dict.fromkeys(("dst", "data1", "data2"), ON_CHIP)),
-    "isa.tensor_scalar": (
-        "BUF08",
-        dict.fromkeys(("dst", "data", "operand0", "operand1"), ON_CHIP),
-    ),
-    "isa.scalar_tensor_tensor": (
-        "BUF09",
-        dict.fromkeys(("dst", "data", "operand0", "operand1"), ON_CHIP),
-    ),
-    "isa.tensor_tensor_scan": (
-        "BUF10",
-        dict.fromkeys(("dst", "data0", "data1", "initial"), ON_CHIP),
-    ),
-    "isa.tensor_reduce": ("BUF11", dict.fromkeys(("dst", "data"), ON_CHIP)),
-    "isa.tensor_scalar_reduce": (
-        "BUF12",
-        dict.fromkeys(("dst", "data", "operand0", "reduce_init"), ON_CHIP),
-    ),
-    "isa.tensor_scalar_cumulative": (
-        "BUF13",
-        dict.fromkeys(("dst", "src", "imm0", "imm1"), ON_CHIP),
-    ),
-    "isa.tensor_copy": ("BUF14", dict.fromkeys(("dst", "src"), ON_CHIP)),
-    "isa.tensor_copy_predicated": ("BUF15", dict.fromkeys(("dst", "src", "predicate"), ON_CHIP)),
-    "isa.select_reduce": (
-        "BUF16",
-        dict.fromkeys(("dst", "predicate", "on_true", "on_false"), ON_CHIP),
-    ),
-    "isa.range_select": (
-        "BUF17",
-        dict.fromkeys(("dst", "on_true_tile", "bound0", "bound1"), ON_CHIP),
-    ),
-    "isa.exponential": (
-        "BUF18",
-        dict.fromkeys(("dst", "src", "max_value", "reduce_init"), ON_CHIP),
-    ),
-    "isa.reciprocal": ("BUF19", dict.fromkeys(("dst", "data"), ON_CHIP)),
-    "isa.quantize_mx": ("BUF20", dict.fromkeys(("dst", "src", "dst_scale"), SBUF)),
-    "isa.dropout": ("BUF21", dict.fromkeys(("dst", "data", "prob"), ON_CHIP)),
-    "isa.bn_stats": ("BUF21", dict.fromkeys(("dst", "data"), ON_CHIP)),
-    "isa.bn_aggr": ("BUF21", dict.fromkeys(("dst", "data"), ON_CHIP)),
-    "isa.max8": ("BUF22", dict.fromkeys(("dst", "src"), ON_CHIP)),
-    "isa.nc_find_index8": ("BUF22", dict.fromkeys(("dst", "data", "vals"), ON_CHIP)),
-    "isa.nc_match_replace8": (
-        "BUF23",
-        dict.fromkeys(("dst", "data", "vals", "dst_idx"), ON_CHIP),
-    ),
-    "isa.nc_stream_shuffle": ("BUF24", dict.fromkeys(("dst", "src"), ON_CHIP)),
-    "isa.memset": ("BUF25", {"dst": ON_CHIP}),
-    "isa.iota": ("BUF26", {"dst": SBUF}),
-    "isa.affine_select": ("BUF26", dict.fromkeys(("dst", "on_true_tile"), SBUF)),
-    "isa.nc_n_gather": ("BUF27", dict.fromkeys(("dst", "data", "indices"), SBUF)),
-    "isa.local_gather": ("BUF28", dict.fromkeys(("dst", "src_buffer", "index"), SBUF)),
-    "isa.sequence_bounds": ("BUF29", dict.fromkeys(("dst", "segment_ids"), SBUF)),
-    "isa.tensor_partition_reduce": ("BUF29", dict.fromkeys(("dst", "data"), SBUF)),
-    "isa.nonzero_with_count": ("BUF30", dict.fromkeys(("dst", "src"), SBUF)),
-    "isa.topk": ("BUF30", dict.fromkeys(("val_dst", "idx_dst", "src"), SBUF)),
-    "isa.rng": ("BUF31", {"dst": ON_CHIP}),
-    "isa.rand2": ("BUF32", dict.fromkeys(("dst", "min", "max"), ON_CHIP)),
-    "isa.set_rng_seed": ("BUF34", {"src_seeds": ON_CHIP}),
-}
-
-#: functions of the language that compute on tiles: their tile operands live on chip
-_LANGUAGE_ROLES: Final = ("x", "y", "condition")
-_LANGUAGE_SKIP: Final = kit.NOT_COMPUTE | {
-    f"language.{name}"
-    for name in (
-        "zeros",
-        "ones",
-        "full",
-        "fill",
-        "rand",
-        "random_seed",
-        "zeros_like",
-        "empty_like",
-        "shared_identity_matrix",
-        "assign",
-        "expand_dims",
-        "matmul",
-        "broadcast_to",
-    )
-}
-
 
 def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
-    for role, view, allowed, fact in _memories(op):
+    for role in kit.described(op).roles:
+        view = op.view(role.name)
+        if role.memories is None or view is None:
+            continue
         hint: tuple[str, ...] = ()
-        facts: tuple[str, ...] = (fact,)
+        facts = role.memories.facts
         if view.buffer.off_chip:
-            message = f"{role} is in HBM, where compute engines cannot reach it"
+            message = f"{role.name} is in HBM, where compute engines cannot reach it"
             hint = ("copy it to an SBUF tile with nisa.dma_copy first",)
-            facts = ("N09", fact)
-        elif allowed == SBUF:
-            message = f"{role} has to be in SBUF"
+            facts = ("N09", facts[-1])
+        elif role.memories.buffers == SBUF:
+            message = f"{role.name} has to be in SBUF"
             hint = ("copy it to SBUF with nisa.tensor_copy on the Vector Engine first",)
-            facts = ("N07", fact) if op.name in kit.GPSIMD_ONLY else (fact,)
         else:
-            message = f"{role} has to be on chip"
-        found = kit.buffer_check(op, role, view, allowed, message, *facts, help=hint)
+            message = f"{role.name} has to be on chip"
+        found = kit.buffer_check(
+            op, role.name, view, role.memories.buffers, message, *facts, help=hint
+        )
         if found is not None:
             yield found
-    if op.name in _MEMORIES and kit.engine(op) == "gpsimd":
-        for role, view in tiles(op):
+    if kit.engine(op) == "gpsimd":
+        for name, view in tiles(op):
             found = kit.buffer_check(
                 op,
-                role,
+                name,
                 view,
                 SBUF,
-                f"{role} is in PSUM, which GpSimd cannot reach",
+                f"{name} is in PSUM, which GpSimd cannot reach",
                 "N07",
                 help=("run the instruction on the Vector Engine, or copy the tile to SBUF first",),
             )
@@ -606,17 +515,10 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
                 yield found
 
 
-def _memories(op: Operation) -> Iterator[tuple[str, View, tuple[Buffer, ...], str]]:
-    fact, roles = _MEMORIES.get(op.name, ("", {}))
-    for role, allowed in roles.items():
-        view = op.view(role)
-        if view is not None:
-            yield role, view, allowed, fact
-    if op.name.startswith("language.") and op.name not in _LANGUAGE_SKIP:
-        for role in _LANGUAGE_ROLES:
-            view = op.view(role)
-            if view is not None:
-                yield role, view, ON_CHIP, "L56"
+def _memory_facts(instruction: Instruction) -> Iterator[str]:
+    for role in instruction.roles:
+        if role.memories is not None:
+            yield from role.memories.facts
 
 
 register(
@@ -644,9 +546,9 @@ register(
             "PRD03",
             "QMX07",
             "AFS01",
-            *sorted({fact for fact, _ in _MEMORIES.values()}),
         ),
         on="operation",
+        enforces=_memory_facts,
         check=_operand_buffers,
         sources=("NKI ISA, memory types of each instruction", "Neuron architecture guides"),
         failing="""\
@@ -685,17 +587,12 @@ def positive_part(values):
 
 # ----------------------------------------------------------------------------- two PSUM inputs
 
-_PAIRS: Final = {
-    "isa.tensor_tensor": ("data1", "data2", "TTN02"),
-    "isa.scalar_tensor_tensor": ("data", "operand1", "STT03"),
-    "isa.tensor_tensor_scan": ("data0", "data1", "SCN02"),
-    "isa.select_reduce": ("predicate", "on_true", "SLR02"),
-    "isa.tensor_copy_predicated": ("src", "predicate", "CPP04"),
-}
-
 
 def _two_psum_inputs(op: Operation, target: Target) -> Iterator[Check]:
-    first, second, fact = _PAIRS[op.name]
+    pair = kit.described(op).one_psum_input
+    if pair is None:
+        return
+    first, second, fact = pair
     a, b = op.view(first), op.view(second)
     if a is None or b is None or Buffer.UNKNOWN in (a.buffer, b.buffer):
         return
@@ -722,9 +619,9 @@ register(
             "The Vector Engine has one read port to PSUM. An instruction that streams two tiles at "
             "a time takes at least one of them from SBUF."
         ),
-        facts=("N08", "TTN02", "STT03", "SCN02", "SLR02", "CPP04"),
+        facts=("N08",),
         on="operation",
-        operations=tuple(_PAIRS),
+        enforces=lambda instruction: (instruction.one_psum_input or ())[2:],
         check=_two_psum_inputs,
         sources=("NKI ISA tensor_tensor, scalar_tensor_tensor, tensor_tensor_scan",),
         failing="""\

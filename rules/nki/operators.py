@@ -9,10 +9,13 @@ from rules.nki import kit
 from rules.nki.dtypes import BITWISE
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
+from verifier.hardware import targets
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -21,96 +24,26 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ARITHMETIC: Final = _words(
-    "add subtract multiply maximum minimum equal not_equal greater_equal greater less_equal less "
-    "logical_and logical_or logical_xor power abs_max abs_min divide mod bypass average"
-)
+#: operators of one operand
 UNARY: Final = _words("abs square relu rsqrt reciprocal")
-ACTIVATIONS: Final = _words(
-    "copy square sigmoid relu prelu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid "
-    "gelu_apprx_sigmoid_dx silu silu_dx tanh softplus mish erf erf_dx exp log sin arctan sqrt "
-    "rsqrt reciprocal sign abs"
-)
-COMPARISONS: Final = _words("equal not_equal greater_equal greater less_equal less")
-RANGES: Final = COMPARISONS - {"not_equal"}
-REDUCERS: Final = _words(
-    "bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum logical_and "
-    "logical_or logical_xor"
-)
-_BINARY: Final = ARITHMETIC | BITWISE - {"invert"}
-_SCALAR_OPS: Final = ARITHMETIC | BITWISE | UNARY
-_ACT_REDUCE: Final = _words("add")
-
-#: (operation, operand, admitted operators, catalogue row)
-_OPERATORS: Final[tuple[tuple[str, str, frozenset[str], str], ...]] = (
-    ("isa.activation", "op", ACTIVATIONS, "ACT03"),
-    ("isa.activation_reduce", "op", ACTIVATIONS, "ACT03"),
-    ("isa.activate2", "op", ACTIVATIONS, "ATW09"),
-    ("isa.activation", "reduce_op", _ACT_REDUCE, "ACT10"),
-    ("isa.activation_reduce", "reduce_op", _ACT_REDUCE, "ACR02"),
-    ("isa.activate2", "reduce_op", _words("add maximum minimum abs_max abs_min"), "ATW06"),
-    ("isa.tensor_tensor", "op", _BINARY, "TTN03"),
-    ("isa.tensor_scalar", "op0", _SCALAR_OPS, "T14"),
-    ("isa.tensor_scalar", "op1", _SCALAR_OPS, "T14"),
-    ("isa.scalar_tensor_tensor", "op0", ARITHMETIC | UNARY, "STT04"),
-    ("isa.scalar_tensor_tensor", "op1", ARITHMETIC | UNARY, "STT04"),
-    ("isa.tensor_reduce", "op", REDUCERS | _words("abs_max abs_min average"), "RED04"),
-    ("isa.tensor_tensor_scan", "op0", ARITHMETIC, "SCN04"),
-    ("isa.tensor_tensor_scan", "op1", ARITHMETIC, "SCN04"),
-    ("isa.tensor_scalar_reduce", "op0", ARITHMETIC | UNARY, "TSR01"),
-    (
-        "isa.tensor_scalar_reduce",
-        "reduce_op",
-        _words("add subtract multiply maximum minimum"),
-        "TSR03",
-    ),
-    ("isa.tensor_scalar_cumulative", "op0", ARITHMETIC | UNARY, "TCU01"),
-    (
-        "isa.tensor_scalar_cumulative",
-        "op1",
-        _words("add subtract multiply maximum minimum"),
-        "TCU01",
-    ),
-    ("isa.range_select", "comp_op0", RANGES, "RSL02"),
-    ("isa.range_select", "comp_op1", RANGES, "RSL02"),
-    ("isa.range_select", "reduce_op", _words("maximum"), "RSL07"),
-    ("isa.select_reduce", "reduce_op", _words("maximum"), "SLR06"),
-    ("isa.affine_select", "cmp_op", COMPARISONS, "AFS04"),
-    (
-        "isa.tensor_partition_reduce",
-        "op",
-        _words("add average maximum bitwise_or bitwise_and"),
-        "PRD01",
-    ),
-    ("collectives.all_reduce", "op", _words("add minimum maximum"), "K02"),
-    ("collectives.reduce_scatter", "op", _words("add minimum maximum"), "K02"),
-    (
-        "collectives.collective_permute_implicit_reduce",
-        "op",
-        _words("add minimum maximum"),
-        "K02",
-    ),
-)
 
 
 def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
-    for name, role, admitted, fact in _OPERATORS:
-        if name != op.name:
-            continue
-        operator = kit.operator_name(op.value(role))
+    instruction = kit.described(op)
+    for item in instruction.operators:
+        operator = kit.operator_name(op.value(item.role))
         if operator is None:
             continue
-        short = op.name.partition(".")[2]
+        listed = "operators: " + ", ".join(sorted(item.admitted))
         yield check(
             op,
-            role,
-            E.truth(operator in admitted),
-            f"{role} of {short} is one of its operators (it is {operator})",
-            f"{short} cannot compute {operator}",
-            fact,
-            *(("T09",) if fact == "RED04" else ("T15",) if fact in ("ACT03", "ATW09") else ()),
+            item.role,
+            E.truth(operator in item.admitted),
+            f"{item.role} of {instruction.short} is one of its operators (it is {operator})",
+            f"{instruction.short} cannot compute {operator}",
+            *item.facts,
             about=(),
-            help=("operators: " + ", ".join(sorted(admitted)),) if len(admitted) < 12 else (),
+            help=(listed,) if len(item.admitted) < 12 else (),
         )
     if op.name == "isa.tensor_scalar":
         first, second = (kit.operator_name(op.value(role)) for role in ("op0", "op1"))
@@ -150,11 +83,9 @@ register(
             "of functions, the Vector Engine's ALUs have arithmetic and bit operators, reductions "
             "need associative ones, selections need comparisons."
         ),
-        facts=tuple(
-            dict.fromkeys([*(row[3] for row in _OPERATORS), "T09", "T15", "TSC04", "RED05"])
-        ),
+        facts=("TSC04", "RED05"),
         on="operation",
-        operations=tuple(dict.fromkeys(row[0] for row in _OPERATORS)),
+        enforces=lambda instruction: (f for item in instruction.operators for f in item.facts),
         check=_operator_kind,
         sources=("NKI supported operators", "NKI supported activation functions"),
         failing=kernel(
@@ -174,15 +105,11 @@ register(
 
 # ----------------------------------------------------------------------------- engines
 
-_ENGINES: Final[dict[str, tuple[frozenset[str], str]]] = {
-    "isa.tensor_tensor": (_words("vector gpsimd unknown"), "TTN08"),
-    "isa.tensor_scalar": (_words("vector scalar gpsimd unknown"), "N28"),
-    "isa.tensor_copy": (_words("vector scalar gpsimd unknown"), "N29"),
-    "isa.memset": (_words("vector gpsimd unknown"), "MST04"),
-    "isa.nc_transpose": (_words("tensor vector unknown"), "N21"),
-    "isa.rng": (_words("vector gpsimd unknown"), "N33"),
-    "isa.rand_set_state": (_words("vector gpsimd unknown"), "N34"),
-    "isa.rand_get_state": (_words("vector gpsimd unknown"), "N34"),
+_ENGINE_WORDS: Final = {
+    "tensor": "the Tensor Engine",
+    "vector": "the Vector Engine",
+    "scalar": "the Scalar Engine",
+    "gpsimd": "GpSimd",
 }
 
 
@@ -190,45 +117,31 @@ def _engine_choice(op: Operation, target: Target) -> Iterator[Check]:
     engine = kit.engine(op)
     if engine is None:
         return
-    admitted, fact = _ENGINES[op.name]
-    short = op.name.partition(".")[2]
+    instruction = kit.described(op)
+    engines, short = instruction.engines, instruction.short
     yield check(
         op,
         "engine",
-        E.truth(engine in admitted),
+        E.truth(engine == "unknown" or engine in engines.on_request),
         f"engine is one that runs {short} (it is {engine})",
         f"the {engine} engine has no {short}",
-        fact,
+        engines.fact,
         about=(),
-        help=("engines: " + ", ".join(sorted(admitted - {"unknown"})),),
+        help=("engines: " + ", ".join(sorted(engines.on_request)),),
     )
-    if op.name == "isa.tensor_copy" and engine == "scalar":
+    if engine in engines.needs:
+        capability, facts = engines.needs[engine]
+        place = _ENGINE_WORDS[engine]
         yield check(
             op,
             "engine",
-            E.truth(target.generation >= 3),
-            f"the target is trn2 or newer (it is {target.name})",
-            f"the Scalar Engine of {target.name} has no tensor_copy",
-            "CPY04",
-            "H80",
-            "OQ11",
+            E.truth(target.has(capability)),
+            f"{place} of the target has {short} (it is {target.name})",
+            f"{place} of {target.name} has no {short}",
+            *facts,
             about=(),
-            help=("use nisa.activation with op=nl.copy",),
+            help=("engines: " + ", ".join(sorted(engines.on_request - {engine})),),
         )
-    if op.name in ("isa.rng", "isa.rand_set_state", "isa.rand_get_state"):
-        special = "gpsimd" if op.name == "isa.rng" else "vector"
-        first = 3 if op.name == "isa.rng" else 4
-        if engine == special:
-            yield check(
-                op,
-                "engine",
-                E.truth(target.generation >= first),
-                f"the target has {short} on the {special} engine (it is {target.name})",
-                f"the {special} engine of {target.name} has no {short}",
-                "RNG02" if first == 3 else "RSS02",
-                *(("H79",) if first == 3 else ()),
-                about=(),
-            )
     if op.name == "isa.tensor_tensor":
         operator = kit.operator_name(op.value("op"))
         if operator == "power":
@@ -277,9 +190,9 @@ def _tensor_scalar_engine(op: Operation, target: Target, engine: str) -> Iterato
         return
     names = first if second is None else f"{first} and {second}"
     if engine == "scalar":
-        if target.generation == 2:
+        if not target.has(Capability.COPY_ON_SCALAR):
             allowed, fact = False, "H30"
-        elif target.generation == 3:
+        elif not target.has(Capability.UNARY_OPERATORS):
             pairs = {("multiply", "add"), ("multiply", None), ("add", None)}
             allowed, fact = (first, second) in pairs, "TSC07"
         else:
@@ -312,6 +225,13 @@ def _tensor_scalar_engine(op: Operation, target: Target, engine: str) -> Iterato
         )
 
 
+def _engine_facts(instruction: Instruction) -> Iterator[str]:
+    engines = instruction.engines
+    if engines.on_request:
+        yield engines.fact
+        yield from (fact for _, facts in engines.needs.values() for fact in facts)
+
+
 register(
     Rule(
         id="engine-choice",
@@ -326,30 +246,17 @@ register(
         ),
         facts=(
             "TTN04",
-            "TTN08",
             "TSC07",
             "TSC08",
-            "CPY04",
-            "MST04",
-            "RNG02",
-            "RSS02",
             "T16",
-            "N21",
-            "N28",
-            "N29",
-            "N33",
-            "N34",
             "H30",
-            "H79",
-            "H80",
             "H81",
-            "OQ11",
             "OQ26",
             "TTN05",
             "TSC05",
         ),
         on="operation",
-        operations=tuple(_ENGINES),
+        enforces=_engine_facts,
         check=_engine_choice,
         sources=("NKI ISA tensor_tensor, tensor_scalar, tensor_copy, memset, rng",),
         failing=kernel(
@@ -541,41 +448,29 @@ register(
 
 # ----------------------------------------------------------------------------- reduce commands
 
-_COMMANDS: Final[dict[str, tuple[frozenset[str], str]]] = {
-    "isa.activation": (_words("idle reset reduce reset_reduce"), "ACT12"),
-    "isa.activate2": (_words("idle reset reduce reset_reduce"), "ATW07"),
-    "isa.select_reduce": (_words("idle reset_reduce reduce"), "SLR07"),
-    "isa.tensor_scalar_reduce": (_words("reset_reduce reduce load_reduce"), "TSR06"),
-    "isa.tensor_scalar_cumulative": (_words("reset_reduce reduce load_reduce"), "TCU04"),
-    "isa.exponential": (_words("idle reset_reduce reduce load_reduce"), "EXP07"),
-    "isa.range_select": (_words("idle reset_reduce reduce"), "RSL09"),
-}
-_INITIAL: Final = {
-    "isa.tensor_scalar_reduce": "reduce_init",
-    "isa.tensor_scalar_cumulative": "imm1",
-    "isa.exponential": "reduce_init",
-}
-
 
 def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
     command = kit.choice(op.value("reduce_cmd"))
     if command is None:
         return
-    admitted, fact = _COMMANDS[op.name]
-    short = op.name.partition(".")[2]
+    instruction = kit.described(op)
+    commands, short = instruction.commands, instruction.short
+    if commands is None:
+        return
+    fact = commands.fact
     yield check(
         op,
         "reduce_cmd",
-        E.truth(command in admitted),
+        E.truth(command in commands.admitted),
         f"reduce_cmd is one that {short} has (it is {command})",
         f"{short} has no reduce command {command}",
         fact,
         *(("AC09",) if command == "reset" else ("AC08",) if command == "load_reduce" else ()),
         about=(),
-        help=("commands: " + ", ".join(sorted(admitted)),),
+        help=("commands: " + ", ".join(sorted(commands.admitted)),),
     )
-    role = _INITIAL.get(op.name)
-    if role is not None and not kit.is_unknown(op.value(role)):
+    role = commands.initial
+    if role and not kit.is_unknown(op.value(role)):
         value = op.value(role)
         empty = value is None or (op.name == "isa.exponential" and kit.constant(value) == 0)
         loads = command == "load_reduce"
@@ -616,9 +511,9 @@ register(
             "instruction implements some of the commands; load_reduce starts from an initial value "
             "that has to be given, and the others have no use for one."
         ),
-        facts=(*sorted({fact for _, fact in _COMMANDS.values()} - {"RSL09"}), "AC08", "AC09"),
+        facts=("AC08", "AC09"),
         on="operation",
-        operations=tuple(_COMMANDS),
+        enforces=lambda i: (i.commands.fact,) if i.commands is not None else (),
         check=_reduce_command,
         sources=("NKI ISA activation, select_reduce, tensor_scalar_reduce, exponential",),
         failing=kernel(
@@ -658,81 +553,33 @@ register(
 
 # ----------------------------------------------------------------------------- features of targets
 
-#: operation -> (first generation, catalogue rows)
-_FIRST: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
-    "isa.nc_matmul_mx": (4, ("MMX01", "H82")),
-    "isa.quantize_mx": (4, ("QMX01", "H82")),
-    "isa.activate2": (4, ("ATW01", "H85")),
-    "isa.exponential": (4, ("EXP01", "H85")),
-    "isa.rand2": (4, ("RND01", "H85")),
-    "isa.range_select": (3, ("RSL01", "H76")),
-    "isa.nonzero_with_count": (3, ("NZC01", "H76")),
-    "isa.core_barrier": (3, ("BAR01", "H77")),
-    "isa.sendrecv": (3, ("SRV01", "H77")),
-    "isa.rand_set_state": (3, ("RSS01", "H78")),
-    "isa.rand_get_state": (3, ("RGT01", "H78")),
-    "language.abs_max": (4, ("L41", "H86")),
-    "language.abs_min": (4, ("L41", "H86")),
-}
-_OPERATOR_FIRST: Final = _words("square relu abs_max abs_min")
-_TARGET_NAMES: Final = {3: "trn2", 4: "trn3"}
-
 
 def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
-    short = op.name.partition(".")[2]
-    if op.name in _FIRST:
-        first, facts = _FIRST[op.name]
-        yield Check(
-            predicate=E.truth(target.generation >= first),
-            span=op.span,
-            text=f"the target is {_TARGET_NAMES[first]} or newer (it is {target.name})",
-            message=f"{target.name} has no {short}",
-            facts=kit.catalogue(facts),
-            help=(f"guard the call with nisa.get_nc_version() >= nisa.nc_version.gen{first}",),
+    instruction = kit.described(op)
+    if instruction.needs is not None:
+        yield _has_instruction(op, instruction.short, target, *instruction.needs)
+    for item in instruction.operators:
+        operator = kit.operator_name(op.value(item.role))
+        if operator is None or operator not in item.needs:
+            continue
+        capability, facts = item.needs[operator]
+        first = targets.first_with(capability)
+        yield check(
+            op,
+            item.role,
+            E.truth(target.has(capability)),
+            f"the target is {first.name} or newer (it is {target.name})",
+            f"{target.name} has no {operator} in {instruction.short}",
+            *facts,
+            about=(),
         )
-    if op.name in ("isa.tensor_scalar", "isa.tensor_scalar_reduce"):
-        for role in ("op0", "op1"):
-            operator = kit.operator_name(op.value(role))
-            if operator in _OPERATOR_FIRST:
-                yield check(
-                    op,
-                    role,
-                    E.truth(target.generation >= 4),
-                    f"the target is trn3 or newer (it is {target.name})",
-                    f"{target.name} has no {operator} in {short}",
-                    "TSC10" if op.name == "isa.tensor_scalar" else "TSR07",
-                    "H86",
-                    about=(),
-                )
-    if op.name in ("isa.activation", "isa.activation_reduce") and target.generation == 2:
-        bias = op.value("bias")
-        operand = op.operands.get("bias")
-        if operand is not None and operand.given and kit.is_number(bias):
-            yield check(
-                op,
-                "bias",
-                E.FALSE,
-                "bias is a tile of shape (partitions, 1)",
-                f"the Scalar Engine of {target.name} takes bias as a tile only",
-                "ACT05",
-                "H73",
-                about=(),
-            )
-        if kit.operator_name(op.value("op")) == "reciprocal" and not kit.is_unknown(bias):
-            yield check(
-                op,
-                "bias",
-                E.truth(bias is None),
-                "bias is None",
-                f"reciprocal takes no bias on {target.name}",
-                "ACT09",
-                about=(),
-            )
+    if op.name in ("isa.activation", "isa.activation_reduce"):
+        yield from _bias(op, target)
     for role, operand in op.operands.items():
         view = operand.value
-        if isinstance(view, View) and kit.is_compute(op) and op.name not in _FIRST:
+        if isinstance(view, View) and instruction.computes and instruction.needs is None:
             packed = view.dtype.among(kit.PACKED)
-            if target.generation < 4 and packed is not E.FALSE:
+            if not target.has(Capability.MX_MATMUL) and packed is not E.FALSE:
                 what = view.dtype.name or "its dtype"
                 yield check(
                     op,
@@ -742,6 +589,58 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
                     f"{target.name} cannot compute with {what}",
                     "H82",
                 )
+
+
+def _has_instruction(
+    op: Operation, short: str, target: Target, capability: Capability, facts: tuple[str, ...]
+) -> Check:
+    first = targets.first_with(capability)
+    version = f"nisa.nc_version.gen{first.generation}"
+    return Check(
+        predicate=E.truth(target.has(capability)),
+        span=op.span,
+        text=f"the target is {first.name} or newer (it is {target.name})",
+        message=f"{target.name} has no {short}",
+        facts=facts,
+        help=(f"guard the call with nisa.get_nc_version() >= {version}",),
+    )
+
+
+def _bias(op: Operation, target: Target) -> Iterator[Check]:
+    bias, operand = op.value("bias"), op.operands.get("bias")
+    given = operand is not None and operand.given
+    if given and kit.is_number(bias) and not target.has(Capability.BIAS_NUMBER):
+        yield check(
+            op,
+            "bias",
+            E.FALSE,
+            "bias is a tile of shape (partitions, 1)",
+            f"the Scalar Engine of {target.name} takes bias as a tile only",
+            "ACT05",
+            "H73",
+            about=(),
+        )
+    if target.has(Capability.BIASED_RECIPROCAL) or kit.is_unknown(bias):
+        return
+    if kit.operator_name(op.value("op")) == "reciprocal":
+        yield check(
+            op,
+            "bias",
+            E.truth(bias is None),
+            "bias is None",
+            f"reciprocal takes no bias on {target.name}",
+            "ACT09",
+            about=(),
+        )
+
+
+def _feature_facts(instruction: Instruction) -> Iterator[str]:
+    if instruction.needs is not None:
+        yield from instruction.needs[1]
+    for item in instruction.operators:
+        yield from (fact for _, facts in item.needs.values() for fact in facts)
+    if instruction.computes:
+        yield "NKI-H82"
 
 
 register(
@@ -754,17 +653,9 @@ register(
             "Instructions and operators were added with each generation of the NeuronCore. A "
             "kernel for several targets asks for the version before it uses the newer ones."
         ),
-        facts=(
-            *dict.fromkeys(fact for _, facts in _FIRST.values() for fact in facts),
-            "H86",
-            "TSC10",
-            "TSR07",
-            "ACT05",
-            "ACT06",
-            "ACT09",
-            "H73",
-        ),
+        facts=("ACT05", "ACT06", "ACT09", "H73"),
         on="operation",
+        enforces=_feature_facts,
         check=_target_feature,
         sources=("NKI ISA", "Neuron architecture guides"),
         failing=kernel(
@@ -785,25 +676,19 @@ register(
 
 # ----------------------------------------------------------------------------- language functions
 
-_SIMULATED: Final = {
-    "language.divide": ("L42", "0.3", "multiply by nl.reciprocal"),
-    "language.mod": ("L43", "0.3", "it works in the simulator only"),
-    "language.fmod": ("L43", "0.3", "it works in the simulator only"),
-}
-
 
 def _language_support(op: Operation, target: Target) -> Iterator[Check]:
-    short = op.name.partition(".")[2]
-    if op.name in _SIMULATED:
-        fact, since, hint = _SIMULATED[op.name]
-        if at_least(op.api, since):
+    instruction = kit.described(op)
+    short, simulated = instruction.short, instruction.simulated
+    if simulated is not None:
+        if at_least(op.api, simulated.since):
             yield Check(
                 predicate=E.FALSE,
                 span=op.span,
                 text=f"nl.{short} exists on hardware",
                 message=f"nl.{short} does not compile for hardware",
-                facts=kit.catalogue((fact,)),
-                help=(hint,),
+                facts=(simulated.fact,),
+                help=(simulated.instead,),
             )
         return
     if op.name == "language.power" and at_least(op.api, "0.3"):
@@ -839,6 +724,13 @@ def _language_support(op: Operation, target: Target) -> Iterator[Check]:
                 yield found
 
 
+def _support_facts(instruction: Instruction) -> Iterator[str]:
+    if instruction.simulated is not None:
+        yield instruction.simulated.fact
+    if instruction.name in ("language.power", "language.rsqrt"):
+        yield "NKI-L44" if instruction.short == "power" else "NKI-L45"
+
+
 register(
     Rule(
         id="language-support",
@@ -850,15 +742,9 @@ register(
             "GpSimd, which sees SBUF alone. They are accepted when a kernel is traced and fail "
             "when it is compiled."
         ),
-        facts=("L42", "L43", "L44", "L45"),
+        facts=("L44", "L45"),
         on="operation",
-        operations=(
-            "language.divide",
-            "language.mod",
-            "language.fmod",
-            "language.power",
-            "language.rsqrt",
-        ),
+        enforces=_support_facts,
         check=_language_support,
         sources=("NKI 0.4 known issues", "NKI migration guide 0.5"),
         failing="""\

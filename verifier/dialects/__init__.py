@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from verifier.dialects.nki import NkiDialect
+from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.ppl import PplDialect
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Dialect
 
 #: the dialects that are interpreted, by the names that discovery gives them
@@ -16,3 +18,8 @@ DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {
     "okk": OkkDialect,
     "ppl": PplDialect,
 }
+
+
+def instructions() -> tuple[Instruction, ...]:
+    """Every function that is described."""
+    return tuple(INSTRUCTIONS.values())

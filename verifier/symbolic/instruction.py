@@ -6,7 +6,7 @@ answer into obligations, runs evaluate it on plain numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -272,6 +272,17 @@ class Operators:
     needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
         default_factory=dict, hash=False
     )
+    #: a fact: with an operator on bits, the tiles hold integers
+    bits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """From a generation on it runs in the simulator only; what to do ``instead``."""
+
+    since: str
+    fact: str
+    instead: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +374,7 @@ class Instruction:
     needs: tuple[Capability, tuple[str, ...]] | None = None
     operators: tuple[Operators, ...] = ()
     commands: Commands | None = None
+    simulated: Simulated | None = None
     #: two operands that are not both in PSUM, and the fact
     one_psum_input: tuple[str, str, str] | None = None
     traits: frozenset[Trait] = frozenset()
@@ -377,16 +389,7 @@ class Instruction:
     def short(self) -> str:
         return self.name.rpartition(".")[2]
 
-    def facts(self) -> Iterator[str]:
-        """Every fact that the description cites."""
-        for role in self.roles:
-            if role.memories is not None:
-                yield from role.memories.facts
-            for item in (role.dtypes, role.same_dtype, role.shape):
-                fact = getattr(item, "fact", "")
-                if fact:
-                    yield fact
-        for operators in self.operators:
-            yield from operators.facts
-        if self.commands is not None:
-            yield self.commands.fact
+    @property
+    def computes(self) -> bool:
+        """Whether a compute engine streams its tiles through its lanes."""
+        return self.traits.isdisjoint((Trait.DMA, Trait.COLLECTIVE, Trait.NO_LANES))

@@ -82,7 +82,7 @@ TENSOR_TENSOR: Final = Instruction(
         operator("op"),
     ),
     engines=Engines(_of_two_tiles, words("gpsimd vector"), "NKI-TTN08"),
-    operators=(admits("op", BINARY, "NKI-TTN03"),),
+    operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
     one_psum_input=("data1", "data2", "NKI-TTN02"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
     result=Like(("data1",)),
@@ -111,8 +111,20 @@ TENSOR_SCALAR: Final = Instruction(
     ),
     engines=Engines(unless_asked("vector"), words("gpsimd scalar vector"), "NKI-N28"),
     operators=(
-        admits("op0", BINARY | UNARY | INVERSION, "NKI-T14", needs=newer_unary("NKI-TSC10")),
-        admits("op1", BINARY | UNARY | INVERSION, "NKI-T14", needs=newer_unary("NKI-TSC10")),
+        admits(
+            "op0",
+            BINARY | UNARY | INVERSION,
+            "NKI-T14",
+            needs=newer_unary("NKI-TSC10"),
+            bits="NKI-TSC05",
+        ),
+        admits(
+            "op1",
+            BINARY | UNARY | INVERSION,
+            "NKI-T14",
+            needs=newer_unary("NKI-TSC10"),
+            bits="NKI-TSC05",
+        ),
     ),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")

@@ -29,6 +29,7 @@ from verifier.symbolic.instruction import (
     Footprint,
     Instruction,
     PerPartition,
+    Simulated,
     Writes,
 )
 from verifier.symbolic.values import Enumerator
@@ -51,9 +52,14 @@ _TRUTHS: Final = words(
 )
 #: functions of one operand that 0.2 had; the others came back with 0.3
 _KEPT: Final = words("abs gelu_apprx_sigmoid gelu_apprx_sigmoid_dx invert reciprocal rsqrt")
+#: what the compiler has no program for (NKI-L42, NKI-L43)
+_SIMULATED: Final = {
+    "divide": Simulated("0.3", "NKI-L42", "multiply by nl.reciprocal"),
+    "mod": Simulated("0.3", "NKI-L43", "it works in the simulator only"),
+    "fmod": Simulated("0.3", "NKI-L43", "it works in the simulator only"),
+}
 #: where functions of one operand run; the others run on the Scalar Engine (NKI-T16)
 _ON_VECTOR: Final = words("invert logical_not negative")
-_ONLY_SIMULATED: Final = words("mod fmod")
 
 
 def _computed(operands: str, name: str) -> dict[str, str | None]:
@@ -67,7 +73,7 @@ def _computed(operands: str, name: str) -> dict[str, str | None]:
     if name in ("abs_max", "abs_min"):
         return {"0.4": f"{operands}, dtype=None"}
     beta1 = f"{operands}, |, dtype=None, mask=None, **"
-    if name in _ONLY_SIMULATED:
+    if name in ("mod", "fmod"):
         return {
             "beta1": f"{operands}, dtype=None, mask=None, **",
             "0.2": None,
@@ -106,6 +112,7 @@ def _binary(name: str) -> Instruction:
         footprint=Footprint(reads=(streamed("x"), streamed("y")), writes=written("dst")),
         result=Like(("x", "y"), truth=name in _TRUTHS),
         needs=needs if name in ("abs_max", "abs_min") else None,
+        simulated=_SIMULATED.get(name),
         removal=("NKI-M024",),
     )
 

@@ -67,7 +67,7 @@ TENSOR_REDUCE: Final = Instruction(
         tile("data", on_chip("NKI-BUF11")),
     ),
     engines=Engines("vector"),
-    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09"),),
+    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05"),),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
 )
@@ -236,7 +236,11 @@ TENSOR_PARTITION_REDUCE: Final = Instruction(
         tile("data", for_gpsimd("NKI-BUF29")),
     ),
     engines=Engines("gpsimd"),
-    operators=(admits("op", words("add average bitwise_and bitwise_or maximum"), "NKI-PRD01"),),
+    operators=(
+        admits(
+            "op", words("add average bitwise_and bitwise_or maximum"), "NKI-PRD01", bits="NKI-T02"
+        ),
+    ),
     footprint=Footprint(reads=(Reads(role="data", fate=Folded(_column)),), writes=written("dst")),
     result=OneRow("data"),
 )

@@ -133,9 +133,13 @@ _Needs: TypeAlias = Mapping[str, tuple[Capability, tuple[str, ...]]]
 
 
 def admits(
-    role: str, operators: frozenset[str], *facts: str, needs: _Needs | None = None
+    role: str,
+    operators: frozenset[str],
+    *facts: str,
+    needs: _Needs | None = None,
+    bits: str = "",
 ) -> Operators:
-    return Operators(role, operators, facts, needs or {})
+    return Operators(role, operators, facts, needs or {}, bits)
 
 
 def newer_unary(fact: str) -> _Needs:
@@ -254,11 +258,20 @@ def _repeated(view: View, to: View, index: Index) -> Index | None:
     return tuple(at)
 
 
+def _given(call: Call, role: str) -> View | None:
+    """The tile of a role; of a list of tiles of one shape the first."""
+    value = call.value(role)
+    listed = value if isinstance(value, tuple) else (value,)
+    views = [item for item in listed if isinstance(item, View)]
+    alike = all(view.shape == views[0].shape for view in views)
+    return views[0] if views and alike else None
+
+
 def _element(role: str, to: str) -> Callable[[Call, Index], Index | None]:
     """The element of a view that streams by with an element of another."""
 
     def source(call: Call, index: Index) -> Index | None:
-        view, target = call.view(role), call.view(to)
+        view, target = _given(call, role), call.view(to)
         if view is None or target is None:
             return None
         found = _along(view, target, index, _wide(view))
