@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rules.memory import examples
-from rules.memory.cases import Copy, before, contains, copy, covered, covered_point, dominates
+from rules.memory.cases import Copy, contains, copy, covered_point, dominates
+from rules.memory.defined import Flow, Read
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
@@ -15,23 +16,14 @@ from rules.memory.words import (
     region,
     write_note,
 )
-from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.index import Access, Index, Uses, index, is_matmul, keeps, tensor
-from verifier.symbolic.memory.known import Known
+from verifier.symbolic.memory.index import Access, Index, index, keeps, tensor
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Trace
-
-#: reductions along the free dimensions: rows do not mix
-_ROW_WISE = frozenset(
-    {"tensor_reduce", "bn_stats", "bn_aggr", "max8", "sum", "mean", "var", "prod", "max", "min"}
-)
-#: operations through which every element of the operand can reach every element of the result
-_MIXING = ("matmul", "transpose", "partition_reduce", "all_reduce")
 
 
 def _exempt(storage: Storage) -> bool:
@@ -39,125 +31,90 @@ def _exempt(storage: Storage) -> bool:
 
 
 def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per operation, role and storage: what is read was written before."""
+    """What is undefined decides nothing: one check per read that decides.
+
+    A check speaks of the first read of what is undefined; those about one read are one.
+    """
     table = index(trace)
-    for uses in table.storages:
-        if not _exempt(uses.storage):
-            yield from _reads_of(table, uses)
-
-
-def _reads_of(table: Index, uses: Uses) -> Iterator[Check]:
-    api = table.trace.api
-    # a matmul that adds to its target follows the accumulation protocol, which has its own rule
-    targets = [t for t in uses.targets if api == "beta1" or not is_matmul(t.operation)]
-    reads = sorted((*uses.reads, *targets), key=lambda access: access.order)
-    done: list[Access] = []
-    for read in reads:
-        if any(dominates(old, read) and contains(old.view, read.view) for old in done):
-            predicate, exact, blame = E.TRUE, True, None  # said at the first read
-        else:
-            facts = table.assumed(read.order)
-            predicate, exact, blame = written_before(read, uses.writes, facts)
-        reason = _reason(table.trace, predicate, exact, blame, uses.storage.name)
-        yield _read_check(read, uses, predicate, reason)
-        if predicate is not E.TRUE:
-            done.append(read)
-
-
-def written_before(
-    read: Access, writes: list[Access], assumed: Known
-) -> tuple[Bool, bool, Access | None]:
-    """Whether the element that ``read`` names was written: formula, exactness, the one to blame.
-
-    The formula is over the symbols of ``read``; inexact means too strong.
-    """
-    view = read.view
-    partial = next((write for write in writes if keeps(write)), None)
-    complete = [write for write in writes if not keeps(write)]
-    for write in complete:
-        seen = _as_seen(write, read)
-        if seen.operation is read.operation and read.target:
+    flow = Flow.of(table)
+    judged: list[Read] = []
+    found: dict[int, list[Check]] = {}
+    for read in flow.in_order():
+        storage = read.access.view.storage
+        if not read.decides or (_exempt(storage) and read.demand is E.TRUE):
             continue
-        if dominates(seen, read) and contains(seen.view, view):
-            return E.TRUE, True, None
-    if not complete:
-        return E.FALSE, partial is None, partial
-    # unconditional writes first: one of them often settles it
-    sources = sorted((_as_seen(w, read) for w in complete), key=lambda w: len(w.path))
-    shared = view.buffer.off_chip or view.buffer is Buffer.L2
-    known = assumed.also((*read.path, *read.ranges), read.loops)
-
-    def ways() -> Iterator[Copy]:
-        for write in sources:
-            yield from before(write, read, private_grid=shared)
-
-    if view.exact and not view.indirect:
-        formula, exact, blame = covered(ways(), view, known)
-        if formula is E.TRUE or partial is None:
-            return formula, exact, blame
-        return formula, False, blame or partial
-    # which element is read is known at run time only: everything has to be there
-    point = tuple(E.fresh("x", 0, None, "point") for _ in view.storage.shape)
-    inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
-    formula, _, blame = covered_point(ways(), view, point, known)
-    return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or read
+        origin = flow.origin(read)
+        if read.demand is E.TRUE or (origin is read and _said(judged, read)):
+            yield _read_check(read, read, table, E.TRUE, "")
+            continue
+        if origin is read and read.fate is None:
+            judged.append(read)
+        reason = _reason(trace, read.demand, read.exact, read.blame, storage.name)
+        check = _read_check(read, origin, table, read.demand, reason)
+        found.setdefault(id(origin), []).append(check)
+    for checks in found.values():
+        yield from _together(checks)
 
 
-def _as_seen(write: Access, read: Access) -> Access:
-    """The write as it counts for this reader.
-
-    A masked Beta 1 call returns a tile of full size whose masked elements are undefined. That is
-    how ragged tiles are written there: element-wise work on the undefined part is harmless, it is
-    masked again when stored. Only an operation that mixes elements must not see it.
-    """
-    if write.view.mask is E.TRUE or write.view.storage.kind != "result":
-        return write
-    name = read.operation.name.rpartition(".")[2]
-    if any(word in name for word in _MIXING):
-        return write
-    if name in _ROW_WISE:
-        view = write.view
-        position = view.frame_partition
-        rows = set(view.coords[position].free()) if position is not None else set()
-        columns = {axis.symbol for axis in view.axes} - rows
-        if columns & set(view.mask.free()):
-            return write
-    return replace(write, view=replace(write.view, mask=E.TRUE), reaches={})
+def _said(judged: list[Read], read: Read) -> bool:
+    """Whether what is read was read before, where it decided too."""
+    access = read.access
+    return any(
+        dominates(old.access, access) and contains(old.access.view, access.view) for old in judged
+    )
 
 
-def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check:
-    storage, view, operation = uses.storage, read.view, read.operation
-    name = storage.name
+def _together(checks: list[Check]) -> Iterator[Check]:
+    """One check of all that are certain: the same elements decide in several places."""
+    certain = [check for check in checks if not check.reason]
+    yield from (check for check in checks if check.reason)
+    if len(certain) <= 1:
+        yield from certain
+        return
+    parts = (
+        E.or_(*map(E.not_, (*(check.path or ()), *check.given)), check.predicate)
+        for check in certain
+    )
+    yield replace(certain[0], predicate=E.and_(*parts), given=(), values=(), path=())
+
+
+def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason: str) -> Check:
+    access, first = read.access, origin.access
+    view, operation = access.view, first.operation
+    uses = table.uses(first.view.storage)
+    name = first.view.storage.name
     notes: list[Note] = []
     values: tuple[tuple[str, Expr], ...] = ()
     given: tuple[Bool, ...] = ()
     help_text: tuple[str, ...] = ()
     if predicate is not E.TRUE:
-        given = read.ranges
+        given = access.ranges
         if view.exact and not view.indirect:
             within = (
                 E.and_(E.ge(c, 0), E.lt(c, n))
                 for c, n in zip(view.coords, view.frame, strict=False)
             )
             given = (*given, *(fact for fact in within if fact is not E.TRUE))
-            where = element(view, partly_written(view, uses.writes))
+            where = element(view, partly_written(view, table.uses(view.storage).writes))
             values = where.values
             given = (*given, *where.given)
-        nearest = [write for write in uses.writes if write.order < read.order][-1:]
+        nearest = [write for write in uses.writes if write.order < first.order][-1:]
         notes = [write_note(write) for write in nearest or uses.writes[:1]]
-        notes.append(allocation_note(storage))
+        if origin is not read:
+            notes.insert(0, Note(access.span, f"what became of it decides here: {read.why}"))
+        notes.append(allocation_note(first.view.storage))
         help_text = ("an allocation holds whatever was there before: write it, or load into it",)
     if not uses.writes:
         message = f"`{name}` is read, but nothing writes it"
-    elif predicate is E.FALSE:
+    elif origin.demand is E.FALSE or origin.defined is E.FALSE:
         message = f"`{name}` is read before it is written"
     else:
         message = f"`{name}` is read before all of it was written"
-    if read.target:
+    if first.target:
         message += f" (`{operation.name.rpartition('.')[2]}` adds to it)"
     return Check(
         predicate=predicate,
-        span=read.span,
+        span=first.span,
         text=f"every element of `{name}` read here was written before",
         message=message,
         facts=("PPL-B12",) if operation.api == "ppl" else ("NKI-B20",),
@@ -167,8 +124,8 @@ def _read_check(read: Access, uses: Uses, predicate: Bool, reason: str) -> Check
         help=help_text,
         exact=not reason,
         reason=reason,
-        path=(*read.path, *read.given),
-        order=read.order,
+        path=(*access.path, *access.given),
+        order=access.order,
     )
 
 

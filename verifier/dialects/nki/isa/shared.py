@@ -45,9 +45,6 @@ HALF: Final = dt.codes("float16", "bfloat16")
 FLOAT8: Final = dt.codes("float8_e4m3", "float8_e5m2")
 EVERY: Final = frozenset(dt.CODES.values())
 
-_ONE: Final = E.const(1)
-_ZERO: Final = E.const(0)
-
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -62,6 +59,20 @@ def on_chip(fact: str) -> In:
 
 def in_sbuf(fact: str) -> In:
     return In(SBUF, (fact,))
+
+
+def for_tensor_engine(*facts: str) -> In:
+    """Its ports in lead to SBUF."""
+    return In(SBUF, facts)
+
+
+def summed_in(*facts: str) -> In:
+    """Its port out leads to PSUM."""
+    return In((Buffer.PSUM,), facts)
+
+
+def in_hbm(fact: str) -> In:
+    return In((Buffer.HBM, Buffer.SHARED_HBM), (fact,))
 
 
 def for_gpsimd(fact: str) -> In:
@@ -114,9 +125,9 @@ def vector(
     )
 
 
-def tiles(name: str) -> Role:
+def tiles(name: str, memories: In | None = None) -> Role:
     """A list of tensors."""
-    return Role(name=name, takes=Takes.TILES)
+    return Role(name=name, takes=Takes.TILES, memories=memories)
 
 
 def operator(name: str) -> Role:
@@ -231,7 +242,7 @@ LOADS: Final = When(
 
 def _wide(view: View) -> list[int]:
     """The axes that are not of size 1."""
-    return [k for k, size in enumerate(view.shape) if size is not _ONE]
+    return [k for k, size in enumerate(view.shape) if size is not E.const(1)]
 
 
 def _along(view: View, to: View, index: Index, own: list[int]) -> Line | None:
@@ -239,7 +250,7 @@ def _along(view: View, to: View, index: Index, own: list[int]) -> Line | None:
     wide = _wide(to)
     if [view.shape[k] for k in own] != [to.shape[k] for k in wide]:
         return None
-    at: list[Expr | None] = [_ZERO] * view.rank
+    at: list[Expr | None] = [E.const(0)] * view.rank
     for mine, other in zip(own, wide, strict=True):
         at[mine] = index[other]
     return tuple(at)
@@ -252,9 +263,9 @@ def _repeated(view: View, to: View, index: Index) -> Index | None:
         return None
     at: list[Expr] = []
     for k, size in enumerate(view.shape):
-        if size is not _ONE and size is not to.shape[k + gap]:
+        if size is not E.const(1) and size is not to.shape[k + gap]:
             return None
-        at.append(_ZERO if size is _ONE else index[k + gap])
+        at.append(E.const(0) if size is E.const(1) else index[k + gap])
     return tuple(at)
 
 
@@ -276,7 +287,7 @@ def _element(role: str, to: str) -> Callable[[Call, Index], Index | None]:
             return None
         found = _along(view, target, index, _wide(view))
         if found is not None:
-            return tuple(_ZERO if at is None else at for at in found)
+            return tuple(E.const(0) if at is None else at for at in found)
         return _repeated(view, target, index)
 
     return source
@@ -289,7 +300,7 @@ def _lane(role: str) -> Callable[[Call, Index], Index | None]:
         view = call.view(role)
         if view is None or not view.rank or not index:
             return None
-        return (index[0], *(_ZERO for _ in view.shape[1:]))
+        return (index[0], *(E.const(0) for _ in view.shape[1:]))
 
     return source
 

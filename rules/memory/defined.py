@@ -1,0 +1,516 @@
+"""What is defined, and where what is undefined decides something.
+
+An element is defined if the last write to it set it, and everything that this write carried into it
+was defined. What is undefined may be moved and computed upon; nothing undefined may decide: be
+stored where the caller sees it, be an index or a condition, or be folded with what is defined.
+
+Operations are gone through in program order. A read says of each of its elements whether it is
+defined, as a formula; a write that carries what was read counts where that formula holds. What
+comes round in a loop is taken to be defined, and must turn out to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from rules.memory.cases import (
+    Copy,
+    apart,
+    before,
+    common_loops,
+    contains,
+    copy,
+    covered,
+    covered_point,
+    depends_on,
+    dominates,
+)
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Carried, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.memory.index import (
+    Access,
+    accumulates,
+    is_matmul,
+    keeps,
+    tensor,
+)
+from verifier.symbolic.memory.index import Index as Table
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.trace import Operation
+
+
+@dataclass(eq=False, slots=True)
+class Read:
+    """A region that an operation reads, and what becomes of it.
+
+    ``why``: what it decides, if it does. ``to``: the role that it is carried to. ``sure``: whether
+    all of the region is read, as far as it is known.
+    """
+
+    access: Access
+    why: str = ""
+    fate: Carried | Folded | None = None
+    to: str = ""
+    sure: bool = True
+    #: the element that its axes name is defined; free of all symbols but those of the access
+    defined: Bool = E.TRUE
+    #: what must hold where it decides; other symbols in it stand for anything
+    demand: Bool = E.TRUE
+    exact: bool = True
+    blame: Access | None = None
+    #: another read, earlier in the program, was taken to see what is defined because of this one
+    assumed: bool = False
+    done: bool = False
+
+    @property
+    def decides(self) -> bool:
+        return bool(self.why)
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """A region that an operation writes; ``partial``: at most that, as data or flags say."""
+
+    access: Access
+    partial: bool
+
+    @property
+    def sets(self) -> bool:
+        """Whether nothing of what was there before is left in what it writes."""
+        return not self.partial and not accumulates(self.access.operation)
+
+
+@dataclass(slots=True)
+class Flow:
+    """What is defined in one trace."""
+
+    table: Table
+    reads: dict[int, list[Read]] = field(default_factory=dict)
+    writes: dict[int, list[Write]] = field(default_factory=dict)
+    _phi: dict[int, Bool] = field(default_factory=dict)
+
+    @staticmethod
+    def of(table: Table) -> Flow:
+        flow = Flow(table)
+        seen = _Seen(table)
+        for uses in table.storages:
+            flow.writes[id(uses.storage)] = [
+                found for access in uses.writes for found in _written(access)
+            ]
+            for access in (*uses.reads, *uses.targets):
+                found = flow.reads.setdefault(id(access.operation), [])
+                found.extend(seen.reads(access))
+        for operation in sorted(table.trace.operations, key=lambda op: op.order):
+            for read in flow.reads.get(id(operation), ()):
+                _Definition(flow, read).settle()
+        return flow
+
+    def in_order(self) -> list[Read]:
+        found = [read for reads in self.reads.values() for read in reads]
+        return sorted(found, key=lambda read: read.access.order)
+
+    def carried(self, write: Write) -> Bool:
+        """That what a write carries is defined, for the element that its axes name."""
+        known = self._phi.get(id(write))
+        if known is not None:
+            return known
+        parts: list[Bool] = []
+        final = True
+        for read in self.sources(write):
+            if not read.done:
+                read.assumed = True
+                final = False
+            elif read.defined is not E.TRUE:
+                parts.append(_at_destination(read, write))
+        phi = E.and_(*parts)
+        if final:
+            self._phi[id(write)] = phi
+        return phi
+
+    def sources(self, write: Write) -> list[Read]:
+        """The reads that are carried into a write."""
+        role = write.access.role.partition("[")[0]
+        reads = self.reads.get(id(write.access.operation), ())
+        return [read for read in reads if read.fate is not None and read.to == role]
+
+    def origin(self, read: Read) -> Read:
+        """The first read of what is undefined for this one."""
+        storage = read.access.view.storage
+        for write in self.writes.get(id(storage), ()):
+            if (
+                self.carried(write) is E.TRUE
+                or next(before(write.access, read.access), None) is None
+            ):
+                continue
+            for source in self.sources(write):
+                if source.defined is not E.TRUE and source.access.order < read.access.order:
+                    return self.origin(source)
+        return read
+
+
+# ----------------------------------------------------------------------- what accesses are
+
+
+def _index(view: View) -> Index:
+    return tuple(axis.index for axis in view.axes)
+
+
+def _written(access: Access) -> Iterator[Write]:
+    instruction = access.operation.instruction
+    entries = instruction.footprint.writes_of(access.role) if instruction is not None else ()
+    if not entries:
+        yield Write(access, keeps(access))
+    for entry in entries:
+        when = entry.when.holds(access.operation)
+        where = entry.where.holds(access.operation, _index(access.view))
+        if when is E.FALSE or where is E.FALSE:
+            continue
+        partial = when is None or where is None or not entry.where.exact
+        yield Write(_narrowed(access, when, where), partial)
+
+
+def _narrowed(access: Access, when: Bool | None, where: Bool | None) -> Access:
+    view, given = access.view, access.given
+    if where is not None and where is not E.TRUE:
+        view = replace(view, mask=E.and_(view.mask, where))
+    if when is not None and when is not E.TRUE:
+        given = (*given, when)
+    if view is access.view and given is access.given:
+        return access
+    return replace(access, view=view, given=given, reaches={})
+
+
+class _Seen:
+    """Which storages the caller sees, and what the reads of a trace are because of that."""
+
+    def __init__(self, table: Table) -> None:
+        self._returned = {id(storage) for storage in table.returned}
+
+    def reads(self, access: Access) -> Iterator[Read]:
+        operation = access.operation
+        if access.target:
+            if is_matmul(operation) and operation.api != "beta1":
+                return  # it follows the accumulation protocol, which has its own rule
+            same = Carried(lambda call, index: index, access.role)
+            yield self._carried(access, same, True)
+            return
+        instruction = operation.instruction
+        entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
+        if not entries:
+            index = access.role.endswith(".index")
+            yield Read(access, "it is an index" if index else "it is used")
+        for entry in entries:
+            found = self._entry(access, entry)
+            if found is not None:
+                yield found
+
+    def _entry(self, access: Access, entry: Reads) -> Read | None:
+        when = entry.when.holds(access.operation)
+        where = entry.where.holds(access.operation, _index(access.view))
+        if when is E.FALSE or where is E.FALSE:
+            return None
+        sure = when is not None and where is not None and entry.where.exact
+        narrowed = _narrowed(access, when, where)
+        if isinstance(entry.fate, Decides):
+            return Read(narrowed, entry.fate.why, sure=sure)
+        return self._carried(narrowed, entry.fate, sure)
+
+    def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Read:
+        target = _destination(access.operation, fate.to)
+        if target is None:
+            return Read(access, fate=fate, to=fate.to, sure=sure)
+        if self._visible(target.storage):
+            return Read(access, f"it is stored to `{target.name}`", sure=sure)
+        place = _place(fate, access.operation, _index(target))
+        if not target.exact or target.indirect or place is None:
+            return Read(access, "it is used", sure=False)
+        if len(place) != len(access.view.axes) or not sure:
+            return Read(access, "it is used", sure=False)
+        return Read(access, fate=fate, to=fate.to)
+
+    def _visible(self, storage: Storage) -> bool:
+        seen = storage.kind == "input" or storage.buffer is Buffer.SHARED_HBM
+        return seen or id(storage) in self._returned
+
+
+def _destination(operation: Operation, role: str) -> View | None:
+    return next((view for name, view in operation.writes if name.partition("[")[0] == role), None)
+
+
+def _place(fate: Carried | Folded, operation: Operation, index: Index) -> Line | None:
+    """What goes into an element of the destination: an element, or a line of them."""
+    if isinstance(fate, Folded):
+        return fate.line(operation, index)
+    return fate.source(operation, index)
+
+
+def _at_destination(read: Read, write: Write) -> Bool:
+    """That a read's element is defined, by the axes of the write that it is carried to."""
+    assert read.fate is not None
+    place = _place(read.fate, read.access.operation, _index(write.access.view))
+    if place is None:
+        return E.FALSE
+    axes = read.access.view.axes
+    put: dict[E.Sym, Expr] = {
+        axis.symbol: E.const(0) if at is None else at for axis, at in zip(axes, place, strict=True)
+    }
+    read_at_all = (*read.access.given, read.access.view.mask)
+    return E.Substitution(put).bool(E.or_(*map(E.not_, read_at_all), read.defined))
+
+
+def _running(read: Read) -> list[E.Sym]:
+    """The axes along which a read is folded."""
+    assert read.fate is not None
+    target = _destination(read.access.operation, read.fate.to)
+    place = None
+    if isinstance(read.fate, Folded) and target is not None:
+        place = _place(read.fate, read.access.operation, _index(target))
+    if place is None:
+        return []
+    axes = read.access.view.axes
+    return [axis.symbol for axis, at in zip(axes, place, strict=True) if at is None]
+
+
+# ----------------------------------------------------------------------- what is defined
+
+
+@dataclass(slots=True)
+class _Definition:
+    """Settles one read."""
+
+    flow: Flow
+    read: Read
+
+    def settle(self) -> None:
+        read = self.read
+        formula, exact, blame = self._set()
+        threats, known = self._threats(formula is E.TRUE)
+        read.demand = E.and_(formula, *(threat.demand for threat in threats))
+        read.defined = E.and_(formula, *(threat.formula for threat in threats))
+        if not known:
+            read.demand = read.defined = E.FALSE
+        read.blame = blame or next((t.blame for t in threats if not t.exact), None)
+        if read.demand is not E.TRUE:
+            read.exact = exact and known and all(threat.sure for threat in threats)
+            self._place(read.exact and all(threat.exact for threat in threats))
+        read.done = True
+
+    def _place(self, certain: bool) -> None:
+        """Where what is undefined goes: a read that cannot be followed further decides."""
+        read = self.read
+        if read.fate is None or read.decides:
+            if not read.sure and read.demand is not E.FALSE:
+                read.exact = False
+            read.defined = E.TRUE
+            return
+        if not certain:
+            # nothing is said of where it is carried to: what it carries has to be defined
+            read.why, read.exact, read.defined = "it is carried on", False, E.TRUE
+            return
+        if read.assumed:
+            # what comes round to here was taken to be defined: so it has to be, or more than what
+            # is said of it is undefined
+            read.why, read.exact = "it is carried on", False
+            return
+        read.demand = E.TRUE
+        along = set(_running(read)) & set(read.defined.free())
+        if along:
+            read.why = "it is folded with what is defined"
+            read.demand = E.or_(read.defined, E.not_(self._elsewhere(along)))
+
+    def _elsewhere(self, along: set[E.Sym]) -> Bool:
+        """That another element of the line is defined, and read."""
+        access = self.read.access
+        put = {symbol: E.fresh("t", 0, symbol.hi, "axis") for symbol in along}
+        inside = (axis.within for axis in access.view.axes if axis.symbol in along)
+        held = E.and_(*inside, access.view.mask, self.read.defined)
+        return E.Substitution(dict(put)).bool(held)
+
+    @property
+    def _known(self) -> Known:
+        access = self.read.access
+        assumed = self.flow.table.assumed(access.order)
+        return assumed.also((*access.path, *access.ranges), access.loops)
+
+    @property
+    def _writes(self) -> list[Write]:
+        access = self.read.access
+        writes = self.flow.writes.get(id(access.view.storage), [])
+        return [w for w in writes if not (access.target and w.access.operation is access.operation)]
+
+    def _set(self) -> tuple[Bool, bool, Access | None]:
+        """That some write set the element: formula, exactness, what is to blame if inexact."""
+        access = self.read.access
+        view, storage = access.view, access.view.storage
+        if storage.initialised or storage.kind in ("input", "constant"):
+            return E.TRUE, True, None
+        complete = [write for write in self._writes if not write.partial]
+        partial = next((write.access for write in self._writes if write.partial), None)
+        if self._last_whole(complete) is not None:
+            return E.TRUE, True, None
+        if not complete:
+            return E.FALSE, partial is None, partial
+        # unconditional writes first: one of them often settles it
+        sources = sorted(complete, key=lambda w: len(w.access.path))
+        known = self._known
+        if view.exact and not view.indirect:
+            formula, exact, blame = covered(self._ways(sources), view, known)
+            formula = _without(formula, known)
+            if formula is E.TRUE or partial is None:
+                return formula, exact, blame
+            return formula, False, blame or partial
+        # which element is read is known at run time only: everything has to be there
+        point = tuple(E.fresh("x", 0, None, "point") for _ in storage.shape)
+        inside = [E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True)]
+        formula, _, blame = covered_point(self._ways(sources), view, point, known)
+        return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or access
+
+    def _last_whole(self, writes: list[Write]) -> Write | None:
+        """The last write that certainly set all that is read."""
+        access = self.read.access
+        for write in reversed(writes):
+            if dominates(write.access, access) and contains(write.access.view, access.view):
+                if self.flow.carried(write) is E.TRUE:
+                    return write
+        return None
+
+    def _ways(self, writes: list[Write]) -> Iterator[Copy]:
+        for write in writes:
+            for access in self._refined(write):
+                yield from before(access, self.read.access, private_grid=self._shared)
+
+    @property
+    def _shared(self) -> bool:
+        buffer = self.read.access.view.buffer
+        return buffer.off_chip or buffer is Buffer.L2
+
+    def _refined(self, write: Write) -> list[Access]:
+        """The write where what it carries is defined, a case each."""
+        if not self.flow.sources(write) or not self._comes(write.access):
+            return [write.access]
+        return [_given(write.access, case) for case in _cases(self.flow.carried(write))]
+
+    def _comes(self, access: Access) -> bool:
+        ways = before(access, self.read.access, private_grid=self._shared)
+        return next(ways, None) is not None
+
+    # -- writes that undo it --------------------------------------------------------------
+
+    def _threats(self, whole: bool) -> tuple[list[_Threat], bool]:
+        """The writes that may have carried something undefined there afterwards."""
+        access = self.read.access
+        complete = [write for write in self._writes if not write.partial]
+        last = self._last_whole([write for write in complete if write.sets]) if whole else None
+        found: list[_Threat] = []
+        for write in self._writes:
+            if not self.flow.sources(write) or not self._comes(write.access):
+                continue
+            if last is not None and not _may_follow(write.access, last.access, access):
+                continue
+            phi = self.flow.carried(write)
+            if phi is E.TRUE:
+                continue
+            if not access.view.exact or access.view.indirect:
+                return [], False
+            for case in _cases(E.not_(phi)):
+                undone = _given(write.access, case)
+                found += [self._threat(write, way, level) for way, level in self._levels(undone)]
+        return found, True
+
+    def _levels(self, write: Access) -> Iterator[tuple[Copy, int | None]]:
+        """The ways in which a write comes before the read; and the loop of an earlier iteration."""
+        access = self.read.access
+        if self._shared:
+            for way in before(write, access, private_grid=True):
+                yield way, None
+            return
+        instance = tensor(access.view)
+        shared = common_loops(write.loops, access.loops)
+        precedes = write.order < access.order
+        if precedes:
+            found = copy(write, shared, instance=instance)
+            if found is not None:
+                yield found, None
+        for level in range(shared):
+            loop = write.loops[level]
+            if loop.kind == "grid":
+                continue
+            if precedes and not depends_on(write, write.loops[level:shared]):
+                continue
+            found = copy(write, level, below=loop.index, instance=instance)
+            if found is not None:
+                yield found, level
+
+    def _threat(self, write: Write, way: Copy, level: int | None) -> _Threat:
+        access = self.read.access
+        again, sure, _ = covered(self._set_again(write, level), access.view, self._known)
+        different, known = apart(access.view, way.view)
+        demand = E.or_(*map(E.not_, way.ranges), different, again)
+        undone, exact, _ = covered([way], access.view)
+        formula = E.or_(E.not_(_without(undone, self._known)), again)
+        if exact:
+            demand = formula
+        sure = sure and known and not write.partial
+        return _Threat(demand, formula, sure, sure and exact, write.access)
+
+    def _set_again(self, undone: Write, level: int | None) -> Iterator[Copy]:
+        """The ways in which something is set after it was undone, and before it is read."""
+        access = self.read.access
+        shared = common_loops(undone.access.loops, access.loops)
+        for write in self._writes:
+            if not write.sets:
+                continue
+            for refined in self._refined(write):
+                after = write.access.order > undone.access.order
+                inside = shared if level is None else level
+                steady = not depends_on(refined, refined.loops[inside:])
+                together = common_loops(refined.loops, undone.access.loops)
+                if after and (steady or (level is None and together <= shared)):
+                    yield from before(refined, access, inside=inside)
+                elif level is not None:
+                    yield from before(refined, access, inside=level + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Threat:
+    """A write that may have carried something undefined where it is read."""
+
+    #: that it has not; other symbols in it stand for anything
+    demand: Bool
+    #: the same, free of other symbols; where not ``exact`` it does not say all
+    formula: Bool
+    sure: bool
+    exact: bool
+    blame: Access
+
+
+def _may_follow(write: Access, last: Access, access: Access) -> bool:
+    """Whether a write may come between the one that certainly set all and the read."""
+    if write.order > last.order and write.order < access.order:
+        return True
+    return common_loops(write.loops, access.loops) > len(last.loops)
+
+
+def _given(access: Access, condition: Bool) -> Access:
+    if condition is E.TRUE:
+        return access
+    return replace(access, given=(*access.given, condition), reaches={})
+
+
+def _without(formula: Bool, known: Known) -> Bool:
+    """The formula without what is known where it is asked for."""
+    if formula.kind in ("and", "or"):
+        join = E.and_ if formula.kind == "and" else E.or_
+        return join(*(_without(part, known) for part in formula.args))
+    return E.TRUE if known.decide(formula) else formula
+
+
+def _cases(condition: Bool) -> list[Bool]:
+    """A condition as cases: what is eliminated from each need not deal with alternatives."""
+    if condition is E.FALSE:
+        return []
+    return list(condition.args) if condition.kind == "or" else [condition]
