@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.executor.memory import Geometry, positions_of
+from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.tensors import View
@@ -19,26 +18,6 @@ Values = Mapping[str, Any]
 
 class NotConcreteError(Exception):
     """A term has a symbol without a value."""
-
-
-@dataclass(slots=True)
-class Gather:
-    """Elements by position (in elements of ``dtype``); ``mask`` None: all take part.
-
-    Positions of elements that do not take part are 0. ``outside``: the index that leaves the
-    tensor, in words, if one does. ``anywhere``: there are no numbers that say which elements; one
-    stands for them, and they may be all.
-    """
-
-    positions: NDArray[np.int64]
-    mask: NDArray[np.bool_] | None
-    dtype: str
-    outside: str = ""
-    anywhere: bool = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.positions.shape
 
 
 def integer(term: Expr) -> int:

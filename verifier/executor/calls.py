@@ -14,8 +14,9 @@ from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from verifier.executor.direct import direct
-from verifier.executor.memory import Geometry, Layout, Memory, Template
-from verifier.executor.operands import Bound, Steps, perform, steps_of
+from verifier.executor.flow import Steps
+from verifier.executor.memory import Bound, Layout, Memory, Template
+from verifier.executor.operands import perform, steps_of
 from verifier.executor.proxies import (
     BufferProxy,
     DTypeProxy,
@@ -24,6 +25,7 @@ from verifier.executor.proxies import (
     call_of,
     outward,
 )
+from verifier.executor.regions import Geometry
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.tensors import View

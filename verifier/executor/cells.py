@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.executor.access import Gather
-from verifier.executor.memory import TRACKED, Geometry, Template, positions_of
+from verifier.executor.memory import TRACKED, Template
+from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 
 #: per dimension of a tensor, the first index and the one past the last; None: no box

@@ -6,30 +6,21 @@ on offsets or on what was written is not settled: it is looked at in each call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verifier.executor.memory import Geometry
+from verifier.executor.flow import Direct
+from verifier.executor.footprints import copied
+from verifier.executor.memory import SUM, Bound
+from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import F32, up
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
-    from verifier.executor.operands import Bound
-
-#: computes the operation on these operands; False: nothing was done, the semantics have to
-Direct: TypeAlias = Callable[[Mapping[str, "Bound"]], bool]
-
-#: what only moves elements, and the operand that it moves
-_COPIES: Final = {
-    "isa.dma_copy": "src",
-    "isa.tensor_copy": "src",
-    "language.load": "src",
-    "language.store": "value",
-}
 
 
 def direct(
@@ -42,8 +33,8 @@ def direct(
         return None
     if operation.name == "isa.nc_matmul":
         return _product(machine, operation, bounds)
-    role = _COPIES.get(operation.name)
-    if role is None or bounds.keys() != {role, "dst"} or _given(operation, "dst_rmw_op"):
+    role = copied(operation, bounds)
+    if role is None:
         return None
     if operation.engine == "scalar" and machine.target.generation == 2:
         return None  # computes in float32
@@ -103,9 +94,12 @@ def _product(
         memory, place = target.memory, target.place
         assert isinstance(place, Geometry)
         assert isinstance(left.place, Geometry) and isinstance(right.place, Geometry)
-        adds = memory.started.at(place) if how == "first-overwrites" else how == "always"
-        if adds is not True and adds is not False:
-            return False
+        adds = how == "always"
+        if how == "first-overwrites":
+            held = memory.content.at(place)
+            if not isinstance(held, int):
+                return False
+            adds = held >= SUM
         if memory is left.memory or memory is right.memory:
             return False
         stationary = up(left.memory.array(left.place)).T

@@ -16,7 +16,7 @@ from verifier.executor import findings, places, tpu
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
-from verifier.executor.memory import Life, Memory, Template
+from verifier.executor.memory import Life, Memory, Origin, Template
 from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
 from verifier.executor.tensors import LaneTensor, Pointee
@@ -182,6 +182,9 @@ class ConcreteMachine:
         self.made = 0
         #: elements of the largest tensor that was made
         self.largest = 0
+        #: first reads of what is not defined, which elements remember by number (from 1 on)
+        self.origins: list[Origin] = []
+        self._origins: dict[Origin, int] = {}
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
@@ -192,7 +195,7 @@ class ConcreteMachine:
         #: whether it matters which elements were written
         self.tracks = options.only is None or options.only in FOLLOWED
         #: whether it matters which sums in PSUM have begun
-        self.sums = options.only in (None, "psum-accumulation")
+        self.sums = options.only in (None, "psum-accumulation", "uninitialised-read")
         #: whether iterations were left out
         self.abridged = False
         self.watch = Watch(options.follow) if options.follow else None
@@ -279,7 +282,7 @@ class ConcreteMachine:
         memory.full = True
         self.touch(memory)
         if not self.options.shapes_only:
-            memory.part()
+            memory.detach()
             memory.materialise(poison=False).fill(0)
 
     def template(self, storage: Storage) -> Template:
@@ -569,6 +572,14 @@ class ConcreteMachine:
         before = (self.program, self._order, self.state)
         self.program, self._order, self.state = program, order, state
         return before
+
+    def origin(self, origin: Origin) -> int:
+        """The number of a first read of what is not defined."""
+        number = self._origins.get(origin)
+        if number is None:
+            self.origins.append(origin)
+            number = self._origins[origin] = len(self.origins)
+        return number
 
     def touch(self, memory: Memory) -> None:
         """A use of a tensor, for the capacity of the memory on chip."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import DType, Storage
+from verifier.symbolic.memory.content import Content
+from verifier.symbolic.tensors import DType, Storage, View
 
 Array = NDArray[Any]
 
@@ -27,6 +29,12 @@ POISON: Final = 0xFF
 #: from this many windows on a tensor on, those that are gone are swept out (at powers of two)
 _SWEEP: Final = 256
 
+#: what locations of PSUM hold, as numbers
+CONTENTS: Final = tuple(Content)
+NOTHING: Final = CONTENTS.index(Content.NOTHING)
+SUM: Final = CONTENTS.index(Content.SUM)
+USED: Final = CONTENTS.index(Content.USED)
+
 #: tensors with more elements keep no record of single elements when only shapes are run
 TRACKED: Final = 1 << 26
 
@@ -34,19 +42,6 @@ TRACKED: Final = 1 << 26
 def numpy_name(dtype: np.dtype[Any]) -> str | None:
     """The name of a NumPy dtype as kernels know it, or None."""
     return dt.canonical("bool_" if dtype.name == "bool" else dtype.name)
-
-
-class Geometry(NamedTuple):
-    """Where the elements of a view lie: ``offset + sum(index * stride)``, in its own elements.
-
-    ``dtype`` is the view's. Positions count from the start of the tensor, row-major. (A named tuple
-    because one is made, compared and hashed for most subscripts of a kernel.)
-    """
-
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: str
 
 
 class Layout:
@@ -131,25 +126,16 @@ def _in_bytes(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The first move of elements that nothing had written: of what, and where in the source.
+    """The first read of elements that mean nothing: of what, and where.
 
-    ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand.
+    ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand. ``partly``:
+    other elements of the tensor were written.
     """
 
     name: str
     allocated: Span
     span: Span
-
-
-@dataclass(slots=True)
-class Carried:
-    """The elements that moves brought without anything having written them, if still so.
-
-    ``origin``: where the last of them came from.
-    """
-
-    bits: NDArray[np.bool_]
-    origin: Origin
+    partly: bool
 
 
 @dataclass(slots=True)
@@ -167,8 +153,8 @@ class Memory:
     """One tensor.
 
     ``data`` holds its bytes, made when first touched (never when only shapes are run). ``full``
-    says that every element was written; otherwise ``bits`` marks the written elements, and
-    ``regions`` remembers geometries that were written as a whole.
+    says that every element is defined: it was written, with what is defined. Otherwise ``bits``
+    marks the defined elements, and ``regions`` remembers geometries that are defined as a whole.
     """
 
     __slots__ = (
@@ -177,16 +163,15 @@ class Memory:
         "alias",
         "aliases",
         "bits",
-        "carried",
-        "consumed",
+        "content",
         "data",
         "full",
         "life",
+        "lost",
         "name",
         "raw",
         "regions",
         "span",
-        "started",
         "template",
         "typed",
         "untracked",
@@ -211,12 +196,10 @@ class Memory:
         self.full = False
         self.bits: NDArray[np.bool_] | None = None
         self.regions: set[Geometry] | None = None
-        #: what came here by moves that moved elements nobody had written
-        self.carried: Carried | None = None
-        #: PSUM: elements that a matmul wrote last, and those of them read since
-        psum = template.buffer is Buffer.PSUM
-        self.started = Flags(self) if psum else _NO_FLAGS
-        self.consumed = Flags(self) if psum else _NO_FLAGS
+        #: of elements that were made of undefined ones, the number of the first read of those
+        self.lost: NDArray[np.int32] | None = None
+        #: what the locations of PSUM hold
+        self.content = Contents(self) if template.buffer is Buffer.PSUM else _NO_CONTENTS
         self.typed: Array | None = None
         self.life: Life | None = None
         self.written = False
@@ -302,13 +285,13 @@ class Memory:
     def writable(self, place: Geometry) -> Array:
         """The elements of an affine view, to be written to."""
         if self.alias is not None or self.aliases is not None:
-            self.part()
+            self.detach()
         data = self.data
         if data is None:
             data = self.materialise(poison=False)
         return self._window(data, place)
 
-    def part(self) -> None:
+    def detach(self) -> None:
         """Make the bytes this tensor's own, before they are changed."""
         if self.alias is not None:
             self.materialise()
@@ -338,7 +321,7 @@ class Memory:
 
     def flat(self, dtype: str) -> Array:
         """All elements in row-major order, as ``dtype``."""
-        self.part()
+        self.detach()
         return self.materialise().view(NUMPY[dtype])
 
     def copy_in(self, array: Array) -> None:
@@ -357,22 +340,29 @@ class Memory:
             self.bits = np.zeros(max(1, self.template.elements), np.bool_)
         return self.bits
 
-    def flags(self, bits: NDArray[np.bool_], place: Geometry) -> NDArray[np.bool_]:
-        """The part of an element map that a view covers (elements of other sizes: their cover)."""
+    def part(self, values: NDArray[Any], place: Geometry) -> NDArray[Any]:
+        """The part of a map of elements that a view covers (elements of other sizes: their cover).
+
+        A window on the map, unless the elements of the view are smaller.
+        """
         own, other = self.template.itemsize, NUMPY[place.dtype].itemsize
+        size = values.itemsize
+        strides = place.strides if size == 1 else _in_bytes(place.strides, size)
         if own == other:
-            return np.ndarray(place.shape, np.bool_, bits.data, place.offset, place.strides)
+            offset = place.offset * size
+            return np.ndarray(place.shape, values.dtype, values.data, offset, strides)
         if other > own and other % own == 0:
             ratio = other // own
             return np.ndarray(
                 (*place.shape, ratio),
-                np.bool_,
-                bits.data,
-                place.offset * ratio,
-                (*(stride * ratio for stride in place.strides), 1),
+                values.dtype,
+                values.data,
+                place.offset * ratio * size,
+                (*(stride * ratio for stride in strides), size),
             )
         positions = positions_of(place) * other // own
-        return bits[positions]
+        out: NDArray[Any] = values[positions]
+        return out
 
     def mark(self, place: Geometry) -> None:
         """The elements of a view are written."""
@@ -394,7 +384,7 @@ class Memory:
             size = NUMPY[place.dtype].itemsize
             bits[(positions_of(place) * size // template.itemsize).reshape(-1)] = True
         else:
-            self.flags(bits, place)[...] = True
+            self.part(bits, place)[...] = True
         self._remember(place)
 
     def _remember(self, place: Geometry) -> None:
@@ -425,26 +415,43 @@ class Memory:
             for k in range(ratio):
                 yield positions * ratio + k
 
-    def tracks(self, place: Geometry) -> bool:
-        """Whether single elements of a view can be told apart, neither halves nor pairs."""
-        return not self.untracked and NUMPY[place.dtype].itemsize == self.template.itemsize
-
-    def written_map(self, place: Geometry) -> NDArray[np.bool_]:
-        """Which elements of a view were written. Not to be changed."""
+    def undefined(self, place: Geometry | Gather) -> NDArray[np.bool_]:
+        """Which elements of a view mean nothing; those that do not take part are not among them."""
+        shape = place.shape
         if self.full or self.untracked:
-            return np.ones(place.shape, np.bool_)
-        if self.bits is None:
-            return np.zeros(place.shape, np.bool_)
-        return self.flags(self.bits, place)
+            return np.zeros(shape, np.bool_)
+        if isinstance(place, Geometry):
+            if self.bits is None:
+                return np.ones(shape, np.bool_)
+            unwritten: NDArray[np.bool_] = np.logical_not(self.part(self.bits, place))
+            return unwritten if unwritten.ndim == len(shape) else np.any(unwritten, axis=-1)
+        missing = np.zeros(shape, np.bool_)
+        if self.bits is None or (place.anywhere and not self.bits.any()):
+            missing[...] = True
+        elif not place.anywhere:
+            for positions in self._own_positions(place.positions, place.dtype):
+                missing |= ~self.bits[positions]
+        if place.mask is not None:
+            missing &= place.mask
+        return missing
 
-    def carry(
-        self,
-        place: Geometry,
-        written: NDArray[np.bool_],
-        moved: NDArray[np.bool_],
-        origin: Origin,
-    ) -> None:
-        """A move put elements here; those of ``moved`` that are not ``written`` mean nothing."""
+    def reads(self, place: Geometry | Gather) -> NDArray[np.int32]:
+        """For each element of a view, the number of the read that it is undefined by, or 0."""
+        if self.lost is None:
+            return np.zeros(place.shape, np.int32)
+        if isinstance(place, Geometry):
+            found: NDArray[np.int32] = self.part(self.lost, place)
+            return found.copy() if found.ndim == len(place.shape) else found.max(-1)
+        found = np.zeros(place.shape, np.int32)
+        for positions in self._own_positions(place.positions, place.dtype):
+            np.maximum(found, self.lost[positions], out=found)
+        return found
+
+    def lose(self, place: Geometry | Gather, reads: NDArray[np.int32]) -> None:
+        """The elements of a view that have the number of a read mean nothing because of it."""
+        chosen = reads > 0
+        if self.untracked or not bool(chosen.any()):
+            return
         if self.full:
             self.bits = np.ones(max(1, self.template.elements), np.bool_)
             self.full = False
@@ -452,20 +459,12 @@ class Memory:
         if bits is None:
             return
         self.regions = None
-        part = self.flags(bits, place)
-        np.copyto(part, written, where=moved)
-        if self.carried is None:
-            self.carried = Carried(np.zeros(bits.size, np.bool_), origin)
-        self.carried.origin = origin
-        lost = self.flags(self.carried.bits, place)
-        np.copyto(lost, ~written, where=moved)
-
-    def origin(self, place: Geometry) -> Origin | None:
-        """Where the elements of a view that nothing wrote came from, if they were moved here."""
-        if self.carried is None or self.bits is None:
-            return None
-        lost = self.flags(self.carried.bits, place) & ~self.flags(self.bits, place)
-        return self.carried.origin if bool(lost.any()) else None
+        if self.lost is None:
+            self.lost = np.zeros(bits.size, np.int32)
+        positions = positions_of(place) if isinstance(place, Geometry) else place.positions
+        for own in self._own_positions(positions[chosen], place.dtype):
+            bits[own] = False
+            self.lost[own] = reads[chosen]
 
     def initialised(self, place: Geometry) -> bool:
         """Whether every element of a view was written (or cannot be told)."""
@@ -475,7 +474,7 @@ class Memory:
             return True
         if self.bits is None:
             return prod(place.shape) == 0
-        if not bool(self.flags(self.bits, place).all()):
+        if not bool(self.part(self.bits, place).all()):
             return False
         if place == self.template.whole:
             self.full = True
@@ -498,70 +497,95 @@ class Memory:
             self.full = True
         return self.full
 
-    def settle(self) -> None:
-        """Zero what nothing wrote: the target of a sum that its first term overwrites."""
-        if self.full:
+    def settle(self, place: Geometry | Gather, *, numbers: bool) -> None:
+        """What nothing wrote becomes zero: the target of a sum that its first term overwrites."""
+        if self.full or self.untracked:
             return
-        self.part()
-        data = self.materialise(poison=False)
-        self.raw = False
-        if self.bits is None:
-            data.fill(0)
-        else:
-            data.reshape(self.template.elements, -1)[~self.bits] = 0
+        missing = self.undefined(place) & (self.reads(place) == 0)
+        if not bool(missing.any()):
+            return
+        positions = positions_of(place) if isinstance(place, Geometry) else place.positions
+        if numbers:
+            self.flat(place.dtype)[positions[missing]] = 0
+        self.mark_positions(positions[missing], place.dtype)
 
 
-class Flags:
-    """A truth value per element of a tensor; cheap while it is the same for all of them."""
+class Contents:
+    """What each location of a tensor holds, as a number; cheap while it is the same for all."""
 
-    __slots__ = ("bits", "every", "memory")
+    __slots__ = ("every", "memory", "numbers")
 
     def __init__(self, memory: Memory | None) -> None:
         self.memory: Any = memory
-        self.every: bool | None = False
-        self.bits: NDArray[np.bool_] | None = None
+        self.every: int | None = NOTHING
+        self.numbers: NDArray[np.int8] | None = None
 
-    def set(self, place: Geometry, flag: bool) -> None:
-        template = self.memory.template
-        if self.every is flag:
-            return
-        if place is template.whole or place == template.whole:
-            self.every = flag
-            self.bits = None
-            return
-        self._part(place)[...] = flag
+    def at(self, place: Geometry | Gather) -> int | NDArray[np.int8]:
+        """What the elements of a view hold; one number where it is the same for all."""
+        if self.numbers is None:
+            assert self.every is not None
+            return self.every
+        numbers: NDArray[np.int8]
+        if isinstance(place, Geometry):
+            numbers = self.memory.part(self.numbers, place)
+        else:
+            numbers = self.numbers[place.positions % self.numbers.size]
+        first = int(numbers.flat[0]) if numbers.size else NOTHING
+        return first if bool((numbers == first).all()) else numbers
 
-    def _part(self, place: Geometry) -> NDArray[np.bool_]:
-        if self.bits is None:
-            self.bits = np.full(max(1, self.memory.template.elements), bool(self.every))
+    def put(self, place: Geometry | Gather, number: int) -> None:
+        """Set what the elements of a view hold."""
+        if self.every == number:
+            return
+        whole = self.memory.template.whole
+        if place is whole or place == whole:
+            self.every, self.numbers = number, None
+        else:
+            self._change(place, lambda numbers: number)
+
+    def use(self, place: Geometry | Gather) -> None:
+        """The sums there are read."""
+        if self.every == SUM:
+            self.put(place, USED)
+        elif self.every is None:
+            self._change(place, lambda numbers: np.where(numbers == SUM, USED, numbers))
+
+    def add(self, place: Geometry | Gather) -> None:
+        """A multiplication goes on with the sums there, or begins them."""
+        if self.every is None:
+            self._change(place, lambda numbers: np.maximum(numbers, SUM))
+        elif self.every < SUM:
+            self.put(place, SUM)
+
+    def _change(self, place: Geometry | Gather, change: Callable[[Any], Any]) -> None:
+        if self.numbers is None:
+            size = max(1, self.memory.template.elements)
+            self.numbers = np.full(size, self.every, np.int8)
             self.every = None
-        part: NDArray[np.bool_] = self.memory.flags(self.bits, place)
-        return part
-
-    def set_positions(self, positions: NDArray[np.int64], flag: bool) -> None:
-        if self.every is not flag:
-            self._part(self.memory.template.whole)
-            assert self.bits is not None
-            self.bits[positions.reshape(-1) % self.bits.size] = flag
-
-    def at(self, place: Geometry) -> bool | NDArray[np.bool_]:
-        """The value of a view's elements; one truth value where it is the same for all."""
-        if self.bits is None:
-            return bool(self.every)
-        part = self.memory.flags(self.bits, place)
-        if part.all():
-            return True
-        return part if part.any() else False
-
-    def any(self, place: Geometry) -> bool:
-        return self.at(place) is not False
-
-    def all(self, place: Geometry) -> bool:
-        return self.at(place) is True
+        if isinstance(place, Geometry):
+            part = self.memory.part(self.numbers, place)
+            part[...] = change(part)
+            return
+        chosen = place.positions if place.mask is None else place.positions[place.mask]
+        chosen = chosen.reshape(-1) % self.numbers.size
+        self.numbers[chosen] = change(self.numbers[chosen])
 
 
 #: of tensors outside of PSUM: never asked for, never set
-_NO_FLAGS: Final = Flags(None)
+_NO_CONTENTS: Final = Contents(None)
+
+
+@dataclass(slots=True, eq=False)
+class Bound:
+    """A tensor operand: its memory and where in it the elements lie.
+
+    ``layout``: what rules see of it; None where that is not asked for.
+    """
+
+    memory: Memory
+    place: Geometry | Gather
+    view: View | None = None
+    layout: Layout | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -569,16 +593,6 @@ class ConcreteStorage(Storage):
     """A storage that knows its memory."""
 
     memory: Memory | None = None
-
-
-def positions_of(place: Geometry) -> NDArray[np.int64]:
-    """The position of every element of an affine view."""
-    total = np.full(place.shape, place.offset, np.int64)
-    for k, (size, stride) in enumerate(zip(place.shape, place.strides, strict=True)):
-        shape = [1] * len(place.shape)
-        shape[k] = size
-        total += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
-    return total
 
 
 def storage_of(

@@ -14,11 +14,12 @@ import numpy as np
 from verifier.dialects.nki.methods import METHODS
 from verifier.executor import places
 from verifier.executor.abridge import abridged
-from verifier.executor.access import Gather, integer
+from verifier.executor.access import integer
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.memory import Geometry, Memory, numpy_name, storage_of
-from verifier.executor.operands import Bound, bound_of
+from verifier.executor.memory import Bound, Memory, numpy_name, storage_of
+from verifier.executor.operands import bound_of
 from verifier.executor.records import Address, Section
+from verifier.executor.regions import Gather, Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.watch import Turns
 from verifier.hardware import dtypes as dt

@@ -17,9 +17,9 @@ from verifier.executor.findings import (
     UnsupportedError,
     ViolationError,
 )
+from verifier.executor.flow import blame
 from verifier.executor.machine import ConcreteMachine
 from verifier.executor.memory import Life, Memory, Template
-from verifier.executor.operands import blame
 from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.hardware.chips import Chip
@@ -277,14 +277,16 @@ def _finish(
 
 def _written(machine: ConcreteMachine, memory: Memory) -> None:
     if not memory.complete():
-        origin = memory.origin(memory.template.whole)
-        if origin is not None:
-            what = f"a copy of it is in `{memory.name}`, which is returned"
-            blame(machine, origin, memory.span, what)
+        whole = memory.template.whole
+        undefined = memory.undefined(whole)
+        lost = np.where(undefined, memory.reads(whole), 0)
+        for number in np.unique(lost):
+            if number:
+                why = f"it is in `{memory.name}`, which is returned"
+                blame(machine, machine.origins[int(number) - 1], memory.span, why)
+        missing = int((undefined & (lost == 0)).sum())
+        if not missing:
             return
-        missing = memory.template.elements
-        if memory.bits is not None:
-            missing -= int(memory.bits.sum())
         machine.violate(
             "output-not-written",
             memory.span,

@@ -203,7 +203,7 @@ def input_tensor(
 def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     """The elements of a tensor; copied if they are an argument's."""
     found = tensor.bound()
-    from verifier.executor.memory import Geometry
+    from verifier.executor.regions import Geometry
 
     if isinstance(found.place, Geometry):
         array = found.memory.array(found.place)

@@ -23,7 +23,6 @@ from verifier.dialects.nki.versions import GENERATIONS
 from verifier.executor import calls, operands, places, proxies, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError
-from verifier.executor.memory import Geometry
 from verifier.executor.objects import NKIObject
 from verifier.executor.proxies import (
     Harmless,
@@ -33,6 +32,7 @@ from verifier.executor.proxies import (
     inward,
     outward,
 )
+from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
 from verifier.hardware import dtypes as dt

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor import findings, places
-from verifier.executor.access import Gather
 from verifier.executor.cells import Box, Cells, TooFineError, along, box_of
-from verifier.executor.memory import Geometry, Memory, Template
+from verifier.executor.memory import Bound, Memory, Template
+from verifier.executor.regions import Gather, Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
@@ -26,7 +26,6 @@ from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
-    from verifier.executor.operands import Bound
 
 DEPENDENCE: Final = "loop-carried-dependence"
 TAIL: Final = "input-tail-dropped"

@@ -52,6 +52,8 @@ class Fake:
     api: str
     adds: bool | Array = False
     state: dict[object, object] = field(default_factory=dict)
+    #: what was written of each operand; None: all
+    wheres: dict[str, Array | None] = field(default_factory=dict)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
     def has(self, role: str) -> bool:
@@ -66,6 +68,7 @@ class Fake:
 
     def write(self, role: str, array: Array, *, where: Array | None = None) -> None:
         tensor = self.tensors[role]
+        self.wheres[role] = where
         values = np.broadcast_to(cast(np.asarray(array), tensor.dtype), tensor.array.shape)
         assert values.dtype == tensor.array.dtype
         for allowed in (where, tensor.mask):

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.executor.semantics.support import Array, Tensor, out, perform, result
-from verifier.executor.semantics import SemanticsMissing, lanes_read
+from tests.executor.semantics.support import Array, Fake, Tensor, out, perform, result
+from verifier.executor.footprints import part_of
+from verifier.executor.semantics import SemanticsMissing
+from verifier.executor.semantics.casts import NUMPY
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Axis
 from verifier.symbolic.values import IndexMask, IndexTensor, Register
@@ -289,16 +291,29 @@ def _symbol(name: str) -> E.Sym:
     return atom
 
 
+def _rows(io: Fake, role: str, *, written: bool = False) -> list[int]:
+    """The partitions of an operand that its description says are read, or written."""
+    instruction = io.operation.instruction
+    assert instruction is not None
+    footprint = instruction.footprint
+    wheres = [part.where for part in footprint.reads_of(role)]
+    if written:
+        wheres = [part.where for part in footprint.writes_of(role)]
+    (where,) = wheres
+    part = part_of(where, io.operation, io.shape(role))
+    assert part.sure
+    rows = np.ones(io.shape(role), np.bool_) if part.mask is None else part.mask
+    return [int(row) for row in np.flatnonzero(rows.any(axis=1))]
+
+
 def test_partitions_that_are_not_read() -> None:
     io = perform(
         "isa.nonzero_with_count", dst=out(48, 4, dtype="int32"), src=np.zeros((48, 3), np.float32)
     )
-    lanes = lanes_read("isa.nonzero_with_count", io, "src")
-    assert lanes is not None and np.flatnonzero(lanes).tolist() == [0, 16, 32]
-    mask = (3,) * 31 + (255,)
+    assert _rows(io, "src") == [0, 16, 32]
+    mask = tuple(map(E.const, (3,) * 31 + (255,)))
     io = perform("isa.nc_stream_shuffle", dst=out(64, 2), src=draw(64, 2), shuffle_mask=mask)
-    lanes = lanes_read("isa.nc_stream_shuffle", io, "src")
-    assert lanes is not None and np.flatnonzero(lanes).tolist() == [3, 35]
+    assert _rows(io, "src") == [3, 35]
     data = np.zeros((64, 2), np.uint32)
     scales = np.full((64, 2), 127, np.uint8)
     io = perform(
@@ -309,6 +324,31 @@ def test_partitions_that_are_not_read() -> None:
         stationary_scale=scales,
         moving_scale=scales,
     )
-    lanes = lanes_read("isa.nc_matmul_mx", io, "moving_scale")
-    assert lanes is not None and np.flatnonzero(lanes).tolist() == [0, 1, 2, 3, 32, 33, 34, 35]
-    assert lanes_read("isa.nc_matmul_mx", io, "moving") is None
+    assert _rows(io, "moving_scale") == [0, 1, 2, 3, 32, 33, 34, 35]
+    assert len(_rows(io, "moving")) == 64
+
+
+def test_partitions_that_are_not_written_are_those_of_the_description() -> None:
+    mask = tuple(map(E.const, (3, 255) * 16))
+    runs = [
+        ("dst", perform(
+            "isa.nonzero_with_count",
+            dst=out(48, 4, dtype="int32"),
+            src=np.zeros((48, 3), np.float32),
+        )),
+        ("dst", perform(
+            "isa.nc_stream_shuffle", dst=out(64, 2), src=draw(64, 2), shuffle_mask=mask
+        )),
+        ("dst_scale", perform(
+            "isa.quantize_mx",
+            target="trn3",
+            dst=Tensor(np.zeros((64, 2), np.uint32), "float8_e5m2_x4"),
+            src=Tensor(draw(64, 8).astype(NUMPY["bfloat16"]), "bfloat16"),
+            dst_scale=Tensor(np.zeros((64, 2), np.uint8), "uint8"),
+        )),
+    ]  # fmt: skip
+    for role, io in runs:
+        where = io.wheres[role]
+        assert where is not None
+        found = [int(row) for row in np.flatnonzero(where.any(axis=1))]
+        assert found == _rows(io, role, written=True)

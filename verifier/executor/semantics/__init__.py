@@ -12,7 +12,6 @@ from verifier.executor.semantics import (
     reductions,
 )
 from verifier.executor.semantics.base import IO, SEMANTICS, Array, SemanticsMissing
-from verifier.executor.semantics.reads import lanes_read, reads_partly
 
 __all__ = [
     "IO",
@@ -24,8 +23,6 @@ __all__ = [
     "draws",
     "elementwise",
     "gather",
-    "lanes_read",
     "matmul",
-    "reads_partly",
     "reductions",
 ]

@@ -1,0 +1,238 @@
+"""What an operation makes of elements that mean nothing.
+
+An element is defined if it was written, with what is defined. What is not may be moved and computed
+upon: the result is not defined then, and remembers the first read of what was not. A read that
+decides something by it is the fault. Footprints are evaluated when the first undefined element is
+met, once for operands of one layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+
+from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, written_part
+from verifier.executor.memory import SUM, Bound, Memory, Origin
+from verifier.executor.regions import Gather, Geometry
+from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
+from verifier.symbolic.trace import Operation
+
+RULE: Final = "uninitialised-read"
+
+#: computes the operation on these operands; False: nothing was done, the semantics have to
+Direct: TypeAlias = Callable[[Mapping[str, Bound]], bool]
+
+
+class Reporter(Protocol):
+    """What is asked of the machine."""
+
+    @property
+    def origins(self) -> Sequence[Origin]: ...
+
+    def origin(self, origin: Origin) -> int: ...
+
+    def violate(
+        self,
+        rule: str,
+        span: Span,
+        text: str,
+        message: str,
+        notes: tuple[tuple[Span, str], ...] = (),
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Steps:
+    """What running an operation takes, as far as the templates of its tensors settle it."""
+
+    operation: Operation
+    #: roles: what is read and what is written
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    #: roles on chip, in the order in which they are used
+    used: tuple[str, ...]
+    #: roles in PSUM: what is read, what is written, and of that what the protocol of sums governs
+    consumed: tuple[str, ...]
+    started: tuple[str, ...]
+    sums: tuple[str, ...]
+    #: of Beta 1: the sum in PSUM that the first term overwrites
+    own_sum: str | None
+    #: sums that are gone on with, and whether they say themselves where they begin
+    kept: tuple[tuple[str, bool], ...]
+    #: whether the Tensor Engine writes, and whether that begins a sum; what others leave in PSUM
+    tensor: bool
+    resets: bool
+    holds: int
+    #: constants, as the semantics asked for them
+    values: dict[str, Any] = field(default_factory=dict)
+    #: how a plan computes it, where that takes no more than one call of NumPy
+    direct: Direct | None = None
+    #: what becomes of the operands, and which part of them is written, as that was asked for
+    routes: dict[str, list[Route]] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
+    #: contents of PSUM that it may be added to
+    fine: set[int] = field(default_factory=set)
+
+    def written(self, bounds: Mapping[str, Bound], role: str) -> Part:
+        """The part of an operand that is written."""
+        found = self.parts.get(role)
+        if found is None:
+            found = self.parts[role] = written_part(self.operation, bounds, role)
+        return found
+
+
+class Flow:
+    """What one operation makes undefined: collected before it runs, noted down after."""
+
+    __slots__ = ("_bounds", "_lost", "_machine", "_steps")
+
+    def __init__(self, machine: Reporter, steps: Steps, bounds: Mapping[str, Bound]) -> None:
+        self._machine = machine
+        self._steps = steps
+        self._bounds = bounds
+        self._lost: dict[str, Lost] = {}
+
+    def read(self, role: str) -> None:
+        """An operand is read of which something may be undefined."""
+        found = self._bounds[role]
+        missing = found.memory.undefined(found.place)
+        if not bool(missing.any()):
+            return
+        lost = self._origins(role, missing)
+        for route in self._routes(role):
+            part = route.part.of(lost)
+            if not bool(part.any()):
+                continue
+            whole = bool(missing.sum() == _taking_part(found.place))
+            if route.part.sure or whole:
+                self._follow(role, route, part, whole)
+
+    def keep(self, role: str, begun: bool) -> None:
+        """A sum is gone on with; ``begun``: it says itself where it begins."""
+        found = self._bounds[role]
+        memory, place = found.memory, found.place
+        lost = np.where(memory.undefined(place), memory.reads(place), 0)
+        if begun:
+            lost = np.where(memory.content.at(place) >= SUM, lost, 0)
+        self._add(role, lost)
+
+    def done(self) -> None:
+        """The operation has written what it writes."""
+        for role, lost in self._lost.items():
+            found = self._bounds[role]
+            part = self._steps.written(self._bounds, role)
+            lost = part.of(lost)
+            if isinstance(found.place, Gather) and found.place.mask is not None:
+                lost = np.where(found.place.mask, lost, 0)
+            found.memory.lose(found.place, lost)
+
+    # -- the reads of undefined elements ------------------------------------------------
+
+    def _routes(self, role: str) -> list[Route]:
+        routes = self._steps.routes
+        if role not in routes:
+            routes[role] = routes_of(self._steps.operation, self._bounds, role)
+        return routes[role]
+
+    def _origins(self, role: str, missing: Mask) -> Lost:
+        found = self._bounds[role]
+        lost = np.where(missing, found.memory.reads(found.place), 0)
+        new = missing & (lost == 0)
+        if role != self._steps.own_sum and bool(new.any()):
+            memory = found.memory
+            partly = memory.bits is not None and bool(memory.bits.any())
+            span = self._steps.operation.span_of(role.partition(".index")[0].partition("[")[0])
+            origin = Origin(memory.name, memory.span, span, partly)
+            lost = np.where(new, self._machine.origin(origin), lost)
+        return lost.astype(np.int32)
+
+    def _follow(self, role: str, route: Route, part: Lost, whole: bool) -> None:
+        if not route.to:
+            self._fault(part, route.why)
+            return
+        target = self._bounds[route.to]
+        kept = self._steps.written(self._bounds, route.to)
+        if not kept.sure and not whole:
+            return  # what is undefined may not be what is written
+        outward = _leaves(target.memory)
+        if route.index is None:
+            if not whole:
+                return  # what is undefined may not be what is taken
+            self._carry(route.to, np.full(target.place.shape, part.max(), np.int32), outward)
+            return
+        if route.folded:
+            missing = part > 0
+            every = missing | ~_there(self._bounds[role].place)
+            gone = every.all(axis=route.folded, keepdims=True)
+            broken = np.where(gone, 0, part)
+            if bool(broken.any()):
+                self._fault(broken, route.why)
+            part = np.where(gone, part.max(axis=route.folded, keepdims=True), 0)
+        self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
+
+    def _carry(self, to: str, lost: Lost, outward: bool) -> None:
+        place = self._bounds[to].place
+        if isinstance(place, Gather) and place.mask is not None:
+            lost = np.where(place.mask, lost, 0)
+        if not outward:
+            self._add(to, lost)
+        elif bool(lost.any()):
+            self._fault(lost, f"it is stored to `{self._bounds[to].memory.name}`")
+
+    def _add(self, role: str, lost: Lost) -> None:
+        known = self._lost.get(role)
+        self._lost[role] = lost if known is None else np.maximum(known, lost)
+
+    def _fault(self, lost: Lost, why: str) -> None:
+        for number in np.unique(lost):
+            if number:
+                use = self._steps.operation.span
+                blame(self._machine, self._machine.origins[int(number) - 1], use, why)
+
+
+def _leaves(memory: Memory) -> bool:
+    """Whether others than this kernel read a tensor: what is stored there counts."""
+    template = memory.template
+    return template.buffer is Buffer.SHARED_HBM or template.kind == "input"
+
+
+def _there(place: Geometry | Gather) -> Mask:
+    """The elements of a view that take part."""
+    if isinstance(place, Gather) and place.mask is not None:
+        return place.mask
+    return np.ones(place.shape, np.bool_)
+
+
+def _taking_part(place: Geometry | Gather) -> int:
+    return int(_there(place).sum())
+
+
+def blame(machine: Reporter, origin: Origin, use: Span, why: str) -> None:
+    """Report the first read of what is not defined, now that something hangs on it."""
+    how = "only partly written" if origin.partly else "never written"
+    same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
+    notes = () if same else ((use, f"what was made of it counts here: {why}"),)
+    machine.violate(
+        RULE,
+        origin.span,
+        f"`{origin.name}` is written before it is read",
+        f"`{origin.name}` is read here, but what is read was {how}",
+        notes=(*notes, (origin.allocated, f"`{origin.name}` is allocated here")),
+    )
+
+
+def decided(machine: Reporter, operation: Operation, role: str, found: Bound, why: str) -> None:
+    """A read of which nothing may be undefined."""
+    memory = found.memory
+    missing = memory.undefined(found.place)
+    for number in np.unique(np.where(missing, memory.reads(found.place), -1)):
+        if number > 0:
+            blame(machine, machine.origins[int(number) - 1], operation.span, why)
+        elif number == 0:
+            partly = memory.bits is not None and bool(memory.bits.any())
+            span = operation.span_of(role)
+            blame(machine, Origin(memory.name, memory.span, span, partly), operation.span, why)

@@ -1,0 +1,214 @@
+"""Footprints on numbers: which elements of an operand an operation reads and writes, and what goes
+where. For operands of one layout the answers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor.access import NotConcreteError, truth, value
+from verifier.executor.memory import Bound
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import (
+    Carried,
+    Decides,
+    Index,
+    Line,
+    Reads,
+    When,
+    Where,
+    Writes,
+)
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+#: for each element, the number of the read that it is undefined by, or 0
+Lost = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+#: of tiles of indices, of functions without a description
+_INDEX: Final = Decides("it says which elements are meant")
+_UNKNOWN: Final = Decides("what becomes of it is not known")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An operation, seen by a description whose operand is one of a list of tensors."""
+
+    operation: Operation
+    role: str
+    item: View
+
+    @property
+    def api(self) -> str:
+        return self.operation.api
+
+    def view(self, role: str) -> View | None:
+        return self.item if role == self.role else self.operation.view(role)
+
+    def value(self, role: str) -> object:
+        return self.operation.value(role)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an operand. ``mask`` None: all; ``sure`` False: at most these elements."""
+
+    mask: Mask | None
+    sure: bool
+
+    def of(self, lost: Lost) -> Lost:
+        return lost if self.mask is None else np.where(self.mask, lost, 0)
+
+
+_WHOLE: Final = Part(None, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What becomes of what is read of an operand, on operands of one layout.
+
+    ``index``: for the elements of the operand ``to``, the coordinates of what goes into them, 0
+    along the axes ``folded``; None: not known. ``why``: of a read that decides.
+    """
+
+    part: Part
+    why: str
+    to: str = ""
+    index: tuple[Any, ...] | None = None
+    folded: tuple[int, ...] = ()
+
+
+# ------------------------------------------------------------------------ footprints on numbers
+
+
+def _axes(shape: tuple[int, ...]) -> tuple[tuple[Expr, ...], dict[str, Any]]:
+    """Symbols for the coordinates of an element, and the numbers that they go through."""
+    symbols = tuple(E.symbol(f"@axis{k}", 0, origin="axis") for k in range(len(shape)))
+    numbers: dict[str, Any] = {}
+    for k, size in enumerate(shape):
+        along = [1] * len(shape)
+        along[k] = size
+        numbers[f"@axis{k}"] = np.arange(size, dtype=np.int64).reshape(along)
+    return symbols, numbers
+
+
+def _holds(when: When, operation: Operation) -> bool:
+    return when.holds(operation) is not E.FALSE
+
+
+def part_of(where: Where, call: Operation | _Call, shape: tuple[int, ...]) -> Part:
+    """A region on an operand of that shape."""
+    index, numbers = _axes(shape)
+    found = where.holds(call, index)
+    if found is None:
+        return Part(None, False)
+    if found is E.TRUE:
+        return Part(None, where.exact)
+    try:
+        mask = np.broadcast_to(np.asarray(truth(found, numbers), np.bool_), shape)
+    except (NotConcreteError, KeyError):
+        return Part(None, False)
+    return Part(mask, where.exact)
+
+
+def _numbers(line: Index | Line | None, numbers: dict[str, Any]) -> tuple[Any, ...] | None:
+    if line is None:
+        return None
+    try:
+        return tuple(0 if at is None else value(at, numbers) for at in line)
+    except (NotConcreteError, KeyError):
+        return None
+
+
+def _route(read: Reads, call: Operation | _Call, bounds: Mapping[str, Bound], role: str) -> Route:
+    part = part_of(read.where, call, bounds[role].place.shape)
+    fate = read.fate
+    if isinstance(fate, Decides):
+        return Route(part, fate.why)
+    index, numbers = _axes(bounds[fate.to].place.shape)
+    if isinstance(fate, Carried):
+        found = _numbers(fate.source(call, index), numbers)
+        return Route(part, "which element of it is taken is not known", fate.to, found)
+    line = fate.line(call, index)
+    folded = () if line is None else tuple(k for k, at in enumerate(line) if at is None)
+    found = _numbers(line, numbers)
+    return Route(part, "it is put together with others", fate.to, found, folded)
+
+
+def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> list[Route]:
+    """What becomes of an operand."""
+    instruction = operation.instruction
+    if ".index" in role:
+        return [Route(_WHOLE, _INDEX.why)]
+    if instruction is None:
+        return [Route(_WHOLE, _UNKNOWN.why)]
+    base, item, _ = role.partition("[")
+    call: Operation | _Call = operation
+    if item:
+        view = bounds[role].view
+        call = operation if view is None else _Call(operation, base, view)
+    found = [
+        _route(read, call, bounds, role)
+        for read in instruction.footprint.reads_of(role)
+        if _holds(read.when, operation)
+        and (isinstance(read.fate, Decides) or read.fate.to in bounds)
+    ]
+    if not found and instruction.footprint.writes_of(role):
+        # what is added to
+        index, numbers = _axes(bounds[role].place.shape)
+        found = [Route(_WHOLE, "", role, _numbers(index, numbers))]
+    return found
+
+
+def written_part(operation: Operation, bounds: Mapping[str, Bound], role: str) -> Part:
+    """What of an operand is written."""
+    instruction = operation.instruction
+    writes: list[Writes] = (
+        []
+        if instruction is None
+        else [
+            write
+            for write in instruction.footprint.writes_of(role)
+            if _holds(write.when, operation)
+        ]
+    )
+    if len(writes) != 1 or "[" in role:
+        return _WHOLE
+    return part_of(writes[0].where, operation, bounds[role].place.shape)
+
+
+def copied(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
+    """The operand that goes into ``dst`` as it is, if that is all that an operation does."""
+    instruction = operation.instruction
+    if instruction is None or instruction.footprint.orders is not None:
+        return None
+    reads = [
+        r for r in instruction.footprint.reads if r.role in bounds and _holds(r.when, operation)
+    ]
+    writes = [w for w in instruction.footprint.writes if _holds(w.when, operation)]
+    if len(reads) != 1 or len(writes) != 1 or bounds.keys() != {reads[0].role, "dst"}:
+        return None
+    (read,), (write,) = reads, writes
+    shape = bounds["dst"].place.shape
+    index, _ = _axes(shape)
+    fate = read.fate
+    if not isinstance(fate, Carried) or not fate.moved or operation.accumulates != "no":
+        return None
+    if read.where.holds(operation, index) is not E.TRUE or not read.where.exact:
+        return None
+    if write.where.holds(operation, index) is not E.TRUE or not write.where.exact:
+        return None
+    source = fate.source(operation, index)
+    same = (
+        source is not None
+        and len(source) == len(shape)
+        and all(size == 1 or at is own for size, at, own in zip(shape, source, index, strict=True))
+    )
+    return read.role if same else None
