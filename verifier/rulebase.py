@@ -78,6 +78,8 @@ class Rule:
     #: meets there (the executor says what it is given)
     monitor: Callable[..., Iterable[Check]] | None = None
     operations: tuple[str, ...] = ()
+    #: the functions that it judges, by their description, instead of ``operations``
+    concerns: Callable[[Instruction], bool] | None = None
     #: the facts in a function's description that it enforces: it judges the functions for which
     #: there are some, and cites them besides ``facts``
     enforces: Callable[[Instruction], Iterable[str]] | None = None
@@ -93,6 +95,8 @@ class Rule:
     infer_dtypes: bool = True
     #: a tensor of another rank may keep it: no violation is certain where a rank is only assumed
     of_rank: bool = False
+    #: needs no inputs: functions that no kernel reaches are judged, too
+    unreached: bool = False
 
 
 @dataclass(slots=True)
@@ -131,19 +135,19 @@ def all_rules() -> Sequence[Rule]:
         rules.load()
         instructions = dialects.instructions()
         for name, rule in _registry.rules.items():
-            if rule.enforces is not None:
-                _registry.rules[name] = _derived(rule, rule.enforces, instructions)
+            _registry.rules[name] = _derived(rule, instructions)
         _registry.loaded = True
     return sorted(_registry.rules.values(), key=lambda rule: rule.code)
 
 
-def _derived(
-    rule: Rule,
-    enforces: Callable[[Instruction], Iterable[str]],
-    instructions: Iterable[Instruction],
-) -> Rule:
+def _derived(rule: Rule, instructions: Sequence[Instruction]) -> Rule:
     """The rule with the functions it judges and the facts it enforces, out of descriptions."""
-    found = {instruction.name: tuple(enforces(instruction)) for instruction in instructions}
+    if rule.concerns is not None:
+        names = tuple(i.name for i in instructions if rule.concerns(i))
+        return replace(rule, operations=names)
+    if rule.enforces is None:
+        return rule
+    found = {i.name: tuple(rule.enforces(i)) for i in instructions}
     facts = sorted({fact for each in found.values() for fact in each} - {*rule.facts})
     names = tuple(name for name, each in found.items() if each)
     return replace(rule, facts=(*rule.facts, *facts), operations=names)

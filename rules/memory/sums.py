@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
 from verifier.symbolic.memory.content import Content
-
-#: first generation on which any earlier content may be added to (NKI-MMU26)
-_ANY_CONTENT_SINCE = 4
 
 
 class Effect(Enum):
@@ -43,7 +41,7 @@ def fault(
     if effect is Effect.OVERWRITES:
         return None
     if content in (Content.FOREIGN, Content.ZEROS):
-        if target.generation >= _ANY_CONTENT_SINCE:
+        if target.has(Capability.SUM_ON_ANY_CONTENT):
             return None
         return Fault(
             "NKI-MMU26",

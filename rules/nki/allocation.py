@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.operands import start_predicate
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -263,9 +263,8 @@ def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
     size = kit.tile_bytes(storage)
     name = _name(storage)
     values = ((f"bytes of {name} per partition", size),)
-    # what the compiler keeps to itself is documented for the second generation only; for the
-    # others the rule on all live tiles warns
-    hard = target.sbuf_usable_bytes if target.generation == 2 else target.sbuf_bytes
+    # where the compiler is not known to keep some to itself, the rule on all live tiles warns
+    hard = target.sbuf_hard_bytes
     yield storage_check(
         storage,
         "shape",
@@ -398,8 +397,6 @@ def zeros():
 
 # ----------------------------------------------------------------------------- banks
 
-_BANKED: Final = ("isa.nc_matmul", "isa.nc_matmul_mx")
-
 
 def byte_range(view: View) -> tuple[Expr, Expr] | None:
     """First and last byte per partition that a view touches, from the start of its tile."""
@@ -419,7 +416,7 @@ def byte_range(view: View) -> tuple[Expr, Expr] | None:
 
 def _psum_bank_crossing(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
-    if dst is None or dst.buffer is not Buffer.PSUM or target.generation >= 4:
+    if dst is None or dst.buffer is not Buffer.PSUM or target.has(Capability.WIDE_SUMS):
         return
     bank = target.psum_bank_bytes
     size = dst.free_bytes
@@ -471,7 +468,7 @@ register(
         ),
         facts=("B04", "B06", "OQ04"),
         on="operation",
-        operations=_BANKED,
+        concerns=kit.multiplies,
         check=_psum_bank_crossing,
         sources=("NKI tiling overview, tile-size constraints", "Direct allocation guide"),
         failing="""\
@@ -679,7 +676,7 @@ def _sbuf_placement(storage: Storage, target: Target) -> Iterator[Check]:
         base = storage.address[1]
     if base is None:
         return
-    limit = target.sbuf_usable_bytes if target.generation == 2 else target.sbuf_bytes
+    limit = target.sbuf_hard_bytes
     values = ((f"byte offset of {name}", base), (f"bytes of {name} per partition", size))
     yield storage_check(
         storage,

@@ -9,6 +9,7 @@ from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands import SBUF
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -19,12 +20,6 @@ from verifier.symbolic.trace import Operation
 OFF_CHIP: Final = (Buffer.HBM, Buffer.SHARED_HBM)
 REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)
 
-#: operation -> (destination role, source role)
-_COPIES: Final = {
-    "isa.dma_copy": ("dst", "src"),
-    "language.store": ("dst", "value"),
-}
-
 # ----------------------------------------------------------------------------- element counts
 
 
@@ -32,7 +27,7 @@ def _dma_size(op: Operation, target: Target) -> Iterator[Check]:
     if op.name == "isa.dma_compute":
         yield from _compute_sizes(op)
         return
-    dst_role, src_role = _COPIES[op.name]
+    dst_role, src_role = "dst", kit.described(op).footprint.reads[0].role
     dst, src = op.view(dst_role), op.view(src_role)
     if dst is None or src is None:
         return
@@ -359,7 +354,7 @@ def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
         )
         return
     known = dst.dtype.name is not None and src.dtype.name is not None
-    if target.generation < 4 and not known:
+    if not target.has(Capability.MX_MATMUL) and not known:
         return  # only trn3 has packed types: an input of free type has none of them
     packed = E.or_(dst.dtype.among(kit.PACKED), src.dtype.among(kit.PACKED))
     yield check(
@@ -435,7 +430,7 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "dge_mode",
-            E.truth(target.generation >= 3),
+            E.truth(target.has(Capability.HARDWARE_DESCRIPTORS)),
             f"the target is trn2 or newer (it is {target.name})",
             f"{target.name} has no hardware descriptor engine",
             "D03",
@@ -545,7 +540,7 @@ def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "priority",
-        E.truth(target.generation >= 4),
+        E.truth(target.has(Capability.DMA_PRIORITIES)),
         f"the target is trn3 or newer (it is {target.name})",
         f"{target.name} has no DMA priorities",
         fact,
@@ -880,7 +875,9 @@ def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "src",
-            E.truth(mode in (None, "unknown", "swdge") and target.generation >= 3),
+            E.truth(
+                mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_TRANSPOSE)
+            ),
             "dge_mode is unknown or swdge, on trn2 or newer",
             "an indirect DMA transpose needs software descriptors, on trn2 or newer",
             "DTR07",

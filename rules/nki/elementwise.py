@@ -11,7 +11,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Instruction, Lanes, PerPartition, Streams
+from verifier.symbolic.instruction import Instruction, Lanes, PerPartition, Streams, Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -320,37 +320,12 @@ def scaled(x, factors):
 
 # ----------------------------------------------------------------------------- language functions
 
-_BINARY: Final = frozenset(
-    f"language.{name}"
-    for name in (
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "maximum",
-        "minimum",
-        "power",
-        "mod",
-        "fmod",
-        "equal",
-        "not_equal",
-        "greater",
-        "greater_equal",
-        "less",
-        "less_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "left_shift",
-        "right_shift",
-        "abs_max",
-        "abs_min",
-        "arctan2",
-    )
-)
+
+def _of_two(instruction: Instruction) -> bool:
+    """Whether it computes on two tiles or numbers, element by element."""
+    vectors = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
+    return vectors == ["x", "y"] and instruction.role("condition") is None
+
 
 _SYMBOLS: Final = frozenset({"+", "-", "*", "/", "%", "**", "&", "|", "^", "<<", ">>"})
 
@@ -407,7 +382,7 @@ register(
         ),
         facts=("L40", "P17", "OQ27"),
         on="operation",
-        operations=tuple(sorted(_BINARY)),
+        concerns=_of_two,
         check=_language_shapes,
         sources=("NKI 0.3 and 0.4 known issues", "Beta 1 known issues, unsupported syntax"),
         failing="""\

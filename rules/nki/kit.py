@@ -12,7 +12,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
@@ -38,6 +38,11 @@ EVERY: Final = frozenset(dt.CODES.values())
 def is_compute(op: Operation) -> bool:
     """Whether a compute engine executes the operation on SBUF or PSUM tiles."""
     return op.instruction is not None and op.instruction.computes
+
+
+def multiplies(instruction: Instruction) -> bool:
+    """Whether it is a matrix multiplication of the Tensor Engine."""
+    return Trait.MATMUL in instruction.traits
 
 
 def described(op: Operation) -> Instruction:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands import PSUM, SBUF
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -16,8 +16,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
-
-MATMULS: Final = ("isa.nc_matmul", "isa.nc_matmul_mx")
 
 
 def double_row(op: Operation) -> bool:
@@ -49,48 +47,22 @@ def transposes(op: Operation) -> bool | None:
 
 # ----------------------------------------------------------------------------- memories
 
-_PLACES: Final = {
-    "isa.nc_matmul": ("MMU01", "BUF01", ("stationary", "moving")),
-    "isa.nc_matmul_mx": (
-        "MMX02",
-        "BUF02",
-        ("stationary", "moving", "stationary_scale", "moving_scale"),
-    ),
-}
-
 
 def _buffers(op: Operation, target: Target) -> Iterator[Check]:
-    fact, row, inputs = _PLACES[op.name]
-    for role in inputs:
-        view = op.view(role)
-        if view is not None:
-            off = view.buffer.off_chip
-            found = kit.buffer_check(
-                op,
-                role,
-                view,
-                SBUF,
-                f"the Tensor Engine cannot read {role} from {kit.BUFFER_WORDS[view.buffer]}",
-                fact,
-                row,
-                help=(
-                    "copy it to an SBUF tile first, with "
-                    + ("nisa.dma_copy" if off else "nisa.tensor_copy"),
-                ),
-            )
-            if found is not None:
-                yield found
-    view = op.view("dst")
-    if view is not None:
+    for described in kit.described(op).roles:
+        role, memories, view = described.name, described.memories, op.view(described.name)
+        if view is None or memories is None:
+            continue
+        place = kit.BUFFER_WORDS[view.buffer]
+        if role == "dst":
+            message = f"the Tensor Engine cannot write dst to {place}"
+            help = "multiply into a PSUM tile (buffer=nl.psum), then copy it out"
+        else:
+            message = f"the Tensor Engine cannot read {role} from {place}"
+            way = "nisa.dma_copy" if view.buffer.off_chip else "nisa.tensor_copy"
+            help = f"copy it to an SBUF tile first, with {way}"
         found = kit.buffer_check(
-            op,
-            "dst",
-            view,
-            PSUM,
-            f"the Tensor Engine cannot write dst to {kit.BUFFER_WORDS[view.buffer]}",
-            fact,
-            row,
-            help=("multiply into a PSUM tile (buffer=nl.psum), then copy it out",),
+            op, role, view, memories.buffers, message, *memories.facts, help=(help,)
         )
         if found is not None:
             yield found
@@ -109,7 +81,7 @@ register(
         ),
         facts=("MMU01", "BUF01", "MMX02", "BUF02"),
         on="operation",
-        operations=MATMULS,
+        concerns=kit.multiplies,
         check=_buffers,
         sources=("NKI ISA nc_matmul, memory types", "NKI ISA nc_matmul_mx, memory types"),
         failing="""\
@@ -193,7 +165,7 @@ register(
         ),
         facts=("MMU02", "P12"),
         on="operation",
-        operations=MATMULS,
+        concerns=kit.multiplies,
         check=_contraction,
         sources=("NKI ISA nc_matmul, tile size",),
         failing="""\
@@ -347,7 +319,7 @@ def _moving_size(op: Operation, target: Target) -> Iterator[Check]:
         fits,
         text,
         "moving tile has too many columns for one matmul",
-        "MMU05" if target.generation >= 4 else "MMU04",
+        "MMU05" if target.has(Capability.WIDE_SUMS) else "MMU04",
         values=(("moving free size", columns),),
         about=("moving", "dst"),
         help=(f"split the moving operand into tiles of at most {narrow} columns",),
@@ -454,7 +426,7 @@ register(
         ),
         facts=("MMU06", "MMU30", "MMX09"),
         on="operation",
-        operations=MATMULS,
+        concerns=kit.multiplies,
         check=_result_shape,
         sources=("NKI ISA nc_matmul, layout",),
         failing="""\
@@ -507,7 +479,7 @@ def _result_dtype(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
     if dst is None or not at_least(op.api, "0.2") or transposes(op) is not False:
         return
-    if target.generation >= 4:
+    if target.has(Capability.BFLOAT16_SUMS):
         allowed, fact, words = kit.FP32 | kit.BF16, "MMU08", "float32 or bfloat16"
     else:
         allowed, fact, words = kit.FP32, "MMU07", "float32"
@@ -589,7 +561,7 @@ def single_precision_sum(left_t, right):
 def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
     views = {role: op.view(role) for role in ("stationary", "moving")}
     allowed = kit.F8_LEGACY | kit.HALF | kit.F32
-    if target.generation >= 4:
+    if target.has(Capability.OCP_FLOAT8):
         allowed |= kit.F8_OCP
     for role, view in views.items():
         if view is not None:
@@ -619,7 +591,7 @@ def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
         about=("stationary", "moving"),
         help=("cast one operand so that both are float32, or neither is",),
     )
-    if target.generation >= 4:
+    if target.has(Capability.OCP_FLOAT8):
         legacy = dt.codes("float8_e4m3")
         mixed = E.or_(
             E.and_(stationary.dtype.among(legacy), moving.dtype.among(kit.F8_OCP)),
@@ -738,7 +710,7 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
         )
         return
     options = ", ".join(map(str, sorted(target.pe_tile_sizes)))
-    fact = "MMX13" if mx else ("MMU13" if target.generation == 2 else "MMU14")
+    fact = "MMX13" if mx else ("MMU14" if target.has(Capability.SMALL_TILES) else "MMU13")
     limits = (target.contraction_max, target.stationary_free_max)
     for axis, start, extent, limit in zip(("row", "column"), starts, sizes, limits, strict=True):
         values = ((f"start {axis}", start), (f"{axis} size", extent))
@@ -774,7 +746,8 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
             values=values,
             about=(),
         )
-    if target.generation == 2 and not mx and not at_least(op.api, "0.2"):
+    small_tiles = target.has(Capability.SMALL_TILES)
+    if not small_tiles and not mx and not at_least(op.api, "0.2"):
         small = E.and_(E.le(sizes[0], 32), E.le(sizes[1], 32))
         yield check(
             op,
@@ -800,7 +773,7 @@ register(
         ),
         facts=("MMU12", "MMU13", "MMU14", "MMU15", "MMU16", "MMX13", "H71", "OLD03"),
         on="operation",
-        operations=MATMULS,
+        concerns=kit.multiplies,
         check=_tiling,
         sources=("NKI ISA nc_matmul, tiling mode",),
         failing="""\
@@ -861,14 +834,14 @@ def _double_row(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "perf_mode",
-        E.truth(target.generation >= 3),
+        E.truth(target.has(Capability.DOUBLE_ROW)),
         f"the target is trn2 or newer (it is {target.name})",
         f"{target.name} has no double-row matmul",
         "MMU18",
         "H70",
         about=(),
     )
-    allowed = kit.F8_LEGACY | (kit.F8_OCP if target.generation >= 4 else frozenset())
+    allowed = kit.F8_LEGACY | (kit.F8_OCP if target.has(Capability.OCP_FLOAT8) else frozenset())
     for role in ("stationary", "moving"):
         view = op.view(role)
         if view is None:

@@ -12,7 +12,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -516,9 +516,9 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
 
 
 def _memory_facts(instruction: Instruction) -> Iterator[str]:
-    for role in instruction.roles:
-        if role.memories is not None:
-            yield from role.memories.facts
+    if instruction.computes and Trait.MATMUL not in instruction.traits:
+        for role in instruction.roles:
+            yield from role.memories.facts if role.memories is not None else ()
 
 
 register(

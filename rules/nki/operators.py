@@ -595,7 +595,7 @@ def _has_instruction(
     op: Operation, short: str, target: Target, capability: Capability, facts: tuple[str, ...]
 ) -> Check:
     first = targets.first_with(capability)
-    version = f"nisa.nc_version.gen{first.generation}"
+    version = f"nisa.nc_version.{first.version}"
     return Check(
         predicate=E.truth(target.has(capability)),
         span=op.span,

@@ -9,6 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.operands import SBUF
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -63,9 +64,8 @@ def _random_state(op: Operation, target: Target) -> Iterator[Check]:
         fact,
         values=((f"rank of {role}", E.const(view.rank)), (f"{role} free size", view.free)),
     )
-    allowed = (
-        (Buffer.SBUF, Buffer.PSUM) if role == "dst" and vector and target.generation >= 4 else SBUF
-    )
+    psum = role == "dst" and vector and target.has(Capability.STATE_IN_PSUM)
+    allowed = (Buffer.SBUF, Buffer.PSUM) if psum else SBUF
     found = kit.buffer_check(
         op,
         role,

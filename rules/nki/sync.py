@@ -269,13 +269,6 @@ register(
 
 # ----------------------------------------------------------------------------- collectives
 
-_ONLY_HBM: Final = {
-    "collectives.all_to_all": "K05",
-    "collectives.all_to_all_v": "K06",
-    "collectives.all_gather_v": "K06",
-    "collectives.collective_permute": "K09",
-}
-
 
 def _collective(op: Operation, target: Target) -> Iterator[Check]:
     lists = {
@@ -284,11 +277,14 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         if isinstance(value := op.value(role), tuple)
     }
     views = [view for items in lists.values() for view in items]
+    sources = kit.described(op).role("srcs")
+    memories = sources.memories if sources is not None else None
+    facts = memories.facts if memories is not None else ("K01",)
+    only_hbm = memories is not None and Buffer.SBUF not in memories.buffers
     if views:
         on_chip = [view for view in views if view.buffer is Buffer.SBUF]
-        fact = _ONLY_HBM.get(op.name, "K01")
         allowed = not on_chip or (
-            op.name not in _ONLY_HBM
+            not only_hbm
             and len(on_chip) == len(views)
             and all(len(items) == 1 for items in lists.values())
         )
@@ -297,19 +293,19 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
             "srcs",
             E.truth(allowed and all(view.buffer is not Buffer.PSUM for view in views)),
             "all tensors are in HBM"
-            + ("" if op.name in _ONLY_HBM else ", or one source and one destination in SBUF"),
+            + ("" if only_hbm else ", or one source and one destination in SBUF"),
             "the tensors of the collective are in memories that it cannot combine",
-            fact,
+            *facts,
             views=views,
         )
-    if op.name in ("collectives.collective_permute", *list(_ONLY_HBM)[1:3]) and lists:
+    if only_hbm and op.name != "collectives.all_to_all" and lists:
         yield check(
             op,
             "srcs",
             E.truth(all(len(items) == 1 for items in lists.values())),
             "one source and one destination",
             f"{op.name.partition('.')[2]} takes one source and one destination",
-            _ONLY_HBM[op.name],
+            *facts,
             about=(),
         )
     axis = kit.as_expr(op.value("collective_dim"))

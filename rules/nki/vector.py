@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
@@ -14,17 +13,10 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 # ----------------------------------------------------------------------------- reductions
-
-_REDUCTIONS: Final[dict[str, tuple[str, str]]] = {
-    "isa.tensor_reduce": ("data", "RED01"),
-    **{
-        f"language.{name}": ("x", "L50")
-        for name in ("sum", "max", "min", "mean", "prod", "all", "var", "softmax")
-    },
-}
 
 
 def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
@@ -40,7 +32,8 @@ def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
 
 
 def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
-    role, fact = _REDUCTIONS[op.name]
+    role = kit.described(op).footprint.reads[0].role
+    fact = "RED01" if op.name == "isa.tensor_reduce" else "L50"
     view = op.view(role)
     if view is None:
         return
@@ -91,7 +84,7 @@ register(
         ),
         facts=("RED01", "RED08", "L50"),
         on="operation",
-        operations=tuple(_REDUCTIONS),
+        concerns=lambda instruction: Trait.REDUCES in instruction.traits,
         check=_reduce_axes,
         sources=("NKI ISA tensor_reduce", "NKI language sum"),
         failing=kernel(

@@ -31,6 +31,7 @@ from verifier.symbolic.instruction import (
 
 FROZEN: dict[str, Any] = json.loads((Path(__file__).parent / "frozen.json").read_text())
 
+
 def described(name: str) -> Instruction:
     found = isa.find(name)
     assert found is not None, name
@@ -113,6 +114,8 @@ def test_memories() -> None:
     bare = {n for n, i in INSTRUCTIONS.items() if not any(r.memories for r in i.roles)}
     assert not bare & FROZEN["memories"].keys()
     extra = {n for n in INSTRUCTIONS if n not in bare} - FROZEN["memories"].keys()
+    # those of matmuls and of collectives were in the code of rules of their own
+    extra = {n for n in extra if not described(n).traits & {Trait.MATMUL, Trait.COLLECTIVE}}
     assert all(n.startswith("language.") for n in extra)
     for name in extra:
         on_chip = {r.name for r in described(name).roles if r.memories}

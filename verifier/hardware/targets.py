@@ -21,6 +21,7 @@ class Target:
     partitions: int  # NKI-H02
     sbuf_bytes: int  # NKI-H04: physical bytes per partition
     sbuf_usable_bytes: int  # NKI-H05: minus the compiler's 16 KiB; later ones: NKI-OQ03
+    sbuf_hard_bytes: int  # what no allocation may exceed: NKI-H05 binds on the first target only
     psum_bytes: int  # NKI-H06
     psum_banks: int  # NKI-H07
     psum_bank_bytes: int  # NKI-H08
@@ -44,6 +45,11 @@ class Target:
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
 
+    @property
+    def version(self) -> str:
+        """The member of ``nisa.nc_version``."""
+        return f"gen{self.generation}"
+
 
 #: what the second target brought, and the third
 _TRN2: Final = frozenset(
@@ -58,6 +64,9 @@ _TRN2: Final = frozenset(
         Capability.BIASED_RECIPROCAL,
         Capability.DOUBLE_ROW,
         Capability.EXACT_TRANSPOSE,
+        Capability.HARDWARE_DESCRIPTORS,
+        Capability.INDIRECT_TRANSPOSE,
+        Capability.SMALL_TILES,
     }
 )
 _TRN3: Final = _TRN2 | {
@@ -71,6 +80,9 @@ _TRN3: Final = _TRN2 | {
     Capability.SUM_ON_ANY_CONTENT,
     Capability.BFLOAT16_SUMS,
     Capability.OCP_FLOAT8,
+    Capability.WIDE_SUMS,
+    Capability.DMA_PRIORITIES,
+    Capability.STATE_IN_PSUM,
 }
 
 
@@ -89,6 +101,7 @@ def _target(
         partitions=128,
         sbuf_bytes=sbuf_kib * 1024,
         sbuf_usable_bytes=(sbuf_kib - 16) * 1024,
+        sbuf_hard_bytes=(sbuf_kib if capabilities else sbuf_kib - 16) * 1024,
         psum_bytes=16 * 1024,
         psum_banks=8,
         psum_bank_bytes=2048,

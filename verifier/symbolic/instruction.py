@@ -312,6 +312,7 @@ class Trait(Enum):
     MATMUL = "multiplies matrices into PSUM"
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
+    REDUCES = "folds its first operand along the axes that `axis` names"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
 

@@ -21,6 +21,7 @@ from verifier.executor.semantics.operands import (
     put,
     reading,
 )
+from verifier.hardware.capabilities import Capability
 from verifier.symbolic.trace import Operation
 
 
@@ -36,7 +37,11 @@ def copied(io: IO, src: str, dst: str = "dst") -> None:
     "language.load",
 )
 def from_source(op: Operation, io: IO) -> None:
-    if op.name == "isa.tensor_copy" and op.engine == "scalar" and io.target.generation == 2:
+    if (
+        op.name == "isa.tensor_copy"
+        and op.engine == "scalar"
+        and not io.target.has(Capability.COPY_ON_SCALAR)
+    ):
         put(io, "dst", reading(io, "src"))
         return
     copied(io, "src")

@@ -11,6 +11,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, Array, semantics
 from verifier.executor.semantics.operands import flag, fold, masked, option, put, reading
+from verifier.hardware.capabilities import Capability
 from verifier.symbolic.trace import Operation
 
 F = NDArray[np.float32]
@@ -70,7 +71,7 @@ def nc_matmul(op: Operation, io: IO) -> None:
     else:
         stationary, moving = fold(stationary), fold(moving)
     result: Array | None = None
-    if flag(io, "is_transpose") and io.target.generation >= 3:
+    if flag(io, "is_transpose") and io.target.has(Capability.EXACT_TRANSPOSE):
         result = _permuted(stationary, moving)
     _accumulated(io, _product(io, stationary, moving) if result is None else result)
 

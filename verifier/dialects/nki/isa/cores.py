@@ -8,6 +8,7 @@ from verifier.dialects.nki.isa.operators import ACROSS_RANKS
 from verifier.dialects.nki.isa.shared import (
     admits,
     decides,
+    in_hbm,
     on_chip,
     operator,
     tile,
@@ -124,8 +125,8 @@ COLLECTIVES_ALL_GATHER_V: Final = Instruction(
         ),
     },
     roles=(
-        tiles("srcs"),
-        tiles("dsts"),
+        tiles("srcs", in_hbm("NKI-K06")),
+        tiles("dsts", in_hbm("NKI-K06")),
         tile("metadata_tensor"),
     ),
     engines=Engines("dma"),
@@ -148,8 +149,8 @@ COLLECTIVES_ALL_TO_ALL: Final = Instruction(
         "0.5": "srcs*, dsts*, replica_group*, collective_dim*, priority=None, name=None",
     },
     roles=(
-        tiles("srcs"),
-        tiles("dsts"),
+        tiles("srcs", in_hbm("NKI-K05")),
+        tiles("dsts", in_hbm("NKI-K05")),
     ),
     engines=Engines("dma"),
     footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
@@ -174,8 +175,8 @@ COLLECTIVES_ALL_TO_ALL_V: Final = Instruction(
         ),
     },
     roles=(
-        tiles("srcs"),
-        tiles("dsts"),
+        tiles("srcs", in_hbm("NKI-K06")),
+        tiles("dsts", in_hbm("NKI-K06")),
         tile("metadata_tensor"),
     ),
     engines=Engines("dma"),
@@ -217,8 +218,8 @@ COLLECTIVES_COLLECTIVE_PERMUTE: Final = Instruction(
         "0.5": "srcs*, dsts*, source_target_pairs*, priority=None, name=None",
     },
     roles=(
-        tiles("srcs"),
-        tiles("dsts"),
+        tiles("srcs", in_hbm("NKI-K09")),
+        tiles("dsts", in_hbm("NKI-K09")),
     ),
     engines=Engines("dma"),
     footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),

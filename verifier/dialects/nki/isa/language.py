@@ -30,6 +30,7 @@ from verifier.symbolic.instruction import (
     Instruction,
     PerPartition,
     Simulated,
+    Trait,
     Writes,
 )
 from verifier.symbolic.values import Enumerator
@@ -134,6 +135,7 @@ def _reduction(name: str) -> Instruction:
         footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
         # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
         result=Reduced("x", keeps="0.3" if name == "var" else ""),
+        traits=frozenset({Trait.REDUCES}),
         removal=("NKI-M024",),
     )
 
@@ -295,6 +297,7 @@ LANGUAGE_SOFTMAX: Final = Instruction(
     engines=Engines("unknown"),
     footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
     result=Like(("x",)),
+    traits=frozenset({Trait.REDUCES}),
     removal=("NKI-M024",),
 )
 

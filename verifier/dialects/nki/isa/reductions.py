@@ -39,6 +39,7 @@ from verifier.symbolic.instruction import (
     PerPartition,
     Reads,
     Streams,
+    Trait,
     Types,
 )
 
@@ -70,6 +71,7 @@ TENSOR_REDUCE: Final = Instruction(
     operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05"),),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
+    traits=frozenset({Trait.REDUCES}),
 )
 
 TENSOR_SCALAR_REDUCE: Final = Instruction(

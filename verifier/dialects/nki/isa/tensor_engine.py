@@ -7,9 +7,11 @@ from typing import Final
 from verifier.dialects.nki.isa.shared import (
     decides,
     flag,
+    for_tensor_engine,
     member,
     on_chip,
     scales,
+    summed_in,
     switch,
     tile,
     turned,
@@ -124,9 +126,9 @@ NC_MATMUL: Final = Instruction(
         ),
     },
     roles=(
-        tile("dst"),
-        tile("stationary"),
-        tile("moving"),
+        tile("dst", summed_in("NKI-MMU01", "NKI-BUF01")),
+        tile("stationary", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
+        tile("moving", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
         switch("is_transpose", "stationary is transposed: moving is the identity"),
         switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
     ),
@@ -158,11 +160,13 @@ NC_MATMUL_MX: Final = Instruction(
         ),
     },
     roles=(
-        tile("dst"),
-        tile("stationary"),
-        tile("moving"),
-        tile("stationary_scale", own_start="NKI-MMX11"),
-        tile("moving_scale", own_start="NKI-MMX11"),
+        tile("dst", summed_in("NKI-MMX02", "NKI-BUF02")),
+        tile("stationary", for_tensor_engine("NKI-MMX02", "NKI-BUF02")),
+        tile("moving", for_tensor_engine("NKI-MMX02", "NKI-BUF02")),
+        tile(
+            "stationary_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"
+        ),
+        tile("moving_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"),
         switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
     ),
     engines=Engines("tensor"),
