@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from verifier.cli.shards import Part, PartType
 if TYPE_CHECKING:
     from verifier.cli.affected import Scope
     from verifier.cli.fix import Fixing
+    from verifier.cli.runner import Expected
+    from verifier.configuration.settings import Configurations
     from verifier.report.model import RunReport
 
 
@@ -90,12 +93,6 @@ def command(
     Exit status: 0 nothing to report, 1 at least one error (with --strict also warnings and
     unknowns), 2 bad usage or an internal error.
     """
-    from verifier.cache import place
-    from verifier.cli.git import GitError
-    from verifier.cli.paths import project_root
-    from verifier.cli.runner import Expected, RunOptions, complaint, default_jobs, run
-    from verifier.configuration.model import ConfigurationError
-
     reported = reporting.Reporting.asked(format_, output, baseline, write_baseline)
     if write_baseline is not None and (affected or diff_base is not None or shard is not None):
         raise Refusal(
@@ -104,65 +101,131 @@ def command(
         )
     fixing = _fixing(fix, unsafe_fixes, diff)
     configurations = options.configurations(said)
-    try:
-        scope = _scope(paths, affected, diff_base)
-        given = (paths or (".",)) if scope is None else tuple(scope.files)
-        whole = configurations.for_run(given if scope is None else scope.roots).settings
-        asked = RunOptions(
-            paths=given,
-            configurations=configurations,
-            jobs=whole.jobs or default_jobs(),
+    with _refusals():
+        run = _Run(
+            paths or (".",),
+            _scope(paths, affected, diff_base),
+            configurations,
             statistics=statistics,
             replay=replay,
-            cache=None if no_cache else place.folder(whole.cache_dir),
+            cached=not no_cache,
+            fixing=fixing,
+            shard=shard,
+        )
+        report = run.report()
+        if diff_base is not None:
+            report = run.introduced(report, diff_base, lambda: options.configurations(said))
+        report = reported.weighed(report, run.root, run.expected())
+    if diff and fixing is not None:
+        sys.stdout.writelines(fixing.diff())
+    else:
+        reported.print(report, run.root, strict=run.whole.strict, statistics=statistics)
+    sys.stdout.flush()
+    _remarks(report, run, fixing)
+    if diff and fixing is not None:
+        click.get_current_context().exit(fixing.exit_status(report))
+    click.get_current_context().exit(report.exit_status(strict=run.whole.strict))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What git or a configuration refuses is refused."""
+    from verifier.cli.git import GitError
+    from verifier.configuration.model import ConfigurationError
+
+    try:
+        yield
+    except (GitError, ConfigurationError) as error:
+        raise Refusal(str(error)) from error
+
+
+class _Run:
+    """What is checked, under which settings."""
+
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        scope: Scope | None,
+        configurations: Configurations,
+        *,
+        statistics: bool,
+        replay: bool,
+        cached: bool,
+        fixing: Fixing | None,
+        shard: Part | None,
+    ) -> None:
+        from verifier.cache import place
+        from verifier.cli.paths import project_root
+        from verifier.cli.runner import RunOptions, default_jobs
+
+        #: what was named, nothing where the files are chosen by what has changed
+        self.named = paths if scope is None else ()
+        self.configurations = configurations
+        self.root = project_root()
+        #: the settings of the run, not of one file
+        self.whole = configurations.for_run(paths if scope is None else scope.roots).settings
+        self._scope = scope
+        self._asked = RunOptions(
+            paths=paths if scope is None else tuple(scope.files),
+            configurations=configurations,
+            jobs=self.whole.jobs or default_jobs(),
+            statistics=statistics,
+            replay=replay,
+            cache=place.folder(self.whole.cache_dir) if cached else None,
             roots=None if scope is None else (*scope.roots, "."),
             chosen_from=None if scope is None else scope.total,
             fixing=fixing,
             shard=shard,
         )
-        report = run(asked)
-        if scope is not None and diff_base is not None:
-            from verifier.cli.introduced import introduced
 
-            def before(files: Sequence[str], roots: Sequence[str]) -> RunReport:
-                then = replace(
-                    asked,
-                    paths=tuple(files),
-                    roots=tuple(roots),
-                    configurations=options.configurations(said),
-                    replay=False,
-                    cache=None,
-                    fixing=None,
-                    shard=None,
-                )
-                return run(then)
+    def report(self) -> RunReport:
+        from verifier.cli.runner import run
 
-            report = introduced(report, scope, diff_base, before)
-        root = project_root()
-        expected = Expected(configurations, given if scope is None else (), root)
-        report = reported.weighed(report, root, expected)
-    except GitError as failed:
-        raise Refusal(str(failed)) from failed
-    except ConfigurationError as unusable:
-        raise Refusal(str(unusable)) from unusable
-    if diff and fixing is not None:
-        sys.stdout.writelines(fixing.diff())
-    else:
-        reported.print(report, root, strict=whole.strict, statistics=statistics)
-    sys.stdout.flush()
+        return run(self._asked)
+
+    def introduced(
+        self, report: RunReport, revision: str, configurations: Callable[[], Configurations]
+    ) -> RunReport:
+        """The report without what was there at a revision, under the ``configurations`` then."""
+        from verifier.cli.introduced import introduced
+        from verifier.cli.runner import run
+
+        def before(files: Sequence[str], roots: Sequence[str]) -> RunReport:
+            then = replace(
+                self._asked,
+                paths=tuple(files),
+                roots=tuple(roots),
+                configurations=configurations(),
+                replay=False,
+                cache=None,
+                fixing=None,
+                shard=None,
+            )
+            return run(then)
+
+        assert self._scope is not None
+        return introduced(report, self._scope, revision, before)
+
+    def expected(self) -> Expected:
+        from verifier.cli.runner import Expected
+
+        return Expected(self.configurations, self.named, self.root)
+
+
+def _remarks(report: RunReport, run: _Run, fixing: Fixing | None) -> None:
+    """On stderr: what was fixed, what was not looked at, and what went wrong."""
+    from verifier.cli.runner import complaint
+
     if fixing is not None:
         for line in fixing.remarks():
             remark(line)
-    for path in configurations.left_out(given if scope is None else ()):
+    for path in run.configurations.left_out(run.named):
         remark(f"{path.path} is left out: {path.excluded}")
-    for table in configurations.shadowed():
+    for table in run.configurations.shadowed():
         remark(str(table))
     for error in report.errors:
         if error.kind != "syntax":
             complain(complaint(error))
-    if diff and fixing is not None:
-        click.get_current_context().exit(fixing.exit_status(report))
-    click.get_current_context().exit(report.exit_status(strict=whole.strict))
 
 
 def _fixing(fix: bool, unsafe: bool, diff: bool) -> Fixing | None:

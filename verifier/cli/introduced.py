@@ -41,9 +41,7 @@ def introduced(
     Raises:
         GitError: the earlier state cannot be read.
     """
-    known: dict[str, Weight] = {}
-    broken: set[str] = set()
-    root = project_root()
+    earlier = _Earlier(project_root())
     suspects = {absolute(path) for path in _suspects(report)}
     for history in scope.histories:
         inside = os.path.join(history.root, "")
@@ -61,33 +59,51 @@ def introduced(
             if not files:
                 continue
             try:
-                earlier = check(files, [then.place_then(root) for root in scope.roots])
+                found = check(files, [then.place_then(root) for root in scope.roots])
             except ConfigurationError as error:
                 said = str(error).replace(os.path.join(then.folder, ""), "")
                 raise GitError(f"the settings at {revision} cannot be used: {said}") from error
-            now = [then.moved(d) for d in earlier.diagnostics]
-            names = fingerprints(now, then.read, root=root)
-            known |= {
-                name: Weight(d.severity, d.verdict)
-                for name, d in zip(names, now, strict=True)
-                if d.suppressed is None
-            }
-            known |= {
-                undecided(replace(kernel, path=then.place_now(kernel.path)), root): UNDECIDED
-                for kernel in earlier.kernels
-                if kernel.status == "unknown"
-            }
-            broken |= {
-                unparsed(replace(error, path=then.place_now(error.path)), root)
-                for error in earlier.errors
-                if error.kind == "syntax"
-            }
-    errors = tuple(
-        error
-        for error in report.errors
-        if error.kind != "syntax" or unparsed(error, root) not in broken
-    )
-    return without_known(replace(report, errors=errors), known, revision, root)
+            earlier.add(found, then)
+    return earlier.left_out_of(report, revision)
+
+
+class _Earlier:
+    """What was there before, by fingerprint."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._known: dict[str, Weight] = {}
+        #: files that could not be read as Python
+        self._broken: set[str] = set()
+
+    def add(self, report: RunReport, then: _Then) -> None:
+        """What a report of copies says, of the files where they are now."""
+        now = [then.moved(d) for d in report.diagnostics]
+        names = fingerprints(now, then.read, root=self._root)
+        self._known |= {
+            name: Weight(d.severity, d.verdict)
+            for name, d in zip(names, now, strict=True)
+            if d.suppressed is None
+        }
+        self._known |= {
+            undecided(replace(kernel, path=then.place_now(kernel.path)), self._root): UNDECIDED
+            for kernel in report.kernels
+            if kernel.status == "unknown"
+        }
+        self._broken |= {
+            unparsed(replace(error, path=then.place_now(error.path)), self._root)
+            for error in report.errors
+            if error.kind == "syntax"
+        }
+
+    def left_out_of(self, report: RunReport, revision: str) -> RunReport:
+        """The report without it."""
+        errors = tuple(
+            error
+            for error in report.errors
+            if error.kind != "syntax" or unparsed(error, self._root) not in self._broken
+        )
+        return without_known(replace(report, errors=errors), self._known, revision, self._root)
 
 
 class _Then:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verifier.cli.candidates import below, gather, roots_of
+from verifier.cli.candidates import Candidates, below, gather, roots_of
 from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
 from verifier.cli.suppressing import Finish
@@ -109,13 +109,11 @@ def run(options: RunOptions) -> RunReport:
     if options.fixing is not None:
         from verifier.cli.fix import Again
 
+        # helpers elsewhere are not changed
         found = below(options.paths)
-
-        def ours(path: str) -> bool:
-            """Whether a file was asked for; helpers elsewhere are not changed."""
-            return path in found and settings.wanted(path)
-
-        results = options.fixing.fix(results, Again(requests), finish, ours)
+        results = options.fixing.fix(
+            results, Again(requests), finish, lambda path: path in found and settings.wanted(path)
+        )
         texts = {path: after for path, (_, after) in options.fixing.changed.items()}
     if options.replay:
         from verifier.cli.replay import mark
@@ -123,25 +121,30 @@ def run(options: RunOptions) -> RunReport:
         results = mark(results, options.jobs)
     results = [display.result(result) for result in finish(results, texts)]
 
-    counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
-    if options.statistics:
-        elapsed = (time.perf_counter() - started) * 1000
-        counters["times_ms"] = {"whole run": elapsed}
-    # The path sorts before every file, so that these counters come first.
-    results.append(FileResult("", statistics=counters))
+    results.append(_counters(candidates, started if options.statistics else None))
     trouble = () if options.fixing is None else map(display.error, options.fixing.errors)
     report = RunReport.merge(results, (*candidates.errors, *trouble))
-    if options.chosen_from is None:
+    return fingerprinted(_with_contracts(report, options), root=project_root())
+
+
+def _counters(candidates: Candidates, started: float | None) -> FileResult:
+    """How many files there were, and how long the whole run took."""
+    counters: Statistics = {"files": candidates.total, "kernel_files": len(candidates.files)}
+    if started is not None:
+        counters["times_ms"] = {"whole run": (time.perf_counter() - started) * 1000}
+    return FileResult("", statistics=counters)  # the path sorts before every file
+
+
+def _with_contracts(report: RunReport, options: RunOptions) -> RunReport:
+    """The report with the contracts that are for no kernel, as far as this run can tell."""
+    part = options.shard
+    whole = options.chosen_from is None
+    unknown: list[Unmatched] = []
+    if whole:
         unknown = unknown_contracts(options.configurations, options.paths, report)
-        if options.shard is None:
-            errors = (*report.errors, *unmatched_errors(unknown, did_you_mean))
-            report = replace(report, errors=errors)
-        else:
-            part = options.shard
-            report = replace(report, shard=Shard(part.index, part.count, tuple(unknown)))
-    elif options.shard is not None:
-        report = replace(report, shard=Shard(options.shard.index, options.shard.count))
-    return fingerprinted(report, root=project_root())
+    if part is not None:
+        return replace(report, shard=Shard(part.index, part.count, tuple(unknown)))
+    return replace(report, errors=(*report.errors, *unmatched_errors(unknown, did_you_mean)))
 
 
 def _with_users(

@@ -299,9 +299,7 @@ def arrange(
         LayoutError: the arguments do not go together.
         TooLargeError: the tensor does not fit.
     """
-    asked, name = layout, canonical(layout)
-    if name is None:
-        raise LayoutError(f"unknown layout '{layout}': there are {', '.join(NAMES)}")
+    name = _named(layout)
     dtype, itemsize = itemsize_of(chip, dtype)
     system = name == "continuous"
     _options(name, start_lane, strides, width)
@@ -310,22 +308,12 @@ def arrange(
     start, offset = _start(chip, name, start_lane, address, itemsize)
     sizes = sizes_of(name, shape)
     tensor, columns = _tensor(name, sizes, width)
-    group = _group(chip, asked, dtype) if name == "gic" else 0
+    group = _group(chip, layout, dtype) if name == "gic" else 0
     per_unit = _mode(chip, name, dtype)
     stored = _stored(tensor, per_unit)
-    cells, unit = stored, itemsize * per_unit
-    if strides is not None:
-        pitch = _strides(strides)
-    elif name == "gic":
-        cells = formulas.grouped_ic(group, tensor)
-        pitch = formulas.compact(chip.lanes, start, cells)
-    elif system:
-        pitch = formulas.continuous(stored)
-    elif name in ("compact", "2ic"):
-        pitch = formulas.compact(chip.lanes, start, stored)
-    else:
-        formula = formulas.row_aligned if name == "row-aligned" else formulas.aligned
-        pitch = formula(chip.lanes, chip.eu_bytes, start, stored, unit)
+    unit = itemsize * per_unit
+    cells = formulas.grouped_ic(group, tensor) if name == "gic" else stored
+    pitch = _strides(strides) if strides is not None else _pitch(chip, name, start, cells, unit)
     free = free_strides(steps(chip.lanes, start, stored))
     if name == "gic":
         free = (True, *free[1:])
@@ -349,14 +337,36 @@ def arrange(
         start_lane=start,
         offset=offset,
     )
+    _fits(found)
+    return found
+
+
+def _named(layout: str) -> str:
+    name = canonical(layout)
+    if name is None:
+        raise LayoutError(f"unknown layout '{layout}': there are {', '.join(NAMES)}")
+    return name
+
+
+def _pitch(chip: Chip, name: str, start: int, cells: Index, unit: int) -> Index:
+    """The strides of units in a layout that says them."""
+    if name == "continuous":
+        return formulas.continuous(cells)
+    if name in ("compact", "2ic", "gic"):
+        return formulas.compact(chip.lanes, start, cells)
+    formula = formulas.row_aligned if name == "row-aligned" else formulas.aligned
+    return formula(chip.lanes, chip.eu_bytes, start, cells, unit)
+
+
+def _fits(found: Arrangement) -> None:
+    chip, offset = found.chip, found.offset
     if offset + found.extent > chip.local_bytes:
         behind = f" from byte {offset} on" if offset else ""
-        memory = "system" if system else "local"
-        limit = "" if system else f" of each NPU, and {chip.name} has {chip.local_bytes}"
+        memory = "system" if found.system else "local"
+        limit = "" if found.system else f" of each NPU, and {chip.name} has {chip.local_bytes}"
         raise TooLargeError(
             f"the tensor exceeds {memory} memory: it takes {found.extent} bytes{behind}{limit}"
         )
-    return found
 
 
 def _options(
