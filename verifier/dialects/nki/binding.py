@@ -17,6 +17,7 @@ from verifier.dialects.nki.signatures import (
     Signature,
     generations_with,
     lookup,
+    removal,
 )
 from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.source.ir import Span
@@ -28,20 +29,6 @@ from verifier.symbolic.values import BufferValue, Enumerator
 
 SIGNATURE_RULE = "api-signature"
 REMOVED_RULE = "api-removed"
-
-#: what to write instead of a name or keyword that is gone (catalogue section (h))
-_INSTEAD: dict[str, str] = {
-    "language.arange": "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`",
-    "language.mgrid": "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`",
-    "language.par_dim": "make the partition dimension the first of the shape",
-    "language.load": "allocate a tile and use `nisa.dma_copy(dst=tile, src=tensor)`",
-    "language.store": "use `nisa.dma_copy(dst=tensor, src=tile)`",
-    "language.static_cast": "allocate a tile of that dtype and use `nisa.tensor_copy`",
-    "language.atomic_rmw": "use `nisa.dma_compute`",
-    "isa.tensor_copy_dynamic_src": "use `tensor_copy` with `src.ap(..., scalar_offset=...)`",
-    "isa.tensor_copy_dynamic_dst": "use `tensor_copy` with `dst.ap(..., scalar_offset=...)`",
-    "compiler": "place tensors with `address=` of `nl.ndarray`",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +82,17 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
     else:
         message = f"`{call.text}` exists from NKI {nearest} on, and this file is written for "
         message += _version(generation)
-    instead = _INSTEAD.get(name) or _INSTEAD.get(name.split(".")[0])
+    instead, facts = removal(name)
     machine.check(
         REMOVED_RULE,
         FALSE,
         call.span,
         f"{spoken(name)} exists in {_version(generation)}",
         message,
-        facts=_removal_facts(name),
+        facts=facts,
         help=(instead,) if instead and before else (),
     )
     return lookup(name, nearest)
-
-
-def _removal_facts(name: str) -> tuple[str, ...]:
-    if name in ("language.arange", "language.mgrid"):
-        return ("M005", "X73")
-    if name == "language.par_dim":
-        return ("M006",)
-    if name.startswith("compiler."):
-        return ("M023",)
-    if name.startswith("isa.tensor_copy_dynamic"):
-        return ("M069", "M092")
-    if name in ("language.load", "language.store"):
-        return ("L22", "M024")
-    if name in ("language.all_reduce", "language.atomic_rmw", "language.loop_reduce"):
-        return ("M025",)
-    return ("M024",)
 
 
 def _version(generation: str) -> str:

@@ -90,3 +90,11 @@ def lookup(name: str, generation: str) -> Signature | None:
 def generations_with(name: str) -> tuple[str, ...]:
     """The generations that have a function, oldest first."""
     return tuple(g for g in GENERATIONS if name in table(g))
+
+
+def removal(name: str) -> tuple[str, tuple[str, ...]]:
+    """What to write instead of a function that is gone (or nothing), and the facts of that."""
+    described = INSTRUCTIONS.get(name)
+    if described is not None:
+        return described.instead, described.removal or host.REMOVAL
+    return host.GONE.get(name) or host.GONE.get(name.partition(".")[0]) or ("", host.REMOVAL)

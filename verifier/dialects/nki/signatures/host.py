@@ -182,3 +182,17 @@ SIGNATURES: Final[Mapping[str, Mapping[str, str | None]]] = {
         "0.2": None,
     },
 }
+
+#: functions that went without a word of their own
+REMOVAL: Final = ("NKI-M024",)
+
+_INDICES: Final = "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`"
+
+#: what to write instead of a function, or of all functions of a namespace, that is gone, and the
+#: facts of that
+GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "language.arange": (_INDICES, ("NKI-M005", "NKI-X73")),
+    "language.mgrid": (_INDICES, ("NKI-M005", "NKI-X73")),
+    "language.par_dim": ("make the partition dimension the first of the shape", ("NKI-M006",)),
+    "compiler": ("place tensors with `address=` of `nl.ndarray`", ("NKI-M023",)),
+}
