@@ -22,6 +22,8 @@ from verifier.source.ir import Span
 from verifier.symbolic.trace import Operation
 
 RULE: Final = "uninitialised-read"
+#: first reads that one element remembers
+_MOST: Final = 8
 
 #: computes the operation on these operands; False: nothing was done, the semantics have to
 Direct: TypeAlias = Callable[[Mapping[str, Bound]], bool]
@@ -31,9 +33,9 @@ class Reporter(Protocol):
     """What is asked of the machine."""
 
     @property
-    def origins(self) -> Sequence[Origin]: ...
+    def origins(self) -> Sequence[tuple[Origin, ...]]: ...
 
-    def origin(self, origin: Origin) -> int: ...
+    def origin(self, *origins: Origin) -> int: ...
 
     def violate(
         self,
@@ -171,7 +173,7 @@ class Flow:
             broken = np.where(gone, 0, part)
             if bool(broken.any()):
                 self._fault(broken, route.why)
-            part = np.where(gone, part.max(axis=route.folded, keepdims=True), 0)
+            part = np.where(gone, self._line(part, route.folded), 0)
         self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
 
     def _carry(self, to: str, lost: Lost, outward: bool) -> None:
@@ -185,13 +187,34 @@ class Flow:
 
     def _add(self, role: str, lost: Lost) -> None:
         known = self._lost.get(role)
-        self._lost[role] = lost if known is None else np.maximum(known, lost)
+        self._lost[role] = lost if known is None else self._both(known, lost)
+
+    def _both(self, left: Lost, right: Lost) -> Lost:
+        """The reads by which either is undefined, element by element."""
+        out: Lost = np.maximum(left, right)
+        mixed = (left > 0) & (right > 0) & (left != right)
+        if not bool(mixed.any()):
+            return out
+        for a, b in np.unique(np.stack([left[mixed], right[mixed]]), axis=1).T:
+            first, second = (self._machine.origins[int(number) - 1] for number in (a, b))
+            joined = dict.fromkeys((*first, *second))
+            out[mixed & (left == a) & (right == b)] = self._machine.origin(*[*joined][:_MOST])
+        return out
+
+    def _line(self, part: Lost, axes: tuple[int, ...]) -> Lost:
+        """The reads by which what is made of all elements along the axes is undefined."""
+        total: Lost | None = None
+        for number in np.unique(part[part > 0]):
+            found = np.where((part == number).any(axis=axes, keepdims=True), number, 0)
+            total = found if total is None else self._both(total, found)
+        assert total is not None
+        return total
 
     def _fault(self, lost: Lost, why: str) -> None:
         for number in np.unique(lost):
             if number:
                 use = self._steps.operation.span
-                blame(self._machine, self._machine.origins[int(number) - 1], use, why)
+                blame(self._machine, int(number), use, why)
 
 
 def _leaves(memory: Memory) -> bool:
@@ -211,8 +234,13 @@ def _taking_part(place: Geometry | Gather) -> int:
     return int(_there(place).sum())
 
 
-def blame(machine: Reporter, origin: Origin, use: Span, why: str) -> None:
-    """Report the first read of what is not defined, now that something hangs on it."""
+def blame(machine: Reporter, number: int, use: Span, why: str) -> None:
+    """Report the first reads of what is not defined, now that something hangs on them."""
+    for origin in machine.origins[number - 1]:
+        _blame(machine, origin, use, why)
+
+
+def _blame(machine: Reporter, origin: Origin, use: Span, why: str) -> None:
     how = "only partly written" if origin.partly else "never written"
     same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
     notes = () if same else ((use, f"what was made of it counts here: {why}"),)
@@ -231,8 +259,8 @@ def decided(machine: Reporter, operation: Operation, role: str, found: Bound, wh
     missing = memory.undefined(found.place)
     for number in np.unique(np.where(missing, memory.reads(found.place), -1)):
         if number > 0:
-            blame(machine, machine.origins[int(number) - 1], operation.span, why)
+            blame(machine, int(number), operation.span, why)
         elif number == 0:
             partly = memory.bits is not None and bool(memory.bits.any())
             span = operation.span_of(role)
-            blame(machine, Origin(memory.name, memory.span, span, partly), operation.span, why)
+            _blame(machine, Origin(memory.name, memory.span, span, partly), operation.span, why)

@@ -183,8 +183,8 @@ class ConcreteMachine:
         #: elements of the largest tensor that was made
         self.largest = 0
         #: first reads of what is not defined, which elements remember by number (from 1 on)
-        self.origins: list[Origin] = []
-        self._origins: dict[Origin, int] = {}
+        self.origins: list[tuple[Origin, ...]] = []
+        self._origins: dict[tuple[Origin, ...], int] = {}
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
@@ -573,12 +573,12 @@ class ConcreteMachine:
         self.program, self._order, self.state = program, order, state
         return before
 
-    def origin(self, origin: Origin) -> int:
-        """The number of a first read of what is not defined."""
-        number = self._origins.get(origin)
+    def origin(self, *origins: Origin) -> int:
+        """The number of first reads of what is not defined, which became one element."""
+        number = self._origins.get(origins)
         if number is None:
-            self.origins.append(origin)
-            number = self._origins[origin] = len(self.origins)
+            self.origins.append(origins)
+            number = self._origins[origins] = len(self.origins)
         return number
 
     def touch(self, memory: Memory) -> None:

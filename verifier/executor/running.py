@@ -283,7 +283,7 @@ def _written(machine: ConcreteMachine, memory: Memory) -> None:
         for number in np.unique(lost):
             if number:
                 why = f"it is in `{memory.name}`, which is returned"
-                blame(machine, machine.origins[int(number) - 1], memory.span, why)
+                blame(machine, int(number), memory.span, why)
         missing = int((undefined & (lost == 0)).sum())
         if not missing:
             return
