@@ -344,6 +344,7 @@ EXPONENTIAL: Final = Instruction(
         reads=(
             streamed("src"),
             per_lane("max_value"),
+            per_lane("max_value", "reduce_res", when=REDUCES),
             folded("src", "reduce_res", when=REDUCES),
             per_lane("reduce_init", "reduce_res", when=LOADS),
         ),

@@ -112,6 +112,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
         reads=(
             streamed("data"),
             per_lane("operand0"),
+            per_lane("operand0", "reduce_res", when=REDUCES),
             folded("data", "reduce_res", when=REDUCES),
             per_lane("reduce_init", "reduce_res", when=LOADS),
         ),

@@ -76,7 +76,9 @@ ACTIVATION: Final = Instruction(
         reads=(
             streamed("data"),
             per_lane("bias"),
+            per_lane("bias", "reduce_res", when=REDUCES),
             per_lane("scale"),
+            per_lane("scale", "reduce_res", when=REDUCES),
             folded("data", "reduce_res", when=REDUCES),
         ),
         writes=written("dst", "reduce_res"),
@@ -120,7 +122,14 @@ ACTIVATION_REDUCE: Final = Instruction(
         admits("reduce_op", words("add"), "NKI-ACR02"),
     ),
     footprint=Footprint(
-        reads=(streamed("data"), per_lane("bias"), per_lane("scale"), folded("data", "reduce_res")),
+        reads=(
+            streamed("data"),
+            per_lane("bias"),
+            per_lane("bias", "reduce_res"),
+            per_lane("scale"),
+            per_lane("scale", "reduce_res"),
+            folded("data", "reduce_res"),
+        ),
         writes=written("dst", "reduce_res"),
         state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
     ),
@@ -166,7 +175,9 @@ ACTIVATE2: Final = Instruction(
         reads=(
             streamed("data"),
             per_lane("imm0"),
+            per_lane("imm0", "reduce_res", when=REDUCES),
             per_lane("imm1"),
+            per_lane("imm1", "reduce_res", when=REDUCES),
             folded("data", "reduce_res", when=REDUCES),
         ),
         writes=written("dst", "reduce_res"),

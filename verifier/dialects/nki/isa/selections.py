@@ -164,6 +164,7 @@ SELECT_REDUCE: Final = Instruction(
             decides("predicate", "it is a condition"),
             streamed("on_true", where=SOME),
             per_lane("on_false"),
+            per_lane("on_false", "reduce_res", when=REDUCES),
             folded("on_true", "reduce_res", when=REDUCES),
         ),
         writes=written("dst", "reduce_res"),

@@ -271,7 +271,9 @@ def _repeated(view: View, to: View, index: Index) -> Index | None:
 
 def _given(call: Call, role: str) -> View | None:
     """The tile of a role; of a list of tiles of one shape the first."""
-    value = call.value(role)
+    found, value = call.view(role), call.value(role)
+    if found is not None:
+        return found
     listed = value if isinstance(value, tuple) else (value,)
     views = [item for item in listed if isinstance(item, View)]
     alike = all(view.shape == views[0].shape for view in views)
