@@ -204,7 +204,10 @@ QUANTIZE_MX: Final = Instruction(
     needs=(Capability.MX_MATMUL, ("NKI-QMX01", "NKI-H82")),
     footprint=Footprint(
         reads=(decides("src", "its group shares a scale"),),
-        writes=(Writes(role="dst"), Writes(role="dst_scale", where=scales("dst_scale", "src"))),
+        writes=(
+            Writes(role="dst"),
+            Writes(role="dst_scale", where=scales("dst_scale", "src", packed=False)),
+        ),
     ),
 )
 

@@ -171,8 +171,11 @@ def unless_asked(engine: str) -> Callable[[Call], str]:
     return default
 
 
-def scales(role: str, data: str) -> Where:
-    """Four partitions of each quadrant, or one for each eight of the data (NKI-MMX10)."""
+def scales(role: str, data: str, *, packed: bool = True) -> Where:
+    """Four partitions of each quadrant, or one for each eight of the data (NKI-MMX10).
+
+    ``packed``: there is a column for each element of the data, else for four of them.
+    """
 
     def holds(call: Call, index: Index) -> Bool | None:
         view, of = call.view(role), call.view(data)
@@ -181,7 +184,10 @@ def scales(role: str, data: str) -> Where:
         row = E.mod(index[0], 32)
         # in row r of its quadrant lies the scale of the rows 8 r to 8 r + 7
         sparse = E.and_(E.lt(row, 4), E.lt(index[0] + row * 7, of.partitions))
-        return E.or_(E.le(view.partitions * 8, of.partitions), sparse)
+        rows = E.or_(E.le(view.partitions * 8, of.partitions), sparse)
+        # several scale tensors may share a tile, one beside the other
+        columns = E.lt(index[1], of.free) if packed and len(index) == 2 else E.TRUE
+        return E.and_(rows, columns)
 
     return Where("a partition for each eight of the data", holds)
 
