@@ -22,6 +22,14 @@ _OF_METHODS: Final = frozenset({"property", "staticmethod", "classmethod"})
 KERNEL_LIBRARIES: Final = frozenset(
     {"jax_neuronx", "neuronx_distributed", "neuronxcc", "nki", "okk", "ppl", "torch_neuronx"}
 )
+#: how many types those names of ``typing`` take of which each takes a certain number
+_TAKES: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        ["List", "Set", "FrozenSet", "Type", "Deque", "Optional", "Sequence", "Iterable",
+         "Iterator", "ClassVar", "Final"], 1
+    ),
+    **dict.fromkeys(["Dict", "DefaultDict", "Mapping", "MutableMapping", "OrderedDict"], 2),
+}  # fmt: skip
 _BUILTIN: Final = frozenset(dir(builtins))
 #: names that each module has
 _OWN: Final = frozenset({"__name__", "__file__", "__doc__", "__package__", "__spec__"})
@@ -126,13 +134,38 @@ class QuietExpressions:
         if isinstance(node, ast.Attribute):
             return self._is_foreign(node)
         if isinstance(node, ast.Subscript):
-            return self.as_annotation(node.value) and self.as_annotation(node.slice)
+            parts = (node.value, node.slice)
+            return self._takes_types(node) and all(map(self.as_annotation, parts))
         if isinstance(node, (ast.Tuple, ast.List)):
             return all(map(self.as_annotation, node.elts))
         if isinstance(node, ast.BinOp):
-            alternatives = isinstance(node.op, ast.BitOr)
-            return alternatives and self.as_annotation(node.left) and self.as_annotation(node.right)
+            sides = (node.left, node.right)
+            return self._are_alternatives(node) and all(map(self.as_annotation, sides))
         return self(node)
+
+    def _takes_types(self, node: ast.Subscript) -> bool:
+        """Whether brackets make a type of types, and not an error."""
+        owner = node.value
+        if isinstance(owner, ast.Name) and owner.id in _BUILTIN and owner.id not in self.bound:
+            return owner.id in _GENERIC
+        if not isinstance(owner, (ast.Name, ast.Attribute)):
+            return False
+        name = owner.id if isinstance(owner, ast.Name) else owner.attr
+        args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if _TAKES.get(name, len(args)) != len(args):
+            return False
+        numbers = any(isinstance(a, ast.Constant) and type(a.value) is int for a in args)
+        return not numbers or name in ("Literal", "Annotated")
+
+    def _are_alternatives(self, node: ast.BinOp) -> bool:
+        """Whether ``left | right`` is not known to be none of types."""
+        if not isinstance(node.op, ast.BitOr):
+            return False
+        sides = (node.left, node.right)
+        constants = [side.value for side in sides if isinstance(side, ast.Constant)]
+        if not constants:
+            return not any(isinstance(side, ast.Name) and self.is_fixed(side) for side in sides)
+        return constants == [None]
 
     def _is_there(self, name: str) -> bool:
         return name in self.bound or name in _BUILTIN or name in _OWN or not self.complete

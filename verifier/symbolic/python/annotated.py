@@ -1,15 +1,18 @@
 """Annotations: what is evaluated where a definition stands, for what that does.
 
-What an annotation is worth matters to nobody here. So only what could be noticed is evaluated:
-calls of the program's own code, and names that may be bound nowhere.
+What an annotation is worth matters to nobody here; that evaluating it may fail does. What a library
+has a say in is taken to be written as the library wants it: nothing of the program's own changes.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Final
+
 from verifier.source import ir
 from verifier.source.project import Module
 from verifier.symbolic.python import modules
-from verifier.symbolic.python.heap import UNBOUND, Scope
+from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque
 
@@ -41,19 +44,49 @@ def _postponed(module: Module) -> bool:
     return any(b.module == "__future__" and b.original == "annotations" for b in found)
 
 
+#: what an annotation is that a library has a say in: nobody here knows what it refuses
+_FOREIGN: Final = Opaque("a type of a library's")
+
+
 def _evaluate(vm: VM, node: ir.Expr) -> None:
-    stack: list[ir.Node] = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, (ir.NamedExpr, ir.Comprehension)) or (
-            isinstance(part, ir.Call) and not _is_foreign(vm, part.func)
-        ):
-            vm.eval(part)
-        elif isinstance(part, ir.Name):
-            if not _is_bound(vm, part.id):
-                vm.eval(part)  # which faults
-        elif not isinstance(part, ir.LambdaExpr):
-            stack.extend(reversed(tuple(ir.children(part))))
+    """Evaluate an annotation, for its effects and errors."""
+    if isinstance(node, ir.Name):
+        if not _is_bound(vm, node.id):
+            vm.eval(node)  # which faults
+    elif not isinstance(node, (ir.Const, ir.LambdaExpr)):
+        _value(vm, node)
+
+
+def _value(vm: VM, node: ir.Expr) -> object:
+    """What an annotation, or a part of one, is worth."""
+    if isinstance(node, ir.Attribute):
+        owner = _value(vm, node.value)
+        return owner if owner is _FOREIGN else _known(vm.attribute(owner, node.attr, node.span))
+    if isinstance(node, ir.Subscript):
+        owner = _value(vm, node.value)
+        index = _value(vm, node.index)
+        return owner if owner is _FOREIGN else _known(vm.item(owner, index, node.span))
+    if isinstance(node, ir.BinOp) and node.op == "|":
+        sides = [_value(vm, side) for side in (node.left, node.right)]
+        if any(side is _FOREIGN for side in sides):
+            return _FOREIGN
+        return _known(vm.binary("|", sides[0], sides[1], node.span))
+    if isinstance(node, ir.Call) and _is_foreign(vm, node.func):
+        for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+            _evaluate(vm, arg)
+        return _FOREIGN
+    if isinstance(node, (ir.TupleExpr, ir.ListExpr)):
+        elements = [_value(vm, element) for element in node.elements]
+        whole = isinstance(node, ir.ListExpr)
+        return vm.heap.new(ListBox.of(elements)) if whole else tuple(elements)
+    return _known(vm.eval(node))
+
+
+def _known(value: object) -> object:
+    """A value, unless it is a library's."""
+    if isinstance(value, ExternalRef):
+        return value if value.path.partition(".")[0] in sys.stdlib_module_names else _FOREIGN
+    return _FOREIGN if isinstance(value, (ApiRef, Opaque)) else value
 
 
 def _is_foreign(vm: VM, node: ir.Expr) -> bool:

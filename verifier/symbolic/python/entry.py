@@ -54,6 +54,8 @@ class Request:
     grid: tuple[int, ...] | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
+    #: nothing is known of the arguments: no kernel, but a function that may be called with anything
+    opaque: bool = False
 
     @property
     def definitions(self) -> tuple[ir.FunctionDef, ...]:
@@ -297,7 +299,7 @@ class _Entry:
         vm, request, definition = self.vm, self.request, function.definition
         assert isinstance(definition, ir.FunctionDef)
         enclosing = request.enclosing[depth] if depth < len(request.enclosing) else None
-        if enclosing is None:
+        if enclosing is None and not request.opaque:
             given = vm.dialect.arguments(vm, definition, self._declared)
             if given is not None:
                 return dict(given)
@@ -311,6 +313,9 @@ class _Entry:
                 continue
             if param.kind in ("*", "**"):
                 out[param.name] = Opaque(f"the arguments `{param.kind}{param.name}`")
+                continue
+            if request.opaque:
+                out[param.name] = _anything(param.name, defaults.get(param.name, UNBOUND))
                 continue
             name = param.name
             if name in hidden:
@@ -343,6 +348,15 @@ class _Entry:
         absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
         return initial_value(vm, p, hint.sequence) if known is None else known
+
+
+def _anything(name: str, default: object) -> object:
+    """An argument of which nothing is known but that it may be left out."""
+    given = Opaque(f"the argument `{name}`")
+    if default is not None:
+        return given
+    absent = E.bool_symbol(f"{name} is None")
+    return Guarded(((absent, None), (E.not_(absent), given)))
 
 
 def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]:

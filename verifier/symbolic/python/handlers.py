@@ -33,8 +33,17 @@ def throw(vm: VM, exception: object, span: Span, text: str, cause: object = UNBO
         raise Ended
     if cause is not UNBOUND:
         _chain(vm, exception, cause, span)
-    fault = Fault(_host_class(box.cls), text, span, "uncaught-exception", text, demand=True)
+    error = _host_class(box.cls)
+    fault = Fault(error, text, span, "uncaught-exception", text, demand=True)
+    if issubclass(error, StopIteration) and not vm.catching and _in_generator(vm):
+        message = "generator raised StopIteration"  # which is CPython's own error then
+        fault = Fault(RuntimeError, message, span, "uncaught-exception", message)
     vm.leave(Exit.RAISE, exception, span, fault)
+
+
+def _in_generator(vm: VM) -> bool:
+    """Whether the code that runs is a generator's, or was called by one."""
+    return any(frame.consumer is not None for frame in vm.frames)
 
 
 def _chain(vm: VM, exception: object, cause: object, span: Span) -> None:

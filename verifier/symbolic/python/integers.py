@@ -158,6 +158,20 @@ def bounded_unknown(
     return symbol
 
 
+def written(vm: VM, number: Expr, span: Span) -> None:
+    """CPython writes no integers of more than some thousand digits.
+
+    What a kernel is given has less; what is not followed may have any number of them.
+    """
+    for symbol in number.free():
+        low, high = E.bounds(E.from_atom(symbol))
+        if symbol.name.startswith("unknown#") and (low is None or high is None):
+            many = vm.unknown_bool("how many digits an integer has is not followed", span)
+            message = "an integer can have more digits than can be written"
+            vm.fault(ValueError, message, span, when=many)
+            return
+
+
 # ------------------------------------------------------------------------ powers and shifts
 
 

@@ -152,10 +152,6 @@ def value_of(key: object) -> object:
     return key.value if isinstance(key, StandIn) else key
 
 
-def values_of(keys: Iterable[object]) -> tuple[object, ...]:
-    return tuple(value_of(key) for key in keys)
-
-
 # ------------------------------------------------------------------------ symbolic keys
 
 
@@ -192,4 +188,4 @@ def _plain(key: object) -> bool:
     return isinstance(key, (int, *_OWN, DType))
 
 
-__all__ = ["key_of", "matches", "value_of", "values_of"]
+__all__ = ["key_of", "matches", "value_of"]

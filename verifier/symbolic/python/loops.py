@@ -33,6 +33,10 @@ UNROLL = 128
 EXACT = 2048
 #: where a generic trip loses something, loops with at most so many trips are exactly these
 FEW = 8
+#: items that are looked up one by one
+MAX_ITEMS = 16384
+#: trips of which it is not known whether there is one more
+MAX_DOUBTFUL = 12
 
 Body = Callable[[object], None]
 
@@ -93,22 +97,35 @@ class Runner:
     def pull(self, way: Pull) -> None:
         self._while_there(lambda _: way.next())
 
-    def _while_there(self, at: Callable[[int], object], position: int = 0) -> None:
-        """A trip for each item until there is none; on some paths there may be fewer."""
+    def _while_there(
+        self, at: Callable[[int], object], position: int = 0, doubtful: int = 0
+    ) -> None:
+        """A trip for each item until there is none; on some paths there may be fewer.
+
+        ``doubtful``: before how many trips it was not known whether there is one.
+        """
         while (item := at(position)) is not UNBOUND:
             there = presence(item)
             position += 1
+            if doubtful > MAX_DOUBTFUL or position > MAX_ITEMS:
+                self.vm.unfollowed("a loop over an iterator with so many items", self.span)
+                return
             if there is not E.TRUE:
-                self._some_more(there, item, at, position)
+                self._some_more(there, item, at, position, doubtful + 1)
                 return
             self.trip(item)
 
     def _some_more(
-        self, there: E.Bool, item: object, at: Callable[[int], object], position: int
+        self,
+        there: E.Bool,
+        item: object,
+        at: Callable[[int], object],
+        position: int,
+        doubtful: int,
     ) -> None:
         def further() -> None:
             self.trip(self.vm.settled(item))
-            self._while_there(at, position)
+            self._while_there(at, position, doubtful)
 
         self.vm.fork(there, further, lambda: None)
 

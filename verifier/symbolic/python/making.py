@@ -28,7 +28,7 @@ from verifier.symbolic.python.model import (
     StaticMethod,
 )
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, Opaque, OpaqueOf, Ref
 
 #: built-in types whose instances are made with their value, which never changes
 _IMMUTABLE: Final = (
@@ -110,12 +110,22 @@ def _initialise(vm: VM, value: Ref, cls: object, call: Call) -> None:
             built_in_init(vm, value, call)
             return
         bound = hierarchy.bind(vm, attribute, value, cls, call.span)
-        result = vm.invoke(bound, call)
-        if result is not None and not isinstance(result, (Opaque, Guarded)):
+        vm.apart(vm.invoke(bound, call), nothing)
+
+    def nothing(result: object) -> None:
+        """What ``__init__`` has returned on some paths."""
+        if isinstance(result, OpaqueOf) and result.host is object:
+            vm.unfollowed(f"whether `__init__()` returns None: {result.reason}", call.span)
+        elif result is not None and (isinstance(result, OpaqueOf) or not _is_foreign(result)):
             message = f"`{hierarchy.described(cls)}.__init__()` should return None"
             vm.fault(TypeError, message, call.span)
 
     hierarchy.split(vm, found, one)
+
+
+def _is_foreign(value: object) -> bool:
+    """Whether a value is a library's, which may be None."""
+    return isinstance(value, (Opaque, ExternalRef))
 
 
 def built_in_init(vm: VM, value: Ref, call: Call) -> None:

@@ -17,7 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import floatbounds
-from verifier.symbolic.python.integers import COMPARE
+from verifier.symbolic.python.integers import COMPARE, bounded_unknown
 from verifier.symbolic.python.magnitudes import EXACT, OVERFLOW, within
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
@@ -132,11 +132,17 @@ def _reduced(num: Expr, den: Expr) -> Ratio:
 def order(vm: VM, op: str, left: object, right: object, span: Span) -> Bool | None:
     """``left op right`` of numbers of which one is a float; None if it is not known."""
     known = _order(vm, op, left, right, span)
-    if known is not None:
-        for value in (left, right):
-            if isinstance(value, Ratio):
-                _small(vm, value, span)
-    return known
+    if known is None:
+        return None
+    small = [_small(vm, value, span) for value in (left, right) if isinstance(value, Ratio)]
+    return _where(vm, E.and_(*small), known, span)
+
+
+def _where(vm: VM, sure: Bool, known: Bool, span: Span) -> Bool:
+    """What is known where floats are exact, and is not elsewhere."""
+    if sure is E.TRUE:
+        return known
+    return E.or_(E.and_(sure, known), E.and_(E.not_(sure), vm.unknown_bool(_ROUNDED, span)))
 
 
 def _order(vm: VM, op: str, left: object, right: object, span: Span) -> Bool | None:
@@ -229,8 +235,8 @@ def rounded(vm: VM, value: Ratio, span: Span) -> Expr:
 
 def is_whole(vm: VM, value: Ratio, span: Span) -> Bool:
     """``value.is_integer()``."""
-    _small(vm, value, span)
-    return E.eq(value.num % value.den, 0)
+    sure = _small(vm, value, span)
+    return _where(vm, sure, E.eq(value.num % value.den, 0), span)
 
 
 def _positive(value: Ratio) -> bool:
@@ -240,16 +246,19 @@ def _positive(value: Ratio) -> bool:
 
 
 def _whole(vm: VM, value: Ratio, whole: Expr, span: Span) -> Expr:
-    """The integer that a quotient is rounded to: so is the float next to it."""
-    _small(vm, value, span)
-    return whole
+    """The integer that a quotient is rounded to: so is the float next to it, if that is exact."""
+    sure = _small(vm, value, span)
+    if sure is E.TRUE:
+        return whole
+    low = 0 if _positive(value) else None  # no rounding makes a number negative
+    return E.ite(sure, whole, bounded_unknown(vm, _ROUNDED, span, low))
 
 
-def _small(vm: VM, value: Ratio, span: Span) -> None:
-    """From here on a quotient is taken for the float; that it differs is neither shown nor not."""
+def _small(vm: VM, value: Ratio, span: Span) -> Bool:
+    """Where a quotient is the float; that it is another one is neither shown nor not."""
     sure = exact(vm, value, span)
     if sure is E.TRUE:
-        return
+        return sure
     shown = pretty(value.num)
     vm.check(
         "wrong-value",
@@ -259,3 +268,7 @@ def _small(vm: VM, value: Ratio, span: Span) -> None:
         f"`{shown}` can be larger than 2**53, and floats are not exact then",
         help=("divide with `//`, which is exact",),
     )
+    if sure is E.FALSE:
+        return sure
+    vm.narrow(sure)  # that is all that is known of it: elsewhere the check is not settled
+    return E.TRUE

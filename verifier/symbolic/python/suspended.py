@@ -193,7 +193,9 @@ def finish(escapes: Sequence[Escape], ref: Ref) -> None:
             made = ObjectBox(HostType(RuntimeError), attributes)
             escape.value = escape.heap.new(made)
             if escape.fault is not None:
-                escape.fault = replace(escape.fault, error=RuntimeError, message=message)
+                escape.fault = replace(
+                    escape.fault, error=RuntimeError, message=message, demand=False
+                )
 
 
 def _raise_all(vm: VM, boundary: Landing) -> None:

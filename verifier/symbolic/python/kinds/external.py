@@ -17,6 +17,7 @@ from verifier.symbolic.python import modules, names
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kind import Iteration, Kind, Unknown
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
 from verifier.symbolic.python.parts import box_parts, parts, reachable
@@ -376,7 +377,7 @@ def _quiet(vm: VM, value: ExternalRef, span: Span) -> object:
     if host is type(None):
         return None
     if host is int:
-        return vm.unknown_int(f"{said} is not followed", span)
+        return bounded_unknown(vm, f"{said} is not followed", span, 0, 1 << 64)
     if host is object:
         return Opaque(said)
     return OpaqueOf(said, harmless=host in (float, str), host=host)

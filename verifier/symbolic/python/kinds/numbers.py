@@ -222,6 +222,8 @@ class _Number(Kind):
             told = choices(vm, value)
             if told is not None:
                 return vm.each(told, lambda one: vm.kind(one).text(vm, one, how, span))
+            if isinstance(value, Expr):
+                integers.written(vm, value, span)
             return TEXT
         return run(vm, span, str if how == "s" else repr, held)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Final
 
@@ -44,15 +45,31 @@ from verifier.symbolic.values import (
 _ATOMS: Final = (
     Expr, Bool, bool, str, bytes, float, complex, type(None), type(...), type(NotImplemented),
     Function, Class, HostType, Builtin, BoundBuiltin, DType, ApiRef, BufferValue, Enumerator,
-    Range, Opaque, ExternalRef, ModuleRef,
+    Range, Opaque,
 )  # fmt: skip
 #: special methods through which a class has copies made its own way
 _HOOKS: Final = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
                  "__getnewargs_ex__", "__new__", "__getattribute__", "__getattr__")  # fmt: skip
 
 
+def _is_module(value: object) -> bool:
+    """Whether a value is a module, of which there are no copies."""
+    of_python = isinstance(value, ExternalRef) and value.path in sys.stdlib_module_names
+    return of_python or isinstance(value, ModuleRef)
+
+
+def _of_name(vm: VM, value: object, span: Span) -> object:
+    """A copy of a module, or of something of a library's by its name."""
+    if _is_module(value):
+        vm.fault(TypeError, "cannot pickle 'module' object", span)
+    vm.may_raise("a copy of a library's value", span)
+    return value
+
+
 def shallow(vm: VM, value: object, span: Span) -> object:
     """``copy.copy(value)``."""
+    if isinstance(value, (ExternalRef, ModuleRef)):
+        return _of_name(vm, value, span)
     if isinstance(value, (*_ATOMS, tuple, SliceValue)):
         return value
     box = vm.box(value)
@@ -87,6 +104,8 @@ def _deep(vm: VM, value: object, span: Span, memo: dict[int, Ref]) -> object:
         return _of_cases(vm, value, span)
     if isinstance(value, _ATOMS):
         return value
+    if isinstance(value, (ExternalRef, ModuleRef)):
+        return _of_name(vm, value, span)
     if isinstance(value, tuple):
         items = tuple(_deep(vm, item, span, memo) for item in value)
         same = all(a is b for a, b in zip(items, value, strict=True))

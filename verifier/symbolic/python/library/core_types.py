@@ -442,7 +442,7 @@ def _delattr(vm: VM, span: Span, obj: object, name: object, /) -> object:
 
 @TYPES.add("id")
 def _id(vm: VM, span: Span, obj: object, /) -> object:
-    return bounded_unknown(vm, "an identity is not followed", span, 0)
+    return bounded_unknown(vm, "an identity is not followed", span, 0, 1 << 64)
 
 
 @TYPES.add("hash")
@@ -459,7 +459,7 @@ def _hash_of(vm: VM, value: object, span: Span) -> object:
     from_key = keys.key_of(vm, value, span)
     if _steady(from_key):
         return E.const(hash(from_key))
-    return vm.unknown_int("a hash is not followed", span)
+    return bounded_unknown(vm, "a hash is not followed", span, -(1 << 63), 1 << 63)
 
 
 def _steady(key: object) -> bool:

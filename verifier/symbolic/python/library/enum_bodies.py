@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from verifier.source.ir import Span
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.concrete import payload
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.model import (
@@ -24,6 +26,16 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
+
+
+class _StrEnum(str, enum.Enum):
+    """``enum.StrEnum`` where the host has none."""
+
+
+_StrEnum.__name__ = "StrEnum"
+
+STR_ENUM: Final[type] = getattr(enum, "StrEnum", _StrEnum)
+
 
 #: names between underscores that mean something, in all versions of Python and in some
 _MEANT: Final = frozenset({"_order_", "_generate_next_value_", "_missing_", "_ignore_"})
@@ -186,6 +198,20 @@ def member_type(cls: Class) -> object:
 
 #: what the type of enumerations enters into them
 _HOUSEKEEPING: Final = ("_member_type_", "_member_names_", "_member_map_")
+
+
+def check_type(vm: VM, cls: Class, name: str, args: Sequence[object], span: Span) -> None:
+    """Members of some enumerations are strings or integers and nothing else."""
+    if hierarchy.derives_from_host(cls, STR_ENUM):
+        for arg in args:
+            known = vm.type_of(arg)
+            if not isinstance(known, (Class, HostType)) or hierarchy.is_external(known):
+                vm.unfollowed(f"whether `{name}` is a string is not followed", span)
+            elif not hierarchy.derives_from_host(known, str):
+                vm.fault(TypeError, f"`{cls.name}.{name}` is not a string", span)
+    elif members(cls).is_flag and not all(isinstance(payload(vm, arg), Expr) for arg in args):
+        # an error from 3.11 on
+        vm.unfollowed(f"the flag `{name}` with a value that is no integer is not followed", span)
 
 
 def kept(vm: VM, cls: Class, name: str) -> object:

@@ -17,6 +17,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited, namespace
 from verifier.symbolic.python.library import enum_bodies, enum_texts
+from verifier.symbolic.python.library.enum_bodies import STR_ENUM
 from verifier.symbolic.python.library.enum_bodies import members as members
 from verifier.symbolic.python.model import (
     Builtin,
@@ -29,15 +30,6 @@ from verifier.symbolic.python.model import (
 from verifier.symbolic.python.strings import text_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref, unsure
-
-
-class _StrEnum(str, enum.Enum):
-    """``enum.StrEnum`` where the host has none."""
-
-
-_StrEnum.__name__ = "StrEnum"
-
-STR_ENUM: Final[type] = getattr(enum, "StrEnum", _StrEnum)
 
 _GENERATE: Final = "_generate_next_value_"
 
@@ -106,6 +98,7 @@ def _made(vm: VM, cls: Class, name: str, value: object, span: Span) -> Ref:
     args = value if isinstance(value, tuple) and host is not tuple else (value,)
     new = hierarchy.lookup(vm, cls, "__new__")
     if isinstance(new, Inherited) or new is UNBOUND:
+        enum_bodies.check_type(vm, cls, name, args, span)
         payload = UNBOUND if host is None else vm.call(HostType(host), args, span=span)
         made: object = vm.heap.new(ObjectBox(cls, payload=payload))
     else:
@@ -233,12 +226,28 @@ def _missing(vm: VM, cls: Class, value: object, span: Span) -> object:
     if isinstance(hook, (Function, ClassMethod, StaticMethod)):
         bound = hierarchy.bind(vm, hook, UNBOUND, cls, span)
         answer = vm.call(bound, (value,), span=span)
-        return vm.each(answer, lambda a: _invalid(vm, cls, value, span) if a is None else a)
+        return vm.apart(answer, lambda one: _answered(vm, cls, value, one, span))
     if members(cls).is_flag and isinstance(value, Expr):
         if value.is_const:
             return composed(vm, cls, value.const, span)
         return vm.unfollowed("flags that depend on the inputs are not followed", span)
     return _invalid(vm, cls, value, span)
+
+
+def _answered(vm: VM, cls: Class, value: object, answer: object, span: Span) -> object:
+    """What ``_missing_`` has returned, which is a member, or None if there is none."""
+    if answer is None:
+        return _invalid(vm, cls, value, span)
+    known = vm.type_of(answer)
+    if known is cls:
+        return answer
+    if not isinstance(known, (Class, HostType)) or hierarchy.is_external(known):
+        return vm.unfollowed(f"what `{cls.name}._missing_` returns is not followed", span)
+    if isinstance(known, Class) and hierarchy.derives(known, cls):
+        return answer
+    message = f"error in {cls.name}._missing_: returned something instead of a valid member"
+    vm.fault(TypeError, message, span)
+    raise AssertionError(message)  # pragma: no cover - the fault ends the path
 
 
 def _invalid(vm: VM, cls: Class, value: object, span: Span) -> object:

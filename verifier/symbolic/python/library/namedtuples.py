@@ -29,8 +29,19 @@ from verifier.symbolic.values import Opaque, Ref
 _ONE: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
+#: what a class that derives from ``NamedTuple`` must not define
+_PROHIBITED: Final = (
+    "__new__", "__init__", "__slots__", "__getnewargs__", "_fields", "_field_defaults",
+    "_field_types", "_make", "_replace", "_asdict", "_source",
+)  # fmt: skip
+
+
 def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
     """Make a class that derives from ``NamedTuple`` what its annotations say."""
+    for name in hierarchy.namespace(vm, cls):
+        if name in _PROHIBITED:
+            message = f"Cannot overwrite NamedTuple attribute {name}"
+            vm.fault(AttributeError, message, stmt.span, args=(message,))
     names = tuple(annotated(stmt.body))
     defaults: dict[str, object] = {}
     for name in names:

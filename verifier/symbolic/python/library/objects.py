@@ -11,6 +11,7 @@ from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import attributes, concrete, hierarchy, making
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, Scope
+from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds import descriptors, protocols
 from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.model import (
@@ -131,7 +132,7 @@ def _order(vm: VM, span: Span, self: object, other: object, /) -> object:
 
 @OBJECT.add("__hash__")
 def _hash(vm: VM, span: Span, self: object, /) -> object:
-    return vm.unknown_int("a hash is not followed", span)
+    return bounded_unknown(vm, "a hash is not followed", span, -(1 << 63), 1 << 63)
 
 
 @OBJECT.add("__repr__")
