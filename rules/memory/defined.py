@@ -26,6 +26,7 @@ from rules.memory.cases import (
     depends_on,
     dominates,
 )
+from rules.memory.formulas import Ranges, cases, size
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -38,9 +39,11 @@ from verifier.symbolic.memory.index import (
     tensor,
 )
 from verifier.symbolic.memory.index import Index as Table
-from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
+
+#: parts of a formula that is carried on
+_LARGEST = 64
 
 
 @dataclass(eq=False, slots=True)
@@ -106,7 +109,8 @@ class Flow:
                 found.extend(seen.reads(access))
         for operation in sorted(table.trace.operations, key=lambda op: op.order):
             for read in flow.reads.get(id(operation), ()):
-                _Definition(flow, read).settle()
+                known = Ranges(read.access, table.assumed(operation.order))
+                _Definition(flow, read, known).settle()
         return flow
 
     def in_order(self) -> list[Read]:
@@ -137,19 +141,31 @@ class Flow:
         reads = self.reads.get(id(write.access.operation), ())
         return [read for read in reads if read.fate is not None and read.to == role]
 
-    def origin(self, read: Read) -> Read:
-        """The first read of what is undefined for this one."""
-        storage = read.access.view.storage
-        for write in self.writes.get(id(storage), ()):
-            if (
-                self.carried(write) is E.TRUE
-                or next(before(write.access, read.access), None) is None
-            ):
+    def origins(self, read: Read) -> list[Read]:
+        """The first reads of what may be undefined for this one, in program order."""
+        found: dict[int, Read] = {}
+        passed: set[int] = set()
+        left = [read]
+        while left:
+            at = left.pop()
+            if id(at) in passed:
+                continue
+            passed.add(id(at))
+            earlier = list(self._before(at))
+            left += earlier
+            if not earlier:
+                found[id(at)] = at
+        return sorted(found.values(), key=lambda origin: origin.access.order)
+
+    def _before(self, read: Read) -> Iterator[Read]:
+        """The reads that a read may have got what is undefined from."""
+        for write in self.writes.get(id(read.access.view.storage), ()):
+            comes = next(before(write.access, read.access), None) is not None
+            if not comes or self.carried(write) is E.TRUE:
                 continue
             for source in self.sources(write):
-                if source.defined is not E.TRUE and source.access.order < read.access.order:
-                    return self.origin(source)
-        return read
+                if source.defined is not E.TRUE and source is not read:
+                    yield source
 
 
 # ----------------------------------------------------------------------- what accesses are
@@ -284,6 +300,7 @@ class _Definition:
 
     flow: Flow
     read: Read
+    known: Ranges
 
     def settle(self) -> None:
         read = self.read
@@ -307,7 +324,7 @@ class _Definition:
                 read.exact = False
             read.defined = E.TRUE
             return
-        if not certain:
+        if not certain or size([read.defined], _LARGEST) > _LARGEST:
             # nothing is said of where it is carried to: what it carries has to be defined
             read.why, read.exact, read.defined = "it is carried on", False, E.TRUE
             return
@@ -331,12 +348,6 @@ class _Definition:
         return E.Substitution(dict(put)).bool(held)
 
     @property
-    def _known(self) -> Known:
-        access = self.read.access
-        assumed = self.flow.table.assumed(access.order)
-        return assumed.also((*access.path, *access.ranges), access.loops)
-
-    @property
     def _writes(self) -> list[Write]:
         access = self.read.access
         writes = self.flow.writes.get(id(access.view.storage), [])
@@ -356,10 +367,10 @@ class _Definition:
             return E.FALSE, partial is None, partial
         # unconditional writes first: one of them often settles it
         sources = sorted(complete, key=lambda w: len(w.access.path))
-        known = self._known
+        known = self.known.known
         if view.exact and not view.indirect:
             formula, exact, blame = covered(self._ways(sources), view, known)
-            formula = _without(formula, known)
+            formula = self.known.without(formula)
             if formula is E.TRUE or partial is None:
                 return formula, exact, blame
             return formula, False, blame or partial
@@ -392,7 +403,7 @@ class _Definition:
         """The write where what it carries is defined, a case each."""
         if not self.flow.sources(write) or not self._comes(write.access):
             return [write.access]
-        return [_given(write.access, case) for case in _cases(self.flow.carried(write))]
+        return [_given(write.access, case) for case in cases(self.flow.carried(write))]
 
     def _comes(self, access: Access) -> bool:
         ways = before(access, self.read.access, private_grid=self._shared)
@@ -416,7 +427,7 @@ class _Definition:
                 continue
             if not access.view.exact or access.view.indirect:
                 return [], False
-            for case in _cases(E.not_(phi)):
+            for case in cases(E.not_(phi)):
                 undone = _given(write.access, case)
                 found += [self._threat(write, way, level) for way, level in self._levels(undone)]
         return found, True
@@ -447,11 +458,11 @@ class _Definition:
 
     def _threat(self, write: Write, way: Copy, level: int | None) -> _Threat:
         access = self.read.access
-        again, sure, _ = covered(self._set_again(write, level), access.view, self._known)
+        again, sure, _ = covered(self._set_again(write, level), access.view, self.known.known)
         different, known = apart(access.view, way.view)
         demand = E.or_(*map(E.not_, way.ranges), different, again)
         undone, exact, _ = covered([way], access.view)
-        formula = E.or_(E.not_(_without(undone, self._known)), again)
+        formula = E.or_(E.not_(self.known.without(undone)), again)
         if exact:
             demand = formula
         sure = sure and known and not write.partial
@@ -499,18 +510,3 @@ def _given(access: Access, condition: Bool) -> Access:
     if condition is E.TRUE:
         return access
     return replace(access, given=(*access.given, condition), reaches={})
-
-
-def _without(formula: Bool, known: Known) -> Bool:
-    """The formula without what is known where it is asked for."""
-    if formula.kind in ("and", "or"):
-        join = E.and_ if formula.kind == "and" else E.or_
-        return join(*(_without(part, known) for part in formula.args))
-    return E.TRUE if known.decide(formula) else formula
-
-
-def _cases(condition: Bool) -> list[Bool]:
-    """A condition as cases: what is eliminated from each need not deal with alternatives."""
-    if condition is E.FALSE:
-        return []
-    return list(condition.args) if condition.kind == "or" else [condition]

@@ -43,7 +43,7 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         storage = read.access.view.storage
         if not read.decides or (_exempt(storage) and read.demand is E.TRUE):
             continue
-        origin = flow.origin(read)
+        origin = _origin(flow, table, read)
         if read.demand is E.TRUE or (origin is read and _said(judged, read)):
             yield _read_check(read, read, table, E.TRUE, "")
             continue
@@ -54,6 +54,19 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         found.setdefault(id(origin), []).append(check)
     for checks in found.values():
         yield from _together(checks)
+
+
+def _origin(flow: Flow, table: Index, read: Read) -> Read:
+    """The read to speak of: the first of a tensor that is not written from end to end."""
+    if read.demand is E.TRUE:
+        return read
+    found = flow.origins(read) or [read]
+    for origin in found:
+        view = origin.access.view
+        writes = table.uses(view.storage).writes
+        if not writes or not view.exact or partly_written(view, writes):
+            return origin
+    return found[0]
 
 
 def _said(judged: list[Read], read: Read) -> bool:

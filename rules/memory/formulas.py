@@ -1,0 +1,90 @@
+"""Formulas about elements, kept small: what holds anyway is left out, cases are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.views.common import conjuncts
+
+
+class Ranges:
+    """What is known of the symbols of an access: facts, and how far its indices go."""
+
+    def __init__(self, access: Access, assumed: Known) -> None:
+        self.known = assumed.also((*access.path, *access.ranges), access.loops)
+        sizes = [(loop.symbol, loop.trips) for loop in access.loops]
+        sizes += [(axis.symbol, axis.size) for axis in access.view.axes]
+        self._bounded = E.Substitution(
+            {
+                symbol: E.symbol(f"{symbol.name} < {size.const}", 0, size.const - 1, symbol.origin)
+                for symbol, size in self._apart(sizes)
+                if size.is_const and size.const > 0
+            }
+        )
+
+    @staticmethod
+    def _apart(sizes: list[tuple[E.Sym, E.Expr]]) -> list[tuple[E.Sym, E.Expr]]:
+        """Those whose names are their own: bounds are kept by name."""
+        names = [symbol.name for symbol, _ in sizes]
+        return [(symbol, size) for symbol, size in sizes if names.count(symbol.name) == 1]
+
+    def holds(self, condition: Bool) -> bool:
+        if self.known.decide(condition) is True:
+            return True
+        return self._bounded.bool(condition) is E.TRUE
+
+    def without(self, formula: Bool) -> Bool:
+        """The formula without what is known."""
+        if formula.kind == "and":
+            return E.and_(*(self.without(part) for part in formula.args))
+        if formula.kind == "or":
+            return _either([self.without(part) for part in formula.args])
+        return E.TRUE if self.holds(formula) else formula
+
+
+def _either(cases: list[Bool]) -> Bool:
+    """The disjunction, with what is common to all cases said once."""
+    cases = list(dict.fromkeys(case for case in cases if case is not E.FALSE))
+    if len(cases) < 2 or E.TRUE in cases:
+        return E.or_(*cases)
+    parts = [conjuncts(case) for case in cases]
+    shared = reduce(lambda left, right: [x for x in left if x in right], parts)
+    rests = [E.and_(*(part for part in each if part not in shared)) for each in parts]
+    if any(E.not_(rest) in rests for rest in rests) or _adjoin(rests):
+        return E.and_(*shared)
+    return E.and_(*shared, E.or_(*rests))
+
+
+def _adjoin(cases: list[Bool]) -> bool:
+    """Whether the cases say that something that is never negative is zero, or positive."""
+    positive = [case.expr for case in cases if case.kind == "le" and case.expr is not None]
+    for case in cases:
+        if case.kind == "eq" and case.expr is not None:
+            low, _ = E.bounds(case.expr)
+            if low is not None and low >= 0 and any(1 - case.expr is each for each in positive):
+                return True
+    return False
+
+
+def cases(condition: Bool) -> list[Bool]:
+    """A condition as cases: what is eliminated from each need not deal with alternatives."""
+    if condition is E.FALSE:
+        return []
+    return list(condition.args) if condition.kind == "or" else [condition]
+
+
+def size(formulas: Sequence[Bool], most: int) -> int:
+    """How many parts formulas have, counted up to some number."""
+    count = 0
+    left = list(formulas)
+    while left and count <= most:
+        formula = left.pop()
+        count += 1
+        if formula.kind in ("and", "or"):
+            left.extend(formula.args)
+    return count
