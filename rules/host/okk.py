@@ -39,6 +39,7 @@ register(
         ),
         facts=("OKK-D01", "OKK-D02"),
         on="host",
+        unreached=True,
         dialects=("okk",),
         sources=("OKKernel header okk.h",),
         failing=_SCALED.replace("2.0, shape, None, None", "2.0, shape, None"),

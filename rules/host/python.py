@@ -77,6 +77,7 @@ register(
         ),
         facts=("NKI-E19",),
         on="host",
+        unreached=True,
         dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace(
@@ -259,6 +260,7 @@ register(
         ),
         facts=("NKI-G03",),
         on="host",
+        unreached=True,
         dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("p, f = src.shape", "p, f = src.shpae"),

@@ -39,6 +39,7 @@ register(
             "M094",
         ),
         on="host",
+        unreached=True,
         sources=("NKI ISA reference", "NKI migration guides 0.2 to 0.6"),
         failing="""\
 import nki
@@ -110,6 +111,7 @@ register(
             "X73",
         ),
         on="host",
+        unreached=True,
         sources=("NKI migration guides 0.2 to 0.6", "NKI release notes"),
         failing="""\
 import nki

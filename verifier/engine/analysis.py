@@ -16,7 +16,7 @@ from pathlib import Path
 from verifier.configuration.contracts import Contract, ContractError, parse
 from verifier.dialects import DIALECTS
 from verifier.dialects.nki import infer_generation, scan_features
-from verifier.engine import watchdog
+from verifier.engine import unreached, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
@@ -26,11 +26,12 @@ from verifier.report.internal import describe
 from verifier.solver.solver import Solver
 from verifier.source import footprint
 from verifier.source.discovery import (
+    UNREACHED,
     KernelEntry,
     contract_comments,
     enclosing_functions,
     kernel_definition,
-    kernels,
+    scan,
 )
 from verifier.source.footprint import recording
 from verifier.source.inputs import input_names
@@ -47,6 +48,8 @@ DEFAULT_TIMEOUT = 60.0
 _OWN_SHARE = 0.4
 #: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
 _HARD, _GRACE = 1.25, 1.0
+#: seconds for a function that no kernel reaches
+_UNREACHED = 5.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
 _RECURSION_LIMIT = 6000
 
@@ -106,13 +109,14 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     statistics: report.Statistics = {}
     text = _TextFacts()
     first, step = request.part
-    users = _users(project, module, request)
     with module.syntax_held():
-        for entry in kernels(project, module, users)[first::step]:
+        scanned = scan(project, module, _users(project, request))
+        for entry in (*scanned.kernels, *unreached.functions(scanned))[first::step]:
             if entry.error is not None or entry.dialect not in DIALECTS:
                 continue
             for outcome in _kernel(project, entry, request, memo, errors, text):
-                found.append(outcome.kernel)
+                if entry.how != UNREACHED:
+                    found.append(outcome.kernel)
                 problems.extend(outcome.diagnostics)
                 report.merge_statistics(statistics, outcome.statistics)
     return report.FileResult(
@@ -120,16 +124,13 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     )
 
 
-def _users(project: Project, module: Module, request: report.FileRequest) -> list[Module]:
+def _users(project: Project, request: report.FileRequest) -> list[Module]:
     """The other files of the run that may call a function of this one."""
-    functions = [name for name, binding in module.bindings.items() if binding.kind == "function"]
     out = []
     for path in request.users:
         footprint.note_whole(path)
         with suppress(SourceError):
-            user = project.module(Path(path))
-            if any(name in user.text for name in functions):
-                out.append(user)
+            out.append(project.module(Path(path)))
     return out
 
 
@@ -279,6 +280,9 @@ def _unit(
     solver = Solver(deadline=limit)
     try:
         with watchdog.limit(_HARD * limit + _GRACE):
+            if entry.how == UNREACHED:
+                deadline = time.monotonic() + min(limit, _UNREACHED)
+                return unreached.judgement(project, job, unit, request, solver, deadline)
             deadline = time.monotonic() + limit
             return judgement(project, job, unit, request, solver, deadline)
     except watchdog.OutOfTimeError:

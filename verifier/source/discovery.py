@@ -9,14 +9,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from verifier.source import ir
-from verifier.source.helpers import CallSite, Unit, helpers
+from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
+from verifier.source.meanings import (
+    FUNCTIONS,
+    Alias,
+    Imported,
+    Local,
+    Scope,
+    import_of,
+    is_leaf,
+    meaning_of,
+    parameters,
+    scope_of,
+)
 from verifier.source.outline import (
-    Binding,
     BrokenDefinition,
     first_line_of,
     last_line_of,
-    target_names,
 )
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
@@ -55,7 +65,8 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
 
 _CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
-_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: how a function is listed that is no entry point
+UNREACHED = "unreached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,8 @@ class KernelEntry:
 
     ``name`` is qualified: ``kernel``, ``outer.inner``, ``Class.method``. ``line`` is that of the
     ``def``; ``name_span`` covers the identifier. ``how`` is ``decorator`` or ``wrapped``
-    (``nki.jit(f)`` somewhere, also in another file). ``wrapper`` is the dotted origin of the
+    (``nki.jit(f)`` somewhere, also in another file), or ``unreached`` for a function that is none.
+    ``wrapper`` is the dotted origin of the
     decorator or wrapper, ``keywords`` its literal keyword arguments. ``nested`` is true for
     everything that is not a top-level function. ``error`` is set when the body does not parse.
     """
@@ -81,20 +93,66 @@ class KernelEntry:
     error: SourceError | None = None
 
 
-def kernels(project: Project, module: Module, others: Iterable[Module] = ()) -> list[KernelEntry]:
-    """The entry points that ``module`` defines or makes, each once, by place.
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What a module has for a device.
 
-    A function of another module on disk that is wrapped here (``nki.jit(imported)``) is listed
-    with the path of the module that defines it. What kernels call and nobody launches is none, see
-    :mod:`.helpers`; ``others`` are modules whose calls count, too.
+    ``kernels`` are its entry points, by place; a function of another module on disk that is wrapped
+    here (``nki.jit(imported)``) has the path of the module that defines it. What kernels call and
+    nobody launches is none, see :mod:`.helpers`. ``unreached`` are the top-level functions that no
+    kernel calls, as far as it is seen, ``device`` the names of those that call a kernel API.
     """
+
+    module: Module
+    kernels: tuple[KernelEntry, ...]
+    unreached: tuple[KernelEntry, ...] = ()
+    device: frozenset[str] = frozenset()
+
+
+def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Scanned:
+    """What ``module`` has for a device; ``others`` are modules whose calls count, too."""
     found: dict[tuple[str, int, int], KernelEntry] = {}
     visitor = _visited(project, module)
     for entry in [*visitor.decorated, *visitor.wrapped]:
         key = (str(entry.path), entry.line, entry.name_span.column)
         found.setdefault(key, entry)
-    called = _helpers(visitor, (_visited(project, other) for other in others))
-    return sorted((e for e in found.values() if _unit(e) not in called), key=_place)
+    dialects = visitor.dialects()
+    if not dialects:
+        return Scanned(module, tuple(sorted(found.values(), key=_place)))
+    functions = _functions(visitor)
+    named = [(other, _named(functions, other)) for other in others]
+    own = {visitor.unit(entry.name) for entry in visitor.decorated}
+    visitors = [visitor, *(_visited(project, other) for other, names in named if names & own)]
+    decorated = {each.unit(entry.name) for each in visitors for entry in each.decorated}
+    wrapped = {_unit(entry) for each in visitors for entry in each.wrapped}
+    sites = [site for each in visitors for site in each.sites(functions)]
+    called = helpers(decorated, wrapped, sites)
+    entries = [e for e in found.values() if e.nested or e.error or _unit(e) not in called]
+    # what another file names may be called there
+    elsewhere = {unit for _, names in named for unit in names}
+    rest = functions.keys() - reached(decorated | wrapped | elsewhere, sites)
+    dialect = dialects.pop() if len(dialects) == 1 else ""
+    unreached = [
+        _entry(module, functions[unit], _Wrapper("", dialect, {}), UNREACHED) for unit in rest
+    ]
+    device = {site.caller[1] for site in sites if site.device}
+    return Scanned(
+        module,
+        tuple(sorted(entries, key=_place)),
+        tuple(sorted(unreached, key=_place)) if dialect else (),
+        frozenset(device),
+    )
+
+
+def _named(functions: Iterable[Unit], other: Module) -> set[Unit]:
+    """The functions whose names stand in the text of another module."""
+    text = other.text
+    return {u for u in functions if u[1] in text and re.search(rf"\b{u[1]}\b", text)}
+
+
+def kernels(project: Project, module: Module, others: Iterable[Module] = ()) -> list[KernelEntry]:
+    """The entry points that ``module`` defines or makes, each once, by place; see :func:`scan`."""
+    return list(scan(project, module, others).kernels)
 
 
 def _visited(project: Project, module: Module) -> _Visitor:
@@ -109,17 +167,13 @@ def _unit(entry: KernelEntry) -> Unit:
     return (str(entry.path), entry.name)
 
 
-def _helpers(visitor: _Visitor, others: Iterable[_Visitor]) -> set[Unit]:
-    """The functions of a module that are no entry points though they are decorated so."""
-    own = {_unit(entry) for entry in visitor.decorated if not entry.nested and not entry.error}
-    if not own:
-        return set()
-    decorated, wrapped, sites = set(own), set[Unit](), list[CallSite]()
-    for each in (visitor, *others):
-        decorated.update(each.unit(entry.name) for entry in each.decorated)
-        wrapped.update(map(_unit, each.wrapped))
-        sites.extend(each.sites(own))
-    return helpers(decorated, wrapped, sites) & own
+def _functions(visitor: _Visitor) -> dict[Unit, Local]:
+    """The top-level functions of a module."""
+    return {
+        visitor.unit(local.name): local
+        for local in visitor.globals.values()
+        if isinstance(local, Local) and isinstance(local.node, ast.FunctionDef)
+    }
 
 
 def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
@@ -208,20 +262,16 @@ def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:
     while stack:
         node, prefix = stack.pop()
         below = prefix
-        if isinstance(node, (*_Function, ast.ClassDef)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             name = prefix + node.name
             below = name + "."
-            if isinstance(node, _Function):
+            if isinstance(node, FUNCTIONS):
                 found = _comments_above(module, first_line_of(node), node.lineno)
                 if found:
                     result.setdefault(name, []).extend(found)
-        children = [child for child in ast.iter_child_nodes(node) if not _is_leaf(child)]
+        children = [child for child in ast.iter_child_nodes(node) if not is_leaf(child)]
         stack.extend((child, below) for child in reversed(children))
     return result
-
-
-def _is_leaf(node: ast.AST) -> bool:
-    return isinstance(node, (ast.expr, ast.expr_context, ast.arguments, ast.alias))
 
 
 def _comments_above(module: Module, first: int, def_line: int) -> list[tuple[int, str]]:
@@ -240,39 +290,6 @@ def _place(entry: KernelEntry) -> tuple[str, int, int]:
     return (str(entry.path), entry.line, entry.name_span.column)
 
 
-# --------------------------------------------------------------------------- scopes
-
-
-@dataclass(frozen=True, slots=True)
-class _Local:
-    """A function defined in this module, in some scope."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef
-    name: str
-    nested: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Imported:
-    """``module`` (dotted, ``level`` dots before it), or ``original`` in it."""
-
-    module: str
-    level: int
-    original: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Alias:
-    """A name bound once to an expression, such as ``compile_it = nki.jit``."""
-
-    value: ast.expr
-
-
-# `None`: bound to something that says nothing about kernels.
-_Meaning = _Local | _Imported | _Alias | None
-_Scope = dict[str, _Meaning]
-
-
 @dataclass(frozen=True, slots=True)
 class _Wrapper:
     dotted: str
@@ -288,22 +305,22 @@ class _Visitor:
         self._module = module
         self.decorated: list[KernelEntry] = []
         self.wrapped: list[KernelEntry] = []
-        self._globals: _Scope = {}
+        self.globals: Scope = {}
         #: every call, in which unit and scopes
-        self._calls: list[tuple[Unit, ast.expr, list[_Scope]]] = []
+        self._calls: list[tuple[Unit, ast.expr, list[Scope]]] = []
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        self._globals = _scope_of(statements, "", nested=False)
+        self.globals = scope_of(statements, "", nested=False)
         for name, binding in self._module.bindings.items():
             if binding.kind in ("import", "from"):
-                self._globals[name] = _imported(binding)
-        self._block(statements, "", [self._globals])
+                self.globals[name] = import_of(binding)
+        self._block(statements, "", [self.globals])
 
     def broken(self, definition: BrokenDefinition) -> None:
         """List a definition whose body does not parse by its decorators."""
         if not definition.is_function:
             return
-        wrapper = self._first_wrapper(definition.decorators, [self._globals])
+        wrapper = self._first_wrapper(definition.decorators, [self.globals])
         if wrapper is None:
             return
         line = definition.def_line
@@ -325,18 +342,18 @@ class _Visitor:
 
     # ----------------------------------------------------------------- walking
 
-    def _block(self, statements: Sequence[ast.stmt], prefix: str, scopes: list[_Scope]) -> None:
-        work: list[tuple[ast.AST, str, list[_Scope]]] = [
+    def _block(self, statements: Sequence[ast.stmt], prefix: str, scopes: list[Scope]) -> None:
+        work: list[tuple[ast.AST, str, list[Scope]]] = [
             (statement, prefix, scopes) for statement in reversed(statements)
         ]
         while work:
             node, prefix, scopes = work.pop()
             inner_prefix, inner_scopes = prefix, scopes
-            if isinstance(node, _Function):
+            if isinstance(node, FUNCTIONS):
                 self._function(node, prefix, scopes)
                 inner_prefix = f"{prefix}{node.name}."
-                own = _scope_of(node.body, inner_prefix, nested=True)
-                for parameter in _parameters(node.args):
+                own = scope_of(node.body, inner_prefix, nested=True)
+                for parameter in parameters(node.args):
                     own.setdefault(parameter, None)
                 inner_scopes = [*scopes, own]
                 outside = [*node.decorator_list, node.args]
@@ -356,15 +373,15 @@ class _Visitor:
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef,
         prefix: str,
-        scopes: list[_Scope],
+        scopes: list[Scope],
     ) -> None:
         wrapper = self._first_wrapper(node.decorator_list, scopes)
         if wrapper is not None:
-            local = _Local(node, prefix + node.name, bool(prefix))
+            local = Local(node, prefix + node.name, bool(prefix))
             self.decorated.append(_entry(self._module, local, wrapper, "decorator"))
 
     def _first_wrapper(
-        self, decorators: Sequence[ast.expr], scopes: list[_Scope]
+        self, decorators: Sequence[ast.expr], scopes: list[Scope]
     ) -> _Wrapper | None:
         for decorator in decorators:
             wrapper = self._wrapper(decorator, scopes)
@@ -376,7 +393,7 @@ class _Visitor:
                 return wrapper
         return None
 
-    def _call(self, node: ast.Call, scopes: list[_Scope]) -> None:
+    def _call(self, node: ast.Call, scopes: list[Scope]) -> None:
         if not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
             return
         wrapper = self._wrapper(node.func, scopes)
@@ -388,6 +405,13 @@ class _Visitor:
         if target is not None:
             module, local = target
             self.wrapped.append(_entry(module, local, wrapper, "wrapped"))
+
+    def dialects(self) -> set[str]:
+        """The dialects whose packages the module imports."""
+        imported = (m for m in self.globals.values() if isinstance(m, Imported))
+        roots = [m.module.partition(".")[0] for m in imported if m.level == 0]
+        roots += [star.module.partition(".")[0] for star in self._module.star_imports]
+        return {_DIALECTS[root] for root in roots if root in _DIALECTS}
 
     def unit(self, name: str) -> Unit:
         """The unit that a qualified name of the module is in."""
@@ -411,19 +435,19 @@ class _Visitor:
                 if target is not None:
                     yield CallSite(caller, (str(target[0].path), target[1].name), launched)
 
-    def _may_be(self, func: ast.expr, scopes: list[_Scope], names: Collection[str]) -> bool:
+    def _may_be(self, func: ast.expr, scopes: list[Scope], names: Collection[str]) -> bool:
         """Whether a call may be of a function of the module or of one with one of the names."""
         if isinstance(func, ast.Attribute):
             return func.attr in names
         assert isinstance(func, ast.Name)
-        meaning = _meaning(func.id, scopes)
-        if isinstance(meaning, _Imported):
+        meaning = meaning_of(func.id, scopes)
+        if isinstance(meaning, Imported):
             return meaning.original in names
         return meaning is not None or func.id in names
 
     # ----------------------------------------------------------------- meaning
 
-    def _wrapper(self, node: ast.expr, scopes: list[_Scope], depth: int = 0) -> _Wrapper | None:
+    def _wrapper(self, node: ast.expr, scopes: list[Scope], depth: int = 0) -> _Wrapper | None:
         """The wrapper that ``node`` is (``nki.jit``) or makes (``nki.jit(mode=...)``)."""
         keywords: Mapping[str, object] = {}
         if isinstance(node, ast.Call):
@@ -431,8 +455,8 @@ class _Visitor:
                 return None
             keywords = _literals(node.keywords)
             node = node.func
-        meaning = _meaning(node.id, scopes) if isinstance(node, ast.Name) else None
-        if isinstance(meaning, _Alias) and depth < 8:
+        meaning = meaning_of(node.id, scopes) if isinstance(node, ast.Name) else None
+        if isinstance(meaning, Alias) and depth < 8:
             inner = self._wrapper(meaning.value, scopes, depth + 1)
             if inner is None:
                 return None
@@ -445,7 +469,7 @@ class _Visitor:
             return None
         return _Wrapper(dotted, _DIALECTS[root], keywords)
 
-    def _dotted(self, node: ast.expr, scopes: list[_Scope]) -> str | None:
+    def _dotted(self, node: ast.expr, scopes: list[Scope]) -> str | None:
         """The path in a known package that an expression leads to, as ``nki.isa.memset``."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -454,14 +478,14 @@ class _Visitor:
         if not isinstance(node, ast.Name):
             return None
         attributes.reverse()
-        meaning = _meaning(node.id, scopes)
-        if isinstance(meaning, _Imported):
+        meaning = meaning_of(node.id, scopes)
+        if isinstance(meaning, Imported):
             return self._origin(self._module, meaning, attributes)
-        if meaning is None and node.id not in self._globals:
+        if meaning is None and node.id not in self.globals:
             return self._star_origin(node.id, attributes)
         return None
 
-    def _origin(self, module: Module, imported: _Imported, attributes: Sequence[str]) -> str | None:
+    def _origin(self, module: Module, imported: Imported, attributes: Sequence[str]) -> str | None:
         """The dotted path in a known package that an imported name leads to, else ``None``."""
         for _ in range(32):  # longer chains of re-exports are cycles
             path = imported.module.split(".") if imported.module else []
@@ -486,7 +510,7 @@ class _Visitor:
             binding = module.bindings.get(name)
             if binding is None or binding.kind not in ("import", "from"):
                 return None
-            imported = _imported(binding)
+            imported = import_of(binding)
         return None
 
     def _star_origin(self, name: str, attributes: Sequence[str]) -> str | None:
@@ -501,9 +525,9 @@ class _Visitor:
         binding = None if inner is None else module.bindings.get(inner)
         if binding is None or binding.kind not in ("import", "from"):
             return None
-        return self._origin(module, _imported(binding), attributes)
+        return self._origin(module, import_of(binding), attributes)
 
-    def _target(self, node: ast.expr, scopes: list[_Scope]) -> tuple[Module, _Local] | None:
+    def _target(self, node: ast.expr, scopes: list[Scope]) -> tuple[Module, Local] | None:
         """The function that is wrapped, where it is known which one that is."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -512,14 +536,14 @@ class _Visitor:
         if not isinstance(node, ast.Name):
             return None
         attributes.reverse()
-        meaning = _meaning(node.id, scopes)
-        if isinstance(meaning, _Local):
+        meaning = meaning_of(node.id, scopes)
+        if isinstance(meaning, Local):
             return None if attributes else (self._module, meaning)
-        if isinstance(meaning, _Alias) and not attributes and isinstance(meaning.value, ast.Name):
-            again = _meaning(meaning.value.id, scopes)
-            return (self._module, again) if isinstance(again, _Local) else None
+        if isinstance(meaning, Alias) and not attributes and isinstance(meaning.value, ast.Name):
+            again = meaning_of(meaning.value.id, scopes)
+            return (self._module, again) if isinstance(again, Local) else None
         names = list(attributes)
-        if isinstance(meaning, _Imported):
+        if isinstance(meaning, Imported):
             if meaning.original is not None:
                 names.insert(0, meaning.original)
             if not names:
@@ -527,7 +551,7 @@ class _Visitor:
             found = self._project.resolve_from(
                 self._module, meaning.module, meaning.level, names.pop(0)
             )
-        elif meaning is None and node.id not in self._globals:
+        elif meaning is None and node.id not in self.globals:
             found = self._project.resolve_name(self._module, node.id)
         else:
             return None
@@ -542,95 +566,6 @@ class _Visitor:
         return None if local is None else (module, local)
 
 
-def _meaning(name: str, scopes: list[_Scope]) -> _Meaning:
-    for scope in reversed(scopes):
-        if name in scope:
-            return scope[name]
-    return None
-
-
-def _imported(binding: Binding) -> _Imported:
-    return _Imported(binding.module, binding.level, binding.original)
-
-
-def _scope_of(body: Sequence[ast.stmt], prefix: str, *, nested: bool) -> _Scope:
-    """What the names bound by ``body`` mean, in that scope alone.
-
-    Of several bindings the first import or function counts: the others are fallbacks.
-    """
-    return _Meanings(prefix, nested).of(body)
-
-
-class _Meanings:
-    """The names of one scope, gathered statement by statement."""
-
-    def __init__(self, prefix: str, nested: bool) -> None:
-        self.prefix = prefix
-        self.nested = nested
-        self.scope: _Scope = {}
-        self.assigned: dict[str, int] = {}
-
-    def of(self, body: Sequence[ast.stmt]) -> _Scope:
-        stack: list[ast.AST] = list(reversed(body))
-        while stack:
-            node = stack.pop()
-            if isinstance(node, _Function):
-                self.bind(node.name, _Local(node, self.prefix + node.name, self.nested))
-                continue
-            if isinstance(node, ast.ClassDef):
-                self.scope.setdefault(node.name, None)
-                continue
-            self.statement(node)
-            if isinstance(node, (ast.stmt, ast.ExceptHandler)) or hasattr(node, "pattern"):
-                children = reversed(list(ast.iter_child_nodes(node)))
-                stack.extend(child for child in children if not _is_leaf(child))
-        return self.scope
-
-    def bind(self, name: str, meaning: _Meaning) -> None:
-        if self.scope.get(name) is None or isinstance(self.scope[name], _Alias):
-            self.scope[name] = meaning
-
-    def statement(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                origin = _Imported(alias.name if alias.asname else top, 0, None)
-                self.bind(alias.asname or top, origin)
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                origin = _Imported(node.module or "", node.level, alias.name)
-                self.bind(alias.asname or alias.name, origin)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                self.assignment(target, node.value)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.AnnAssign, ast.AugAssign)):
-            self.hide(node.target)
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            for item in node.items:
-                if item.optional_vars is not None:
-                    self.hide(item.optional_vars)
-
-    def assignment(self, target: ast.expr, value: ast.expr) -> None:
-        for name in target_names(target):
-            self.assigned[name] = self.assigned.get(name, 0) + 1
-            if isinstance(target, ast.Name) and self.assigned[name] == 1:
-                self.scope.setdefault(name, _Alias(value))
-            elif isinstance(self.scope.get(name), _Alias):
-                self.scope[name] = None
-            else:
-                self.scope.setdefault(name, None)
-
-    def hide(self, target: ast.expr) -> None:
-        for name in target_names(target):
-            self.scope[name] = None
-
-
-def _parameters(arguments: ast.arguments) -> list[str]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    return [argument.arg for argument in every]
-
-
 def _literals(keywords: Sequence[ast.keyword]) -> dict[str, object]:
     found: dict[str, object] = {}
     for keyword in keywords:
@@ -643,7 +578,7 @@ def _literals(keywords: Sequence[ast.keyword]) -> dict[str, object]:
     return found
 
 
-def _top_level_function(module: Module, name: str) -> _Local | None:
+def _top_level_function(module: Module, name: str) -> Local | None:
     binding = module.bindings.get(name)
     if binding is None or binding.kind != "function" or name in module.broken:
         return None
@@ -651,15 +586,15 @@ def _top_level_function(module: Module, name: str) -> _Local | None:
         if not first_line_of(statement) <= binding.line <= last_line_of(statement):
             continue
         for node in ast.walk(statement):
-            if isinstance(node, _Function) and (node.name, node.lineno) == (
+            if isinstance(node, FUNCTIONS) and (node.name, node.lineno) == (
                 name,
                 binding.def_line,
             ):
-                return _Local(node, name, False)
+                return Local(node, name, False)
     return None
 
 
-def _entry(module: Module, local: _Local, wrapper: _Wrapper, how: str) -> KernelEntry:
+def _entry(module: Module, local: Local, wrapper: _Wrapper, how: str) -> KernelEntry:
     return KernelEntry(
         module.path,
         local.name,

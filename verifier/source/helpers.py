@@ -6,7 +6,7 @@ tensors of a caller outside.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,25 +29,21 @@ class CallSite:
 
 
 def helpers(
-    decorated: Collection[Unit], launched: Collection[Unit], sites: Iterable[CallSite]
+    decorated: Collection[Unit], launched: Collection[Unit], sites: Sequence[CallSite]
 ) -> set[Unit]:
     """Those of the ``decorated`` functions that are called by device code and not launched.
 
     ``launched``: functions that are wrapped for a launch. A call in code that is not for a device
     is a launch too. Of functions that only call each other all are entry points.
     """
-    calls: dict[Unit, set[Unit]] = {}
+    calls = _calls(sites, launches=False)
     started = set(launched)
     device = set(decorated)
     for site in sites:
         if site.device:
             device.add(site.caller)
-        if site.callee is None or site.callee == site.caller:
-            continue
-        if site.launched:
+        if site.launched and site.callee is not None and site.callee != site.caller:
             started.add(site.callee)
-        else:
-            calls.setdefault(site.caller, set()).add(site.callee)
     device = _reached(device, calls)
     for caller, callees in calls.items():
         if caller not in device:
@@ -55,6 +51,20 @@ def helpers(
     by_device = set().union(*(calls.get(unit, ()) for unit in device))
     called = {unit for unit in decorated if unit in by_device and unit not in started}
     return called & _reached(device - called, calls)
+
+
+def reached(start: Iterable[Unit], sites: Sequence[CallSite]) -> set[Unit]:
+    """What some units come to, through any number of calls; they themselves, too."""
+    return _reached(start, _calls(sites, launches=True))
+
+
+def _calls(sites: Iterable[CallSite], launches: bool) -> dict[Unit, set[Unit]]:
+    calls: dict[Unit, set[Unit]] = {}
+    for site in sites:
+        if site.callee is None or site.callee == site.caller or (site.launched and not launches):
+            continue
+        calls.setdefault(site.caller, set()).add(site.callee)
+    return calls
 
 
 def _reached(start: Iterable[Unit], calls: dict[Unit, set[Unit]]) -> set[Unit]:

@@ -1,0 +1,115 @@
+"""Functions that use a kernel API and that no kernel reaches: what needs no inputs is judged.
+
+Their parameters may be anything, so nothing is said of what depends on them: names that are bound
+nowhere, functions that the API does not have, arguments that do not fit, literal dtypes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, TypeGuard
+
+from verifier import rulebase
+from verifier.dialects import DIALECTS
+from verifier.engine import diagnostics, obligations
+from verifier.engine.fixes import Fixer
+from verifier.engine.judgement import Unit
+from verifier.engine.memo import Outcome
+from verifier.engine.verdicts import Discharger
+from verifier.report import model as report
+from verifier.solver.solver import Solver
+from verifier.source.discovery import KernelEntry, Scanned
+from verifier.source.project import Module, Project
+from verifier.symbolic import expr as E
+from verifier.symbolic.python.entry import Request, run_all
+
+_BUILTINS: Final = frozenset((*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"))
+#: with a call of one of these, names may be bound in ways that the text does not show
+_HIDDEN: Final = frozenset({"globals", "exec", "setattr"})
+
+
+def functions(scanned: Scanned) -> list[KernelEntry]:
+    """The top-level functions of a module that no kernel of the run reaches, as far as calls show,
+    and that may be wrong whatever they are given: they call a kernel API, or read a name that is
+    bound nowhere."""
+    module = scanned.module
+    if not scanned.unreached:
+        return []
+    wanted = scanned.device | set(_of_unbound_names(module))
+    return [entry for entry in scanned.unreached if entry.name in wanted]
+
+
+def _of_unbound_names(module: Module) -> Iterator[str]:
+    """The functions that read a global name that no statement of the module binds."""
+    statements = module.syntax()
+    if module.star_imports or module.errors:
+        return
+    bound = {*module.bindings, *_BUILTINS}
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Global):
+                bound.update(node.names)
+            elif isinstance(node, ast.Name) and node.id in _HIDDEN:
+                return
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef) and not _names(statement) <= bound:
+            yield statement.name
+
+
+def _names(function: ast.FunctionDef) -> set[str]:
+    """The names that a function reads and that nothing in it binds."""
+    read: set[str] = set()
+    own: set[str | None] = {node.arg for node in ast.walk(function.args) if _is_argument(node)}
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                read.add(node.id)
+            elif isinstance(node, ast.alias):
+                own.add((node.asname or node.name).partition(".")[0])
+            else:  # whatever has a name binds it: assignments, definitions, handlers, patterns
+                own.update(getattr(node, field, None) for field in ("id", "arg", "name", "rest"))
+    return read - own
+
+
+def _is_argument(node: ast.AST) -> TypeGuard[ast.arg]:
+    return isinstance(node, ast.arg)
+
+
+def judgement(
+    project: Project,
+    job: Request,
+    unit: Unit,
+    request: report.FileRequest,
+    solver: Solver,
+    deadline: float,
+) -> Outcome:
+    """Follow a function with arguments of which nothing is known, and report what is wrong with it
+    whatever they are."""
+    entry, target = unit.entry, unit.target
+    rules = [rule for rule in rulebase.of_dialect(entry.dialect) if rule.unreached]
+    selected = {
+        rule.id
+        for rule in rules
+        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
+    }
+    job = replace(job, opaque=True)
+    runs = run_all(
+        project, DIALECTS[entry.dialect](), target, unit.api, job, solver.decide, deadline
+    )
+    fixer = Fixer(project, job.module, job.definition, job.enclosing, unit.api)
+    problems = []
+    for run in runs:
+        pending = [
+            obligation
+            for obligation in obligations.of_run(run, target, selected, rules)
+            if obligation.check.predicate is E.FALSE
+            and obligation.check.span.path == str(unit.module.path)
+        ]
+        for verdict in Discharger(run, solver).discharge(pending).verdicts:
+            if verdict.kind in ("always", "sometimes"):
+                found = diagnostics.build(verdict, run, target.name)
+                problems.append(fixer.attached(replace(found, counterexample=None), verdict))
+    return Outcome(unit.bare("unknown"), tuple(report.deduplicate(problems)))
