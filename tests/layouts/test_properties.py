@@ -108,7 +108,6 @@ def test_addresses_symbolic_and_plain_agree(
     assert E.evaluate(extent, env) == A.extent_bytes(chip, start, shape, strides, itemsize)
     system = A.system_extent_bytes(dims, symbols, itemsize)
     assert E.evaluate(system, env) == A.system_extent_bytes(shape, strides, itemsize)
-    assert E.evaluate(A.bank_of(chip, a), env) == A.bank_of(chip, address)
     assert E.evaluate(S.agree(symbols, more, dims), env) == S.agree(strides, others, shape)
     assert E.evaluate(S.agree(symbols, symbols, dims), env) is True
 

@@ -12,7 +12,7 @@ from tests.python.support import given as made
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Wait
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.keys import key_of, matches, value_of, values_of
+from verifier.symbolic.python.keys import key_of, matches, value_of
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.values import Opaque, Range
 
@@ -44,7 +44,7 @@ def test_a_key_gives_its_value_back(value: object) -> None:
     mine = made(vm, value)
     again = value_of(key_of(vm, mine, SPAN))
     assert type(again) is type(mine) and again == mine
-    assert values_of([1, (2, "a")]) == (E.const(1), (E.const(2), "a"))
+    assert value_of((1, (2, "a"))) == (E.const(1), (E.const(2), "a"))
 
 
 @pytest.mark.parametrize("value", [[], {}, set(), ([],), (1, {})])

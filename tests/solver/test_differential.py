@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from verifier.solver import Query, Solver, cross_check
+from tests.solver.crossing import cross_check
+from verifier.solver import Query, Solver
 from verifier.solver.ranges import FactCache, implied
 from verifier.symbolic import expr as E
 

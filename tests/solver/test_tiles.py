@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from verifier.solver import Query, Solver, cross_check
+from tests.solver.crossing import cross_check
+from verifier.solver import Query, Solver
 from verifier.symbolic import expr as E
 
 Case = tuple[list[E.Bool], E.Bool]

@@ -145,7 +145,8 @@ def verdicts(rule: str, subject: Operation | Trace, *known: Bool) -> set[str]:
     """The kinds of answers other than ``proved``."""
     out = set()
     for check in checks(rule, subject):
-        path, loops = (), ()
+        path: tuple[Bool, ...] = ()
+        loops: tuple[Bool, ...] = ()
         if isinstance(subject, Operation):
             path, loops = subject.path, tuple(loop.within for loop in subject.loops)
         facts = (*known, *(check.path if check.path is not None else path), *loops, *check.given)

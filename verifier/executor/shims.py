@@ -38,8 +38,6 @@ from verifier.executor.session import Kernel, active
 from verifier.hardware import dtypes as dt
 from verifier.symbolic.values import ApiRef, DeviceLoop
 
-_ROOTS: Final = ("nki", "neuronxcc", "torch_neuronx", "jax_neuronx")
-
 #: libraries that kernel files import for their tests; empty modules stand in where they are absent
 _OPTIONAL: Final = frozenset(
     {"torch", "torch_xla", "torch_neuronx", "jax", "jax_neuronx", "neuronxcc", "libneuronxla"}

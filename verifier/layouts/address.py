@@ -47,11 +47,6 @@ def byte_of(chip: Chip, address: Number) -> Number:
     return address % chip.local_bytes
 
 
-def bank_of(chip: Chip, address: Number) -> Number:
-    """The bank within its lane of a local address (CHIP-21)."""
-    return byte_of(chip, address) // chip.bank_bytes
-
-
 def channels_per_lane(lanes: int, start_lane: Number | int, channels: Number) -> Number:
     """Slots that a tensor takes in each lane, used or not: ``ceil((Q + C) / X)`` (ADR-03)."""
     return ceildiv(start_lane + channels, lanes)

@@ -196,7 +196,7 @@ class Solver:
         syms = terms.symbols(every)
         names = [name for term in every for name in terms.flags(term)]
         for position in range(len(self._models) - 1, -1, -1):
-            model: dict[str, int | bool] = {s.name: _default(s) for s in syms}
+            model: dict[str, int | bool] = {s.name: default(s) for s in syms}
             model.update(dict.fromkeys(names, False))
             model.update((k, v) for k, v in self._models[position].items() if k in model)
             try:
@@ -215,10 +215,10 @@ class Solver:
         every = [*query.facts, query.goal]
         for sym in terms.symbols([*prepared.facts, *every]):
             if sym not in prepared.removed:
-                full.setdefault(sym.name, _default(sym))
+                full.setdefault(sym.name, default(sym))
         for value in prepared.removed.values():
             for sym in value.free():
-                full.setdefault(sym.name, _default(sym))
+                full.setdefault(sym.name, default(sym))
         for term in every:
             for name in terms.flags(term):
                 full.setdefault(name, False)
@@ -318,30 +318,11 @@ def _is_open(fact: Bool) -> bool:
     return any(symbol.origin == "havoc" for symbol in fact.free())
 
 
-def _default(sym: Sym) -> int:
+def default(sym: Sym) -> int:
     """The value of a symbol that nothing constrains."""
     if sym.lo is not None:
         return max(sym.lo, 1) if sym.hi is None or sym.hi >= 1 else sym.lo
     return 1 if sym.hi is None else min(1, sym.hi)
 
 
-def cross_check(query: Query, rlimit: int = 4_000_000) -> str | None:
-    """A description of how the cheap tiers contradict Z3 on a query, or None if they don't."""
-    from verifier.solver.z3backend import Backend
-
-    ready = FactCache().get(query.facts)
-    goal = ready.prepared.apply(query.goal)
-    cheap = ready.prepared.contradictory or goal is TRUE or implied(ready, query.goal)
-    outcome = Backend(rlimit).check([*query.facts, E.not_(query.goal)])
-    if outcome.kind == "sat" and cheap:
-        assert outcome.env is not None
-        env = {**{s.name: _default(s) for s in terms.symbols(query.facts)}, **outcome.env}
-        try:
-            if terms.holds(query.facts, env) and not E.evaluate(query.goal, env):
-                return f"proved cheaply, but refuted by {dict(sorted(env.items()))}"
-        except E.EvaluationError:
-            return None
-    return None
-
-
-__all__ = ["Answer", "Query", "Solver", "Statistics", "cross_check"]
+__all__ = ["Answer", "Query", "Solver", "Statistics"]

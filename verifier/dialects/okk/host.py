@@ -15,8 +15,6 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.values import Opaque, Ref
 
-_Answer = Callable[[Machine, Bound, Call], object]
-
 #: bytes of the memories of the control core that kernels may use, and where memories start
 #: (CHIP-01, CHIP-23, OKK-008, OKK-009)
 _SIZES: Final[dict[str, int]] = {

@@ -49,9 +49,6 @@ class Box:
         return replace(self)
 
 
-_Boxed = TypeVar("_Boxed", bound=Box)
-
-
 @dataclass(slots=True)
 class Scope(Box):
     """The names of a block. ``parent`` is the scope it closes over, if any.
