@@ -137,6 +137,16 @@ def test_it_runs(tree: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_it_is_offered_while_it_is_written(tree: Path) -> None:
+    program = (
+        "from verifier.engine.functions import offered\n"
+        "found = offered('import nki.isa as nisa', 'nisa.frob', 9)\n"
+        "print([(each.name, each.parameters) for each in found])\n"
+    )
+    done = ran(tree, "-c", program)
+    assert "[('frobnicate', '(dst, src, factor=1.0, op=None, name=None)')]" in done.stdout
+
+
 def test_rules_that_enforce_its_facts_list_it(tree: Path) -> None:
     program = (
         "from verifier.rulebase import all_rules\n"

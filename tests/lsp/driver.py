@@ -184,6 +184,14 @@ class Driver:
         assert isinstance(found.contents, lsp.MarkupContent)
         return found.contents.value
 
+    async def completions(self, uri: str, line: int, character: int) -> dict[str, str]:
+        """What is offered, with its parameters."""
+        found = await self.client.text_document_completion_async(
+            lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), lsp.Position(line, character))
+        )
+        items = found.items if isinstance(found, lsp.CompletionList) else found or ()
+        return {item.label: item.detail or "" for item in items}
+
     async def actions(self, uri: str, range_: lsp.Range, *only: str) -> Sequence[lsp.CodeAction]:
         context = lsp.CodeActionContext(
             diagnostics=list(self.diagnostics.get(uri, ())), only=list(only) or None

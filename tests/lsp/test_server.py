@@ -144,6 +144,38 @@ def test_a_helper_outside_of_the_workspace(tmp_path: Path) -> None:
     drive(work)
 
 
+WRITTEN = """\
+import nki
+import nki.isa as nisa
+from neuronxcc.nki import language as old
+import numpy as np
+
+
+@nki.jit
+def kernel(x):
+    nisa.select_reduce
+    nisa.tensor_c
+    old.load_t
+    np.arr
+"""
+
+
+def test_functions_are_offered_and_explained(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with session(tmp_path) as driver:
+            uri = driver.open(tmp_path / "k.py", WRITTEN)
+            found = await driver.completions(uri, 9, 17)
+            assert found["tensor_copy"].startswith("(dst, src, ")
+            assert all(name.startswith("tensor_c") for name in found)
+            older = await driver.completions(uri, 10, 14)
+            assert older == {"load_transpose2d": "(src, *, mask=None, dtype=None)"}
+            assert await driver.completions(uri, 11, 10) == {}
+            text = await driver.hover(uri, 8, 12)
+            assert "`predicate`: a tile or a tensor; in SBUF or PSUM; an 8- or 16-bit" in text
+
+    drive(work)
+
+
 def test_hover(tmp_path: Path) -> None:
     comment = HALVE.replace(
         "    t = nl", "    # tilelint: ignore[partition-extent] -- small inputs only\n    t = nl"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from verifier.report.model import Edit, Span
+
+if TYPE_CHECKING:
+    from verifier.engine.functions import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,14 @@ class Knowledge:
             self._rules = asyncio.create_task(asyncio.to_thread(_load))
         return (await asyncio.shield(self._rules)).get(name.lower())
 
+    async def functions(self, text: str, line: str, column: int) -> Sequence[Function]:
+        """The functions of kernel APIs that may be meant at a place."""
+        return await asyncio.to_thread(_offered, text, line, column)
+
+    async def function(self, text: str, line: str, column: int) -> str:
+        """All about the function that is named at a place; empty if there is none."""
+        return await asyncio.to_thread(_named, text, line, column)
+
     async def suppression(self, text: str, span: Span, rule: str, reason: str) -> Edit:
         """The edit that suppresses a rule at a place."""
         return await asyncio.to_thread(_suppression, text, span, rule, reason)
@@ -43,6 +55,19 @@ def _load() -> Mapping[str, RuleText]:
         text = RuleText(rule.id, rule.summary, markdown(rule))
         found[rule.id] = found[rule.code.lower()] = text
     return found
+
+
+def _offered(text: str, line: str, column: int) -> Sequence[Function]:
+    from verifier.engine.functions import offered
+
+    return offered(text, line, column)
+
+
+def _named(text: str, line: str, column: int) -> str:
+    from verifier.engine.functions import named
+
+    found = named(text, line, column)
+    return found.text if found is not None else ""
 
 
 def _suppression(text: str, span: Span, rule: str, reason: str) -> Edit:

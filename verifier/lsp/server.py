@@ -277,6 +277,7 @@ def server(analyst: Analyst | None = None) -> TilelintServer:
     _life(ls)
     _documents(ls)
     _questions(ls)
+    _completions(ls)
     _actions(ls)
     _commands(ls)
     return ls
@@ -401,6 +402,9 @@ def _questions(ls: TilelintServer) -> None:
         tiles = hover.tile_at(list(session.findings.tiles(path)), buffer.line(place.line), place)
         if tiles:
             parts.insert(0, hover.tile_text(tiles))
+        function = await ls.knowledge.function(buffer.text, buffer.line(named.line), named.column)
+        if function:
+            parts.append(function)
         return _markdown("\n\n---\n\n".join(parts)) if parts else None
 
     @ls.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
@@ -421,6 +425,27 @@ def _questions(ls: TilelintServer) -> None:
             )
             for hint in hints(session.findings.tiles(path), buffer.line)
             if first <= hint.place.line <= last
+        ]
+
+
+def _completions(ls: TilelintServer) -> None:
+    session = ls.session
+
+    @ls.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    async def completed(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        buffer = session.buffers.get(path_of(params.text_document.uri))
+        if buffer is None:
+            return []
+        place = ls.position(buffer, params.position)
+        line = buffer.line(place.line)
+        return [
+            lsp.CompletionItem(
+                label=function.name,
+                kind=lsp.CompletionItemKind.Function,
+                detail=function.parameters,
+                documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, function.text),
+            )
+            for function in await ls.knowledge.functions(buffer.text, line, place.column)
         ]
 
 
