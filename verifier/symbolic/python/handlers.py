@@ -35,13 +35,13 @@ def throw(vm: VM, exception: object, span: Span, text: str, cause: object = UNBO
         _chain(vm, exception, cause, span)
     error = _host_class(box.cls)
     fault = Fault(error, text, span, "uncaught-exception", text, demand=True)
-    if issubclass(error, StopIteration) and not vm.catching and _in_generator(vm):
+    if issubclass(error, StopIteration) and not vm.catching and in_generator(vm):
         message = "generator raised StopIteration"  # which is CPython's own error then
         fault = Fault(RuntimeError, message, span, "uncaught-exception", message)
     vm.leave(Exit.RAISE, exception, span, fault)
 
 
-def _in_generator(vm: VM) -> bool:
+def in_generator(vm: VM) -> bool:
     """Whether the code that runs is a generator's, or was called by one."""
     return any(frame.consumer is not None for frame in vm.frames)
 
@@ -442,4 +442,4 @@ def _managed(vm: VM, body: Callable[[], None], leave: object, span: Span) -> Non
     _each_way(vm, landing.base, ways, False, lambda: None, resume)
 
 
-__all__ = ["finally_", "reraise", "throw", "try_statement", "with_statement"]
+__all__ = ["finally_", "in_generator", "reraise", "throw", "try_statement", "with_statement"]

@@ -189,7 +189,7 @@ def _bit_tests(vm: VM, test: ir.Expr, condition: E.Bool) -> None:
 def _raise(vm: VM, stmt: ir.Raise) -> None:
     text = f"not reached: {vm.text(stmt.span)}"
     guesses.failed(vm, stmt.span)
-    if not vm.catching:
+    if not vm.catching and not handlers.in_generator(vm):
         vm.assume(E.FALSE, text, _blamed(vm, stmt.span), "assert")
         raise Ended
     if stmt.exception is None:
