@@ -360,7 +360,7 @@ def _stale_check(
 def added(
     operation: Operation, storage: Storage, content: Content, writer: str, target: Target
 ) -> Iterator[Check]:
-    """The multiplication of a run into a location that holds ``content``, which ``writer`` wrote."""
+    """The multiplication of a run into a place with that content, which ``writer`` wrote."""
     how = operation.accumulates
     effect = Effect.BEGINS if how == "first-overwrites" else Effect.ADDS
     if how == "no" or how is E.FALSE:

@@ -102,7 +102,7 @@ class Flow:
         seen = _Seen(table)
         for uses in table.storages:
             flow.writes[id(uses.storage)] = [
-                found for access in uses.writes for found in _written(access)
+                found for access in uses.writes for found in regions(access)
             ]
             for access in (*uses.reads, *uses.targets):
                 found = flow.reads.setdefault(id(access.operation), [])
@@ -175,7 +175,8 @@ def _index(view: View) -> Index:
     return tuple(axis.index for axis in view.axes)
 
 
-def _written(access: Access) -> Iterator[Write]:
+def regions(access: Access) -> Iterator[Write]:
+    """What a write writes, as its instruction says; a region for each condition."""
     instruction = access.operation.instruction
     entries = instruction.footprint.writes_of(access.role) if instruction is not None else ()
     if not entries:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
-from rules.memory.defined import Flow, Read
+from rules.memory.defined import Flow, Read, regions
+from rules.memory.samples import determined, possible
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
@@ -181,24 +182,34 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
             if id(storage) in seen or _exempt(storage) or not storage.buffer.off_chip:
                 continue
             seen.add(id(storage))
-            yield _output_check(table, view, path, span)
+            yield _output_check(table, view, path, span)[0]
+    yield from _unwritten_parameters(table)
 
 
 def _unwritten_parameters(table: Index) -> Iterator[Check]:
-    """One check per global tensor that a kernel writes and never reads: all of it is written.
+    """One check per tensor of the caller's that a kernel writes and never reads, nor returns.
 
-    A kernel may well mean to write a part of it: that is a warning. Only parts that are boxes of
-    the declared shape, at places that are linear in the loops, are added up; outputs that are put
-    together otherwise are not judged.
+    A kernel may well mean to write a part of it: that is a warning, and none in NKI where no input
+    is known for which it is whole, or where the kernel says nothing of its shape. Only parts that
+    are boxes of the declared shape, at places that are linear in the loops, are added up; outputs
+    that are put together otherwise are not judged.
     """
+    trace = table.trace
+    returned = {id(storage) for storage in table.returned}
     for uses in table.storages:
         storage = uses.storage
-        if storage.kind != "input" or not uses.writes or uses.reads:
+        if storage.kind != "input" or not uses.writes or uses.reads or id(storage) in returned:
             continue
         view = uses.writes[-1].view
         if not all(_linear(write) for write in uses.writes):
             continue
-        found = _output_check(table, view, (), storage.span)
+        found, point = _output_check(table, view, (), storage.span)
+        if trace.dialect != "ppl":
+            places = dict(zip(point, storage.shape, strict=True))
+            if found.reason or not determined(trace, storage.shape):
+                continue
+            if found.predicate is not E.TRUE and not possible(trace, found.predicate, places):
+                continue
         written = write_note(uses.writes[-1])
         name = storage.name
         yield replace(
@@ -206,7 +217,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             span=uses.writes[-1].span,
             text=f"every element of `{name}` is written",
             message=f"not all of `{name}` is written",
-            facts=("PPL-B13",),
+            facts=("PPL-B13", "NKI-E30"),
             notes=(written,) if written.span != uses.writes[-1].span else (),
             help=("give every core its part, and handle the part that is left over",),
             severity="warning",
@@ -223,7 +234,10 @@ def _linear(write: Access) -> bool:
     )
 
 
-def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) -> Check:
+def _output_check(
+    table: Index, view: View, path: tuple[Bool, ...], span: Span
+) -> tuple[Check, tuple[E.Sym, ...]]:
+    """That all of a tensor is written; and the symbols that name an element of it."""
     storage = view.storage
     uses = table.uses(storage)
     name = storage.name
@@ -237,9 +251,12 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
     held = {id(condition) for condition in path}
 
+    parts = [part for write in uses.writes for part in regions(write)]
+    partial = next((part.access for part in parts if part.partial), None)
+
     def ways() -> Iterator[Copy]:
-        for write in uses.writes:
-            found = copy(write, 0, instance=tensor(view))
+        for part in parts:
+            found = None if part.partial else copy(part.access, 0, instance=tensor(view))
             if found is not None:
                 kept = tuple(fact for fact in found.constraints if id(fact) not in held)
                 yield Copy(found.access, found.view, found.private, kept)
@@ -248,6 +265,8 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
     if uses.writes:
         known = table.assumed(table.last).also((*path, *inside), ())
         predicate, exact, blame = covered_point(ways(), view, point, known)
+        if partial is not None and predicate is not E.TRUE:
+            exact, blame = False, blame or partial
     reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []
     if uses.writes:
@@ -261,7 +280,7 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
         if part:
             message += f": only {part} are stored"
         help_text = ("handle the part that is left over, or assert that nothing is",)
-    return Check(
+    check = Check(
         predicate=predicate,
         span=storage.span,
         text=f"every element of `{name}` is written before it is returned",
@@ -279,6 +298,8 @@ def _output_check(table: Index, view: View, path: tuple[Bool, ...], span: Span) 
         path=path,
         order=table.last + 1,
     )
+    symbols = (coordinate.as_atom() for coordinate in point)
+    return check, tuple(symbol for symbol in symbols if isinstance(symbol, E.Sym))
 
 
 register(

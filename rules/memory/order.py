@@ -32,8 +32,7 @@ class Barriers:
 
     @staticmethod
     def of(trace: Trace) -> Barriers:
-        found = [op for op in trace.operations if op.name in _BARRIERS and _for_all(op)]
-        return Barriers(tuple(found), trace.grid)
+        return Barriers(barriers(trace), trace.grid)
 
     def tied(self, first: Access, second: Access) -> tuple[Access, Access, bool] | None:
         """The accesses where no barrier is between them; None: there is one, always.
@@ -78,6 +77,11 @@ class Barriers:
         if barrier.order < access.order:
             before = before + times
         return E.ite(E.and_(*barrier.path), before, 0)
+
+
+def barriers(trace: Trace) -> tuple[Operation, ...]:
+    """The operations in which instances wait for each other."""
+    return tuple(op for op in trace.operations if op.name in _BARRIERS and _for_all(op))
 
 
 def _for_all(operation: Operation) -> bool:

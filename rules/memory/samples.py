@@ -1,0 +1,107 @@
+"""Inputs that a kernel admits, tried one after the other: what holds for one of them can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.trace import Trace
+from verifier.symbolic.views.common import conjuncts
+
+#: sizes that kernels divide well, and some that they do not
+_SIZES = (1, 2, 4, 128, 256, 512, 1024, 2048, 3, 96)
+#: places along a dimension: its ends, its middle, and what lies between
+_PARTS = ((0, 1), (1, 1), (1, 2), (1, 3))
+
+
+def possible(trace: Trace, condition: Bool, point: Mapping[E.Sym, Expr]) -> bool:
+    """Whether a condition holds for some input, at each of some places.
+
+    ``point``: symbols that stand for a place, and the extents that they lie in. No proof: that no
+    input is found says little.
+    """
+    demands = [item.condition for item in trace.assumptions]
+    put = _equal(demands)
+    # the demands on a program instance hold for the first one
+    first = E.Substitution({loop.symbol: E.const(0) for loop in trace.grid})
+    demands = [first.bool(demand) for demand in demands]
+    wanted = put.bool(condition)
+    extents = {symbol: put.expr(extent) for symbol, extent in point.items()}
+    rest = [fact for fact in map(put.bool, demands) if fact is not E.TRUE]
+    terms: list[Expr | Bool] = [wanted, *rest, *extents.values()]
+    free = {symbol for term in terms for symbol in term.free()} - set(point)
+    flags = {name for term in (wanted, *rest) for name in term.variables()}
+    return any(_holds(wanted, rest, extents, values) for values in _values(free, flags))
+
+
+def determined(trace: Trace, extents: Iterable[Expr]) -> bool:
+    """Whether the kernel says what sizes are, in terms of others."""
+    said = {
+        symbol
+        for item in trace.assumptions
+        for fact in conjuncts(item.condition)
+        if fact.kind == "eq" and item.kind in ("assert", "contract")
+        for symbol in fact.free()
+    }
+    return all(symbol in said for extent in extents for symbol in extent.free())
+
+
+def _values(free: Iterable[E.Sym], flags: Iterable[str]) -> Iterator[dict[str, int | bool]]:
+    for size in _SIZES:
+        for flag in (True, False):
+            values: dict[str, int | bool] = dict.fromkeys(flags, flag)
+            for symbol in free:
+                low = symbol.lo if symbol.lo is not None else 0
+                high = symbol.hi if symbol.hi is not None else size
+                values[symbol.name] = max(low, min(high, size))
+                if symbol.origin == "grid":
+                    values[symbol.name] = max(low, min(high, size, 2))
+            yield values
+
+
+def _holds(
+    wanted: Bool,
+    rest: list[Bool],
+    extents: Mapping[E.Sym, Expr],
+    values: dict[str, int | bool],
+) -> bool:
+    try:
+        if not all(E.evaluate(fact, values) for fact in rest):
+            return False
+        sizes = [int(E.evaluate(extent, values)) for extent in extents.values()]
+        if any(size < 1 for size in sizes):
+            return False
+        for parts in product(_PARTS, repeat=len(sizes)):
+            place = {
+                symbol.name: (size - 1) * part // whole
+                for symbol, size, (part, whole) in zip(extents, sizes, parts, strict=True)
+            }
+            if not E.evaluate(wanted, {**values, **place}):
+                return False
+    except E.EvaluationError:
+        return False
+    return True
+
+
+def _equal(demands: Iterable[Bool]) -> E.Substitution:
+    """What the kernel's equations say of its sizes, each by those that are left."""
+    found: dict[E.Sym, Expr] = {}
+    for demand in demands:
+        for fact in conjuncts(demand):
+            if fact.kind != "eq" or fact.expr is None:
+                continue
+            term = E.Substitution(found).expr(fact.expr)
+            for mono, coef in term.terms:
+                symbol = mono[0]
+                if len(mono) > 1 or not isinstance(symbol, E.Sym) or abs(coef) != 1:
+                    continue
+                value = (term - E.from_atom(symbol) * coef) * -coef
+                if symbol in value.free():
+                    continue
+                one = E.Substitution({symbol: value})
+                found = {old: one.expr(each) for old, each in found.items()}
+                found[symbol] = value
+                break
+    return E.Substitution(found)
