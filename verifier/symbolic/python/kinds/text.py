@@ -24,7 +24,7 @@ from verifier.symbolic.python.concrete import (
     selected,
     to_host,
 )
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.kind import Items, Iteration, Kind
 from verifier.symbolic.python.kinds.numbers import OF_CLASS, as_expr, class_method, is_integer
@@ -407,6 +407,8 @@ def _joined(vm: VM, between: str, iterable: object, span: Span) -> object:
         return known
     items = vm.items_of(iterable, span)
     if items is None:
+        if isinstance(vm.box(iterable), StateBox):  # its items are gone by now
+            return vm.unfollowed("what joins so many items is not followed", span)
         vm.iterate(iterable, lambda item: _last_piece(vm, item, span), span)
         return TEXT
     pieces = [_piece(vm, k, item, span) for k, item in enumerate(items)]
