@@ -41,7 +41,8 @@ class Cells:
             TooFineError: too many parts are told apart.
         """
         if box is not None:
-            return self.values[self._slices(box)]
+            part = self._slices(box)  # which may replace the values by finer ones
+            return self.values[part]
         out: Values = self._flat()[elements(self.template, place)]
         return out
 
@@ -52,7 +53,8 @@ class Cells:
             TooFineError: as in ``get``.
         """
         if box is not None:
-            self.values[self._slices(box)] = value
+            part = self._slices(box)
+            self.values[part] = value
         else:
             self._flat()[elements(self.template, place)] = value
 

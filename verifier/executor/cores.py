@@ -122,7 +122,12 @@ class Cores:
                 machine,
                 program,
                 machine.order + number * _APART,
-                {**machine.state, "rank": program.index[0], "exchange": self.exchange},
+                {
+                    **machine.state,
+                    "rank": program.index[0],
+                    "exchange": self.exchange,
+                    "barrier": self.barrier,
+                },
                 work,
             )
             for number, program in enumerate(programs)
@@ -165,6 +170,29 @@ class Cores:
             self._current = caller
         if not core.done and self._count == before:
             raise UnsupportedError("a core waits for what is never sent to it")
+
+    def barrier(self, cores: tuple[int, ...]) -> None:
+        """Stand still until each of these cores has gone through as many barriers.
+
+        Raises:
+            UnsupportedError: one of them never does.
+        """
+        own = self._current
+        core = self._cores[own]
+        self._count += 1
+        for number in cores:
+            if not 0 <= number < len(self._cores):
+                raise UnsupportedError(f"core {own} waits for a core that the launch has not")
+            other = self._cores[number]
+            while other.program.waited < core.program.waited:
+                if other.done:
+                    raise UnsupportedError(
+                        f"core {own} waits at a barrier that core {number} never comes to"
+                    )
+                if core.inline:
+                    self._let_run(number)
+                else:
+                    core.pause()
 
     def exchange(self, to: int, source: int, pipe: object, array: Any) -> Any:
         """Send an array to one core and wait for one from another (or the same).

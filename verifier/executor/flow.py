@@ -37,6 +37,8 @@ class Reporter(Protocol):
 
     def origin(self, *origins: Origin) -> int: ...
 
+    def postponed(self, found: Bound, origin: Origin) -> bool: ...
+
     def violate(
         self,
         rule: str,
@@ -69,6 +71,8 @@ class Steps:
     tensor: bool
     resets: bool
     holds: int
+    #: whether it does nothing but to wait for other cores
+    waits: bool
     #: constants, as the semantics asked for them
     values: dict[str, Any] = field(default_factory=dict)
     #: how a plan computes it, where that takes no more than one call of NumPy
@@ -149,7 +153,8 @@ class Flow:
             partly = memory.bits is not None and bool(memory.bits.any())
             span = self._steps.operation.span_of(role.partition(".index")[0].partition("[")[0])
             origin = Origin(memory.name, memory.span, span, partly)
-            lost = np.where(new, self._machine.origin(origin), lost)
+            if not self._machine.postponed(found, origin):
+                lost = np.where(new, self._machine.origin(origin), lost)
         return lost.astype(np.int32)
 
     def _follow(self, role: str, route: Route, part: Lost, whole: bool) -> None:

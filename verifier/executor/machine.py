@@ -16,11 +16,11 @@ from verifier.executor import findings, places, tpu
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
-from verifier.executor.memory import Life, Memory, Origin, Template
+from verifier.executor.memory import Bound, Life, Memory, Origin, Template
 from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
 from verifier.executor.tensors import LaneTensor, Pointee
-from verifier.executor.watch import Watch
+from verifier.executor.watch import DEPENDENCE, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
@@ -70,8 +70,8 @@ class Options:
     until: Callable[[report.Diagnostic], bool] | None = None
     #: nothing but this rule is judged; None: every one
     only: str | None = None
-    #: of those of :data:`verifier.executor.watch.RULES`, which are judged as well
-    follow: frozenset[str] = frozenset()
+    #: which of those of :data:`verifier.executor.watch.RULES` are judged
+    follow: frozenset[str] = frozenset({DEPENDENCE})
     #: of loops whose iterations do not know of each other, how many are run before the last one;
     #: None: all
     abridge: Beginning | None = None
@@ -122,6 +122,8 @@ class Program:
     #: tensors in shared memory, by how many were made before
     shared: list[Memory] = field(default_factory=list)
     made: int = 0
+    #: barriers that it went through
+    waited: int = 0
 
 
 class Plans:
@@ -580,6 +582,10 @@ class ConcreteMachine:
             self.origins.append(origins)
             number = self._origins[origins] = len(self.origins)
         return number
+
+    def postponed(self, found: Bound, origin: Origin) -> bool:
+        """Whether another program instance may yet write what is read here."""
+        return self.watch is not None and self.watch.postponed(self, found, origin)
 
     def touch(self, memory: Memory) -> None:
         """A use of a tensor, for the capacity of the memory on chip."""

@@ -302,6 +302,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     psum = Buffer.PSUM if machine.sums else None
     started = tuple(role for role in writes if buffers[role] is psum)
     traits = operation.instruction.traits if operation.instruction is not None else ()
+    footprint = operation.instruction.footprint if operation.instruction is not None else None
     matmul = Trait.MATMUL in traits
     how = operation.accumulates
     adds = how != "no" and how is not E.FALSE
@@ -324,6 +325,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         tensor=tensor,
         resets=not (tensor and adds),
         holds=CONTENTS.index(written(operation)),
+        waits=footprint is not None and footprint.orders is not None and not writes,
     )
 
 
@@ -345,6 +347,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     for role in steps.consumed:
         found = bounds[role]
         found.memory.content.use(found.place)
+    if steps.waits:
+        _wait(machine, operation)
     if shapes_only:
         for role in steps.writes:
             _mark(steps, bounds, role)
@@ -354,6 +358,18 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         lost.done()
     for role in steps.started:
         _started(bounds[role], steps)
+
+
+def _wait(machine: ConcreteMachine, operation: Operation) -> None:
+    """Go on when all the cores that the barrier names have come this far."""
+    assert operation.instruction is not None
+    cores = plain(operation.value(operation.instruction.footprint.orders or ""))
+    if not isinstance(cores, tuple) or len(cores) < 2:
+        return
+    machine.program.waited += 1
+    barrier = machine.state.get("barrier")
+    if callable(barrier):
+        barrier(cores)
 
 
 def _undefined(

@@ -990,12 +990,12 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
     if machine.options.abridge is not None:
         numbers = abridged(every, machine.options.abridge, Tensor, f"{value.kind}_range")
         machine.abridged |= len(numbers) < len(every)
-    if value.kind == "affine" and machine.watch is not None:
-        return Turns(machine.watch, machine, numbers)
-    if value.kind != "affine" or machine.options.loop_order == "forward":
+    if value.kind != "affine":
         return numbers
-    if machine.options.loop_order == "reversed":
-        return reversed(numbers)
-    order = list(numbers)
-    machine.rng.shuffle(order)
-    return order
+    if machine.options.loop_order != "forward":
+        numbers = list(reversed(numbers))
+        if machine.options.loop_order == "shuffled":
+            machine.rng.shuffle(numbers)
+    if machine.watch is not None and machine.api == "beta1":
+        return Turns(machine.watch, machine, numbers)
+    return numbers

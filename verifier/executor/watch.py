@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from verifier.executor import findings, places
 from verifier.executor.cells import Box, Cells, TooFineError, along, box_of
-from verifier.executor.memory import Bound, Memory, Template
+from verifier.executor.flow import blame
+from verifier.executor.instances import Instances, several, shared
+from verifier.executor.memory import Bound, Memory, Origin, Template
 from verifier.executor.regions import Gather, Geometry
 from verifier.executor.semantics.casts import NUMPY
-from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -96,8 +97,9 @@ class Watch:
     _born: WeakKeyDictionary[Memory, int] = field(default_factory=WeakKeyDictionary)
     #: per element: when it was written last; 0 if that is of no interest
     _stamps: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
-    #: where it was written, and by which program instance
-    _writers: dict[int, tuple[Span, int]] = field(default_factory=dict)
+    #: where it was written
+    _writers: dict[int, Span] = field(default_factory=dict)
+    instances: Instances = field(default_factory=Instances)
     _inputs: dict[int, _Use] = field(default_factory=dict)
     _tiles: dict[tuple[Span, Template], _Use] = field(default_factory=dict)
     _reaches: dict[tuple[object, ...], tuple[int, ...]] = field(default_factory=dict)
@@ -149,7 +151,11 @@ class Watch:
     ) -> None:
         turns = self.turns(machine)
         program = machine.program
-        if not turns and not program.grid:
+        if several(program):
+            boxes = {role: self._box(bounds[role]) for role in (*reads, *writes)}
+            roles = (reads, writes)
+            self.instances.operation(machine, program, operation, bounds, roles, boxes)
+        if not turns:
             return
         sums = operation.accumulates != "no" and operation.accumulates is not E.FALSE
         targets = [bounds[role].memory for role in writes] if sums else []
@@ -166,6 +172,15 @@ class Watch:
         for role in writes:
             self._write(machine, operation, bounds[role], turns, sums)
 
+    def postponed(self, machine: ConcreteMachine, found: Bound, origin: Origin) -> bool:
+        """Whether another program instance may yet write what is read here."""
+        if DEPENDENCE not in self.rules or not several(machine.program):
+            return False
+        if not shared(found.memory):
+            return False
+        self.instances.postpone(origin, found, self._box(found), machine.program)
+        return True
+
     def _around(self, turns: list[_Turn], memory: Memory) -> list[_Turn]:
         """The loops that a tensor lives through: not those whose iteration has made it."""
         born = self._born.get(memory, -1)
@@ -179,33 +194,26 @@ class Watch:
         turns: list[_Turn],
         sums: bool,
     ) -> None:
-        memory, program = found.memory, machine.program
+        memory = found.memory
         buffer = memory.template.buffer
         around = self._around(turns, memory)
-        shared = bool(program.grid) and buffer is Buffer.SHARED_HBM
-        if memory.template.kind == "constant" or not (around or shared):
+        if memory.template.kind == "constant" or not around:
             return
         stamps = self._stamps.get(memory)
         if stamps is None:
             if sums:
                 return
             stamps = self._stamps[memory] = Cells(memory.template)
-        number = _number(program.index, program.grid)
         box = self._box(found)
         before = stamps.get(box, found.place)
         if not sums and buffer.off_chip and before.size:
             carried = _earlier(before, around)
             if carried is not None:
                 self._written_twice(machine, operation, memory, carried[1], carried[0].span)
-            if shared and int(before.max()):
-                for stamp in np.unique(before):
-                    if stamp and self._writers[int(stamp)][1] != number:
-                        self._written_twice(machine, operation, memory, int(stamp), None)
-                        break
         if not sums:
             stamps.put(box, found.place, self.clock)
-            self._writers[self.clock] = (operation.span, number)
-        elif around and bool((before < around[-1].now).any()):
+            self._writers[self.clock] = operation.span
+        elif bool((before < around[-1].now).any()):
             # a sum may be carried on; what it adds to is no result that an iteration waits for
             stamps.put(box, found.place, np.where(before < around[-1].now, 0, before))
 
@@ -235,7 +243,7 @@ class Watch:
             f"no iteration reads what an earlier one wrote to `{memory.name}`",
             f"an iteration reads what an earlier one wrote to `{memory.name}`",
             notes=(
-                (self._writers[stamp][0], "written here"),
+                (self._writers[stamp], "written here"),
                 (turn.span, "the loop promises independent iterations"),
             ),
             facts=("NKI-LP02",),
@@ -248,22 +256,20 @@ class Watch:
         operation: Operation,
         memory: Memory,
         stamp: int,
-        loop: Span | None,
+        loop: Span,
     ) -> None:
-        """Reported where the earlier of two iterations, or instances, writes."""
-        name, first = memory.name, self._writers[stamp][0]
-        who = "iterations" if loop is not None else "program instances"
+        """Reported where the earlier of two iterations writes."""
+        name, first = memory.name, self._writers[stamp]
         notes = [(operation.span, "and written here")] if operation.span != first else []
-        if loop is not None:
-            notes.append((loop, "the loop is here"))
+        notes.append((loop, "the loop is here"))
         machine.check(
             DEPENDENCE,
             E.FALSE,
             first,
-            f"no two {who} write the same element of `{name}`",
-            f"two {who} write the same part of `{name}`",
+            f"no two iterations write the same element of `{name}`",
+            f"two iterations write the same part of `{name}`",
             notes=tuple(notes),
-            facts=("NKI-LP02" if loop is not None else "NKI-L65", "NKI-E32"),
+            facts=("NKI-LP02", "NKI-E32"),
         )
 
     # -- use --------------------------------------------------------------------------
@@ -302,6 +308,8 @@ class Watch:
 
     def finish(self, machine: ConcreteMachine, inputs: list[Memory]) -> None:
         """Judge what was used, at the end of the run."""
+        for origin in self.instances.finish():
+            blame(machine, machine.origin(origin), origin.span, "nobody writes it before")
         if TAIL in self.rules:
             for memory in inputs:
                 self._tail(machine, memory)
@@ -328,13 +336,6 @@ class Watch:
                         rule, check, machine.kernel, machine.target.name, machine.dialect.name
                     )
                 )
-
-
-def _number(index: tuple[int, ...], grid: tuple[int, ...]) -> int:
-    total = 0
-    for position, size in zip(index, grid, strict=True):
-        total = total * size + position
-    return total
 
 
 def _earlier(part: NDArray[Any], turns: list[_Turn]) -> tuple[_Turn, int] | None:

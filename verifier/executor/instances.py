@@ -1,0 +1,261 @@
+"""What the instances of a launch do to the memory that they share, between two barriers.
+
+Two accesses of one element by different instances, one of which writes, are ordered by a barrier in
+between: each instance counts those that it went through. (Two sums that the memory makes, and two
+writes of one number, need no order.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor.cells import Box, Cells
+from verifier.executor.footprints import copied
+from verifier.executor.memory import Bound, Memory, Origin
+from verifier.executor.regions import Gather, Geometry
+from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.content import constant
+from verifier.symbolic.trace import Operation
+
+RULE: Final = "loop-carried-dependence"
+
+
+class Instance(Protocol):
+    """One instance of a launch: its place in the grid, and the barriers that it went through."""
+
+    @property
+    def index(self) -> tuple[int, ...]: ...
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...
+
+    @property
+    def waited(self) -> int: ...
+
+
+class Reporter(Protocol):
+    """What is asked of the machine."""
+
+    def check(
+        self,
+        rule: str,
+        predicate: Bool,
+        span: Span,
+        text: str,
+        message: str,
+        *,
+        facts: tuple[str, ...] = (),
+        notes: tuple[tuple[Span, str], ...] = (),
+        help: tuple[str, ...] = (),
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An access: where, by which instance, after how many barriers.
+
+    ``value``: the number that is written everywhere, if it is one. ``adds``: it is a sum.
+    """
+
+    span: Span
+    number: int
+    waited: int
+    value: int | float | None = None
+    adds: bool = False
+
+
+_NONE: Final = _Event(Span("", 0, 0, 0, 0), 0, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A read of what nobody has written so far; other instances may still do so in time."""
+
+    origin: Origin
+    memory: Memory
+    place: Geometry | Gather
+    box: Box
+    waited: int
+
+
+@dataclass(slots=True)
+class Instances:
+    """Notes of one run."""
+
+    #: writes, by number; the first stands for none
+    _events: list[_Event] = field(default_factory=lambda: [_NONE])
+    #: the last read of an element, and the last one by another instance than that
+    _readers: list[tuple[_Event, _Event]] = field(default_factory=lambda: [(_NONE, _NONE)])
+    #: per element, the numbers of these
+    _writes: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
+    _reads: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
+    #: tensors that hold one number everywhere
+    _numbers: WeakKeyDictionary[Memory, int | float] = field(default_factory=WeakKeyDictionary)
+    _unwritten: list[Unwritten] = field(default_factory=list)
+    #: reads of what others write
+    _raced: set[Span] = field(default_factory=set)
+
+    def operation(
+        self,
+        machine: Reporter,
+        instance: Instance,
+        operation: Operation,
+        bounds: Mapping[str, Bound],
+        roles: tuple[tuple[str, ...], tuple[str, ...]],
+        boxes: Mapping[str, Box],
+    ) -> None:
+        """An operation of an instance; ``roles``: what it reads, and what it writes."""
+        reads, writes = roles
+        number = _number(instance.index, instance.grid)
+        adds = operation.accumulates != "no" and operation.accumulates is not E.FALSE
+        for role in reads:
+            if shared(bounds[role].memory) and not (adds and role in writes):
+                event = _Event(operation.span_of(role), number, instance.waited)
+                self._read(machine, event, bounds[role], boxes[role])
+        value = self._value(operation, bounds)
+        for role in writes:
+            memory = bounds[role].memory
+            if shared(memory):
+                event = _Event(operation.span, number, instance.waited, value, adds)
+                self._write(machine, event, bounds[role], boxes[role])
+            if value is not None and bounds[role].place == memory.template.whole:
+                self._numbers[memory] = value
+            else:
+                self._numbers.pop(memory, None)
+
+    def postpone(self, origin: Origin, found: Bound, box: Box, instance: Instance) -> None:
+        """Nobody has written what an instance reads: that is told when all have run."""
+        self._unwritten.append(Unwritten(origin, found.memory, found.place, box, instance.waited))
+
+    def finish(self) -> Iterator[Origin]:
+        """The reads of what nobody wrote, or only after a barrier that came later."""
+        for read in self._unwritten:
+            if read.origin.span in self._raced:
+                continue
+            stamps = self._writes.get(read.memory)
+            late = stamps is None or any(
+                event.waited > read.waited
+                for event in self._distinct(stamps.get(read.box, read.place))
+            )
+            if late or bool(read.memory.undefined(read.place).any()):
+                yield read.origin
+
+    # -- accesses -----------------------------------------------------------------------
+
+    def _value(self, operation: Operation, bounds: Mapping[str, Bound]) -> int | float | None:
+        known = constant(operation)
+        if known is not None or not operation.reads:
+            return known
+        sources = [bounds[role].memory for role, _ in operation.reads if role in bounds]
+        if len(sources) != 1 or sources[0] not in self._numbers:
+            return None
+        return self._numbers[sources[0]] if copied(operation, bounds) is not None else None
+
+    def _distinct(self, stamps: NDArray[Any]) -> list[_Event]:
+        return [self._events[int(stamp)] for stamp in np.unique(stamps) if stamp]
+
+    def _stamp(self, event: _Event) -> int:
+        self._events.append(event)
+        return len(self._events) - 1
+
+    def _read(self, machine: Reporter, event: _Event, found: Bound, box: Box) -> None:
+        memory, place = found.memory, found.place
+        writes = self._writes.get(memory)
+        if writes is not None:
+            for write in self._distinct(writes.get(box, place)):
+                if _beside(write, event):
+                    self._foreign(machine, memory, event, write)
+        reads = self._reads.get(memory)
+        if reads is None:
+            reads = self._reads[memory] = Cells(memory.template)
+        before = reads.get(box, place)
+        after = np.zeros_like(before)
+        for stamp in np.unique(before):
+            last, other = self._readers[int(stamp)]
+            if last.number != event.number:
+                other = last
+            after[before == stamp] = len(self._readers)
+            self._readers.append((event, other))
+        reads.put(box, place, after)
+
+    def _write(self, machine: Reporter, event: _Event, found: Bound, box: Box) -> None:
+        memory, place = found.memory, found.place
+        writes = self._writes.get(memory)
+        if writes is None:
+            writes = self._writes[memory] = Cells(memory.template)
+        for write in self._distinct(writes.get(box, place)):
+            if _beside(write, event) and not _alike(write, event):
+                _twice(machine, memory, write, event)
+        reads = self._reads.get(memory)
+        for stamp in () if reads is None else np.unique(reads.get(box, place)):
+            for read in self._readers[int(stamp)]:
+                if _beside(read, event):
+                    self._foreign(machine, memory, read, event)
+        writes.put(box, place, self._stamp(event))
+
+    def _foreign(self, machine: Reporter, memory: Memory, read: _Event, write: _Event) -> None:
+        self._raced.add(read.span)
+        name = memory.name
+        machine.check(
+            RULE,
+            E.FALSE,
+            read.span,
+            f"no program instance reads what another one writes to `{name}`",
+            f"a program instance reads what another one writes to `{name}`, with no barrier in "
+            "between",
+            facts=("NKI-BAR03",),
+            notes=((write.span, "written here"),),
+            help=("call `nisa.core_barrier` before reading what the other core writes",),
+        )
+
+
+def shared(memory: Memory) -> bool:
+    """Whether all instances of a launch see the tensor."""
+    template = memory.template
+    return template.buffer is Buffer.SHARED_HBM and template.kind != "constant"
+
+
+def several(instance: Instance) -> bool:
+    """Whether a launch has other instances than this one."""
+    return prod(instance.grid) > 1
+
+
+def _beside(first: _Event, second: _Event) -> bool:
+    """Whether accesses are by two instances, with no barrier between them."""
+    return first.number != second.number and first.waited == second.waited
+
+
+def _alike(first: _Event, second: _Event) -> bool:
+    same = first.value is not None and first.value == second.value
+    return same or (first.adds and second.adds)
+
+
+def _twice(machine: Reporter, memory: Memory, first: _Event, second: _Event) -> None:
+    """Reported where the earlier of two instances writes."""
+    notes = [(second.span, "and written here")] if second.span != first.span else []
+    machine.check(
+        RULE,
+        E.FALSE,
+        first.span,
+        f"no two program instances write the same element of `{memory.name}`",
+        f"two program instances write the same part of `{memory.name}`",
+        notes=tuple(notes),
+        facts=("NKI-L65", "NKI-E32"),
+    )
+
+
+def _number(index: tuple[int, ...], grid: tuple[int, ...]) -> int:
+    total = 0
+    for position, size in zip(index, grid, strict=True):
+        total = total * size + position
+    return total
