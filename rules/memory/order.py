@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from rules.memory.cases import apart, common_loops, copy
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Carried
 from verifier.symbolic.memory.content import constant
-from verifier.symbolic.memory.index import Access, Uses, accumulates, tensor
+from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
@@ -93,10 +94,26 @@ def _where(access: Access, condition: Bool) -> Access:
     return replace(access, given=(*access.given, condition), reaches={})
 
 
-def same_value(first: Access, second: Access) -> bool:
+def same_value(table: Index, first: Access, second: Access) -> bool:
     """Whether both write one and the same number everywhere."""
-    value = constant(first.operation)
-    return value is not None and value == constant(second.operation)
+    value = _number(table, first.operation)
+    return value is not None and value == _number(table, second.operation)
+
+
+def _number(table: Index, operation: Operation, *, through: bool = True) -> int | float | None:
+    """The number that an operation writes, itself or by moving what holds nothing else."""
+    if not operation.reads:
+        return constant(operation)
+    instruction = operation.instruction
+    if instruction is None or not through or len(operation.reads) != 1:
+        return None
+    ((role, view),) = operation.reads
+    fates = [entry.fate for entry in instruction.footprint.reads_of(role)]
+    if not fates or not all(isinstance(fate, Carried) and fate.moved for fate in fates):
+        return None
+    writes = table.uses(view.storage).writes
+    numbers = {_number(table, write.operation, through=False) for write in writes}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

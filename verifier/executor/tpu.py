@@ -585,6 +585,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             known.mark(operation.span)
         barrier = machine.state.get("barrier")
         if operation.name == "ppl.sync" and callable(barrier):
+            machine.state["waits at"] = operation.span
             barrier()
         return
     try:

@@ -81,7 +81,8 @@ def launch(
 ) -> Any:
     """Run the cores of a launch: each in turn up to where they wait for each other (``sync``).
 
-    A core that has ended does not keep the others waiting.
+    A core that has ended without waiting keeps the others waiting for ever: that is reported, and
+    they go on.
     """
     shared: dict[object, object] = {}
     cores: list[Core] = []
@@ -95,10 +96,25 @@ def launch(
             for core in cores:
                 if not core.done:
                     core.resume()
+            _all_wait(machine, cores)
     finally:
         for core in cores:
             core.stop()
     return cores[0].result
+
+
+def _all_wait(machine: ConcreteMachine, cores: list[Core]) -> None:
+    """Report a barrier that some cores stand at while others have ended."""
+    waiting = [core for core in cores if not core.done]
+    place = waiting[0].state.get("waits at") if waiting else None
+    if isinstance(place, Span) and len(waiting) < len(cores):
+        machine.check(
+            "core-barrier-divergence",
+            E.FALSE,
+            place,
+            "every program instance comes to the barrier as often",
+            f"{len(cores) - len(waiting)} of {len(cores)} cores do not come to this barrier",
+        )
 
 
 def programs_of(

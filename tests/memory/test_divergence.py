@@ -1,0 +1,76 @@
+"""Barriers that not all cores come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier.engine import analyze_source
+
+_PPL = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (n: 1..8, src_ptr: fp16[1, 32, 1, 48], out_ptr: fp16[1, 32, 1, 48])
+@ppl.jit
+def k(out_ptr, src_ptr, n):
+    core = pl.get_core_index()
+    a = pl.make_tensor([1, 32, 1, 48], pl.float16)
+    pl.dma.load(a, pl.gtensor([1, 32, 1, 48], pl.GLOBAL, src_ptr).view())
+{}
+    if core == 0:
+        pl.dma.store(pl.gtensor([1, 32, 1, 48], pl.GLOBAL, out_ptr).view(), a)
+"""
+
+_NKI = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def meet(x, n: int):
+    assert x.shape == (2, 64, 90)
+    core = nl.program_id(0)
+    assert nl.num_programs(0) == 2
+    out = nl.ndarray((2, 64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[core])
+    nisa.dma_copy(dst=out[core], src=tile)
+{}
+    return out
+"""
+_SYNC = {_PPL: "pl.sync()", _NKI: "nisa.core_barrier(data=out, cores=(0, 1))"}
+
+
+@pytest.mark.parametrize("kernel", [_PPL, _NKI], ids=["ppl", "nki"])
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("    @", []),
+        ("    if n == 3:\n        @", []),
+        ("    for i in range(n):\n        @", []),
+        ("    if core == 0:\n        @\n    else:\n        @", []),
+        ("    if core >= 0:\n        @", []),
+        ("    if core < n:\n        @", [2]),
+        ("    if core == 0:\n        @", [2]),
+        ("    if core == 0:\n        @\n    @", [2]),
+        ("    for i in range(core):\n        @", [2]),
+        ("    for i in range(n):\n        if core == i:\n            @", [3]),
+    ],
+)
+def test_all_come_to_a_barrier(kernel: str, body: str, lines: list[int]) -> None:
+    text = kernel.format(body.replace("@", _SYNC[kernel]))
+    target = "bm1690" if kernel is _PPL else "trn2"
+    result = analyze_source(text, target=target)
+    first = kernel[: kernel.index("{}")].count("\n")
+    found = [d for d in result.diagnostics if d.rule == "core-barrier-divergence"]
+    assert [d.span.line - first for d in found] == lines
+    assert {d.severity for d in found} <= {"error", "warning"}
+    if not lines:
+        assert [k.status for k in result.kernels] == ["verified"]
+
+
+def test_one_core_waits_for_nobody() -> None:
+    result = analyze_source(_PPL.format("    if core < n:\n        pl.sync()"), target="bm1684x")
+    assert [k.status for k in result.kernels] == ["verified"]
