@@ -28,6 +28,7 @@ from rules.tpu.ppl_kit import (
     tensors,
     tiu,
 )
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -68,15 +69,14 @@ def _sources(op: Operation) -> list[tuple[str, View]]:
 def _arithmetic(op: Operation, chip: Chip) -> Iterator[Check]:
     """Functions whose operands and result have one dtype."""
     name, target, sources = function(op), op.view("dst"), _sources(op)
-    if name in ROOTS and chip.isa < 7:
-        if chip.name.startswith("bm1684x"):
-            yield from _among(op, FP32, "TPU-B18")
+    if name in ROOTS and not chip.has(Capability.HALF_ROOTS):
+        yield from _among(op, FP32, "TPU-B18")
     if name in INT_BINARY:
         yield from _among(op, FIXED, "TPU-B02")
     if target is None:
         return
     if name in FLOAT_BINARY | DIVISIONS | ROOTS | ROUNDS:
-        fp8 = chip.isa >= 7 and name in FLOAT_BINARY
+        fp8 = chip.has(Capability.FLOAT8) and name in FLOAT_BINARY
         fact = _fact(name)
         yield from _among(op, FLOATS | FP8 if fp8 else FLOATS, fact)
         yield from _equal(op, target, sources, fact, FP8 if fp8 else frozenset())
@@ -122,7 +122,7 @@ def _others(op: Operation, chip: Chip) -> Iterator[Check]:
         yield from _among(op, INTS, "TPU-B11")
         yield from _shift(op, name)
     if name == "tiu.fmac":
-        yield from _among(op, FP32 if chip.isa < 9 else FLOATS, "TPU-B04")
+        yield from _among(op, FLOATS if chip.has(Capability.HALF_SUMS) else FP32, "TPU-B04")
     if name == "tiu.cast":
         yield from _cast(op, target)
     if target is None:
@@ -159,7 +159,8 @@ def _differences(op: Operation, target: View, sources: list[tuple[str, View]]) -
 def _scales(
     op: Operation, chip: Chip, name: str, target: View, sources: list[tuple[str, View]]
 ) -> Iterator[Check]:
-    yield from _among(op, FLOATS | (FP8 if chip.isa >= 9 else frozenset()), _fact(name))
+    fp8 = FP8 if chip.has(Capability.FLOAT8_SCALES) else frozenset()
+    yield from _among(op, FLOATS | fp8, _fact(name))
     for role, view in sources[:1]:
         fits = E.or_(target.dtype.same(view.dtype), target.dtype.among(FP32))
         yield check(

@@ -24,6 +24,7 @@ from rules.tpu.ppl_kit import (
     implies,
     tiu,
 )
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -31,11 +32,6 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Operation
 
 SECOND: Final = tiu("fmm2 mm2")
-
-
-def _is(chip: Chip) -> bool:
-    """BM1684X and its sibling, whose second matrix instruction has the fewest options."""
-    return chip.name.startswith("bm1684x")
 
 
 def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -110,7 +106,7 @@ def forms(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-D15",
             views=(target,),
         )
-    if not _is(chip):
+    if chip.has(Capability.PRODUCT_OPTIONS):
         return
     yield check(
         op,
@@ -149,13 +145,14 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     a, b, out = left.dtype, right.dtype, target.dtype
     taken: frozenset[int]
     if name == "tiu.fmm2":
-        taken = HALF if _is(chip) else FLOATS | (FP8 if chip.isa >= 7 else frozenset())
+        taken = FLOATS if chip.has(Capability.SINGLE_PRODUCTS) else HALF
+        taken |= FP8 if chip.has(Capability.FLOAT8) else frozenset()
         fact = "TPU-D14"
         result = E.or_(out.same(a), out.among(FP32))
-        if chip.isa >= 7:
+        if chip.has(Capability.FLOAT8):
             result = E.or_(result, E.and_(a.among(FP8), out.among(HALF)))
     elif name == "tiu.mm2":
-        taken = INT8 | INT4 if _is(chip) else INT8
+        taken = INT8 | INT4 if chip.has(Capability.INT4_PRODUCTS) else INT8
         fact = "TPU-D17"
         result = E.or_(out.among(INT32), flag(op, "do_rq"))
     elif name == "tiu.fmm":
@@ -174,7 +171,7 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
         )
     if name == "tiu.fmm2":
         pair: Bool = a.same(b)
-        if chip.isa >= 7:
+        if chip.has(Capability.FLOAT8):
             pair = E.or_(pair, E.and_(a.among(FP8), b.among(FP8)))
         yield check(
             op,

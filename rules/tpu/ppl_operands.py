@@ -27,6 +27,7 @@ from rules.tpu.ppl_kit import (
     tiu,
 )
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
@@ -57,49 +58,45 @@ COPYING: Final = frozenset({"tiu.abs", "tiu.move"})
 
 # ----------------------------------------------------------------------------- what a chip has
 
-#: functions that none of the chips has, or that some lack: function -> (chips without, facts)
-_V6: Final = frozenset({"bm1684x", "bm1684xe", "bm1688"})
-_V7: Final = frozenset({"bm1690", "sg2260e"})
-_V9: Final = frozenset({"sg2262"})
-_ALL: Final = _V6 | _V7 | _V9
-MISSING: Final[Mapping[str, tuple[frozenset[str], str]]] = {
-    "tiu.norm": (_ALL, "PPL-C14"),
-    **dict.fromkeys(("tiu.clz", "tiu.clo"), (_ALL, "TPU-B14")),
-    "tiu.fmul_add": (_ALL, "TPU-B23"),
-    **dict.fromkeys(("tiu.smem_bcast", "tiu.smem_dist"), (_ALL, "TPU-E03")),
+#: functions that none of the chips has (None), or that need something of it, with the fact
+NEEDS: Final[Mapping[str, tuple[Capability | None, str]]] = {
+    "tiu.norm": (None, "PPL-C14"),
+    **dict.fromkeys(("tiu.clz", "tiu.clo"), (None, "TPU-B14")),
+    "tiu.fmul_add": (None, "TPU-B23"),
+    **dict.fromkeys(("tiu.smem_bcast", "tiu.smem_dist"), (None, "TPU-E03")),
     **dict.fromkeys(
         (
             *("dma.vload", "dma.vstore", "dma.move_tv", "dma.move_distv"),
             *("dma.move_vv", "dma.move_distvv", "dma.move_vt", "dma.move_vcoll"),
         ),
-        (_ALL, "TPU-F13"),
+        (None, "TPU-F13"),
     ),
-    "tiu.conv": (_V9, "TPU-C14"),
-    "tiu.deconv": (_V9, "TPU-C14"),
-    "tiu.mm": (_V9, "TPU-D05"),
-    "tiu.fmm": (_V9, "TPU-D05"),
-    "tiu.mm2": (_V9, "TPU-D05"),
-    "tiu.rq0": (_V9, "TPU-E14"),
-    "tiu.dq1": (_V9, "TPU-E17"),
-    "tiu.dq2": (frozenset({"bm1684x", "bm1688"}) | _V7, "TPU-E18"),
-    "tiu.pool_min": (frozenset({"bm1684x", "bm1684xe"}), "TPU-C40"),
-    "sdma.move": (_V9, "TPU-G01"),
-    "sdma.transpose": (_V9, "TPU-G01"),
-    "sdma.transpose_nc": (_V9, "TPU-G01"),
-    "hau.gather_line": (_V7, "TPU-G03"),
+    "tiu.conv": (Capability.INTEGER_CONVOLUTIONS, "TPU-C14"),
+    "tiu.deconv": (Capability.INTEGER_CONVOLUTIONS, "TPU-C14"),
+    "tiu.mm": (Capability.FIRST_PRODUCTS, "TPU-D05"),
+    "tiu.fmm": (Capability.FIRST_PRODUCTS, "TPU-D05"),
+    "tiu.mm2": (Capability.INTEGER_PRODUCTS, "TPU-D05"),
+    "tiu.rq0": (Capability.REQUANTISING_BY_FLOATS, "TPU-E14"),
+    "tiu.dq1": (Capability.DEQUANTISING_BY_INTEGERS, "TPU-E17"),
+    "tiu.dq2": (Capability.DEQUANTISING_IN_GROUPS, "TPU-E18"),
+    "tiu.pool_min": (Capability.MINIMUM_POOLS, "TPU-C40"),
+    "sdma.move": (Capability.SDMA, "TPU-G01"),
+    "sdma.transpose": (Capability.SDMA, "TPU-G01"),
+    "sdma.transpose_nc": (Capability.SDMA, "TPU-G01"),
+    "hau.gather_line": (Capability.GATHERED_LINES, "TPU-G03"),
 }
 
 
 def available(op: Operation, chip: Chip) -> Iterator[Check]:
     """The chip has the function."""
-    found = MISSING.get(function(op))
+    found = NEEDS.get(function(op))
     if found is None:
         return
-    chips, fact = found
+    capability, fact = found
     yield check(
         op,
         "",
-        E.truth(chip.name not in chips),
+        E.truth(capability is not None and chip.has(capability)),
         f"{chip.name} has pl.{function(op)}",
         f"{chip.name} has no `pl.{function(op)}`",
         fact,
@@ -277,7 +274,7 @@ def saturation(op: Operation, chip: Chip) -> Iterator[Check]:
     yield check(
         op,
         "saturation",
-        implies(asked, E.truth(chip.isa >= 7)),
+        implies(asked, E.truth(chip.has(Capability.FLOAT_SATURATION))),
         f"{chip.name} saturates floats",
         f"{chip.name} does not take `saturation` for floats",
         "TPU-B01",
@@ -414,7 +411,7 @@ declare(
     "operation",
     "the chip has the functions that the kernel uses",
     "The instruction sets differ: some functions exist on one generation only.",
-    tuple(dict.fromkeys(fact for _, fact in MISSING.values())),
+    tuple(dict.fromkeys(fact for _, fact in NEEDS.values())),
     available,
     elementwise("pl.tiu.fmul_add(b, a, a, 1.0)"),
     _DOUBLED,

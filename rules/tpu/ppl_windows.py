@@ -27,6 +27,7 @@ from rules.tpu.ppl_kit import (
     numbers,
     tiu,
 )
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
@@ -172,10 +173,10 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     source, target, weight = op.view("src"), op.view("dst"), op.view("weight")
     if name not in WINDOWS or source is None or target is None:
         return
-    floats = FLOATS | (FP8 if chip.isa >= 7 else frozenset())
+    floats = FLOATS | (FP8 if chip.has(Capability.FLOAT8) else frozenset())
     if name in POOLS:
         taken = floats | INT8
-        if chip.isa >= 9:
+        if chip.has(Capability.WIDE_POOLS):
             taken |= INT16 | INT32
         yield check(
             op,
@@ -244,7 +245,7 @@ def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
     )
     bias = op.view("bias")
     if bias is not None and not integer:
-        single = chip.name.startswith("bm1684x")
+        single = not chip.has(Capability.HALF_BIAS)
         yield check(
             op,
             "bias",
@@ -277,7 +278,7 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
         yield check(
             op,
             "result_relu",
-            implies(relu, E.truth(not chip.name.startswith("bm1684x"))),
+            implies(relu, E.truth(chip.has(Capability.CONVOLUTION_RELU))),
             f"{chip.name} has relu for fconv",
             f"`pl.fconv` on {chip.name} has no relu",
             "TPU-C07",
@@ -327,7 +328,7 @@ def _integer_options(op: Operation, chip: Chip) -> Iterator[Check]:
                     views=(view,),
                 )
     if bias is not None:
-        wanted = INT16 if chip.name.startswith("bm1684x") else INT32
+        wanted = INT32 if chip.has(Capability.WIDE_BIAS) else INT16
         yield check(
             op,
             "bias",

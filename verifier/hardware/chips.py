@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from verifier.hardware.capabilities import Capability
+
 
 @dataclass(frozen=True, slots=True)
 class Chip:
@@ -26,8 +28,12 @@ class Chip:
     l2_bytes: int  # L2 as tensor memory; 0: none for kernels
     dtypes: frozenset[str]  # element types that tensors may have
     channels_max: int  # most channels of an elementwise operand: OKK-B02, TPU-A02
+    capabilities: frozenset[Capability] = frozenset()
     #: input channels per group of a convolution's weights (``gIC``) by dtype (CHIP-24)
     groups: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
 
     @property
     def bank_bytes(self) -> int:
@@ -60,6 +66,7 @@ def _ppl(
     cores: int,
     l2_bytes: int,
     groups: Mapping[str, int],
+    capabilities: frozenset[Capability],
     extra: frozenset[str] = frozenset(),
 ) -> Chip:
     return Chip(
@@ -75,9 +82,56 @@ def _ppl(
         l2_bytes=l2_bytes,
         dtypes=_COMMON | extra,
         channels_max=65535,
+        capabilities=capabilities,
         groups=groups,
     )
 
+
+#: what all but the newest have
+_SIXTH: Final = frozenset(
+    {
+        Capability.INTEGER_CONVOLUTIONS,
+        Capability.FIRST_PRODUCTS,
+        Capability.INTEGER_PRODUCTS,
+        Capability.REQUANTISING_BY_FLOATS,
+        Capability.DEQUANTISING_BY_INTEGERS,
+        Capability.SDMA,
+    }
+)
+#: what all but the first have
+_LATER: Final = frozenset(
+    {
+        Capability.MINIMUM_POOLS,
+        Capability.HALF_ROOTS,
+        Capability.CONVOLUTION_RELU,
+        Capability.HALF_BIAS,
+        Capability.WIDE_BIAS,
+        Capability.PRODUCT_OPTIONS,
+        Capability.SINGLE_PRODUCTS,
+    }
+)
+_FLOAT8: Final = frozenset({Capability.FLOAT8, Capability.FLOAT_SATURATION})
+_BM1684X: Final = _SIXTH | {
+    Capability.GATHERED_LINES,
+    Capability.INT4_PRODUCTS,
+    Capability.KNOWN_GROUPS,
+}
+_BM1684XE: Final = _BM1684X | {Capability.DEQUANTISING_IN_GROUPS}
+_BM1688: Final = _SIXTH | _LATER | {Capability.GATHERED_LINES, Capability.KNOWN_GROUPS}
+_BM1690: Final = _SIXTH | _LATER | _FLOAT8
+_SG2260E: Final = _BM1690 | {Capability.KNOWN_GROUPS}
+_SG2262: Final = (
+    _LATER
+    | _FLOAT8
+    | {
+        Capability.DEQUANTISING_IN_GROUPS,
+        Capability.GATHERED_LINES,
+        Capability.FLOAT8_SCALES,
+        Capability.HALF_SUMS,
+        Capability.WIDE_POOLS,
+        Capability.KNOWN_GROUPS,
+    }
+)
 
 _KIB: Final = 1024
 _V7: Final = _FP8 | {"tfloat32", "float20"}
@@ -101,13 +155,13 @@ CHIPS: Final[dict[str, Chip]] = {
             groups={"float32": 2},
         ),
         _ppl(  # CHIP-02
-            "bm1684x", "tpu_6_0", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1)
+            "bm1684x", "tpu_6_0", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1), _BM1684X
         ),
         _ppl(  # CHIP-03
-            "bm1684xe", "tpu_6_0_e", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1)
+            "bm1684xe", "tpu_6_0_e", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1), _BM1684XE
         ),
         _ppl(  # CHIP-04
-            "bm1688", "tpul_6_0", 32, 128 * _KIB, 16, 2, 0, _groups(32, 16, float32=1)
+            "bm1688", "tpul_6_0", 32, 128 * _KIB, 16, 2, 0, _groups(32, 16, float32=1), _BM1688
         ),
         _ppl(  # CHIP-05
             "bm1690",
@@ -118,6 +172,7 @@ CHIPS: Final[dict[str, Chip]] = {
             8,
             134217728,
             _groups(64, 32, float32=1, tfloat32=16),
+            _BM1690,
             _V7,
         ),
         _ppl(  # CHIP-06
@@ -129,6 +184,7 @@ CHIPS: Final[dict[str, Chip]] = {
             4,
             16777216,
             _groups(64, 32, float32=1, tfloat32=16),
+            _SG2260E,
             _V7,
         ),
         _ppl(  # CHIP-07
@@ -140,6 +196,7 @@ CHIPS: Final[dict[str, Chip]] = {
             32,
             0,
             {**_groups(16, 16), "float8_e4m3": 32, "float8_e5m2": 32, "tfloat32": 8},
+            _SG2262,
             _V7 | {"float4_e2m1"},
         ),
     )

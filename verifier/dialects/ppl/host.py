@@ -7,6 +7,7 @@ from typing import Final
 
 from verifier.dialects.ppl import library, tensors
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.layouts import strides
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -61,17 +62,13 @@ def _eu_num(machine: Machine, call: Call) -> object:
     return eu_elements(machine, dtype) if dtype is not None else Opaque("elements per unit")
 
 
-#: chips that the library's ``get_nic`` knows under another name only (CHIP-24)
-_FALLBACK: Final = frozenset({"bm1690"})
-
-
 def _nic(machine: Machine, call: Call) -> object:
     """Input channels per group of weights (CHIP-24)."""
     dtype = _dtype(machine, call)
     if dtype is None:
         return Opaque("input channels per group")
     groups = machine.chip.groups
-    if machine.chip.name in _FALLBACK:
+    if not machine.chip.has(Capability.KNOWN_GROUPS):
         machine.check(
             "ppl-weight-groups",
             E.not_(dtype.among(dt.codes("float32", "int4", "uint4"))),

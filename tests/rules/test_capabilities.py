@@ -1,0 +1,32 @@
+"""Rules ask what a target can do, not which one it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.chips import CHIPS
+from verifier.hardware.targets import TARGETS
+
+RULES = Path(__file__).parents[2] / "rules"
+_ASKS = re.compile(r"\b(target|chip)\.(generation|isa|arch)\b|\.name\.startswith\(.(bm|sg|trn)")
+
+
+def test_no_rule_asks_for_a_generation() -> None:
+    found = [
+        f"{path.name}:{number}"
+        for path in RULES.rglob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if _ASKS.search(line)
+    ]
+    assert not found
+
+
+def test_each_capability_is_had_by_some_and_not_by_all() -> None:
+    tpus = [chip for chip in CHIPS.values() if "ppl" in chip.dialects]
+    for capability in Capability:
+        there = {chip.has(capability) for chip in tpus}
+        here = {target.has(capability) for target in TARGETS.values()}
+        assert {True, False} in (there, here), capability
+        assert {False} in (there, here), capability
