@@ -241,7 +241,8 @@ def _alike(first: _Event, second: _Event) -> bool:
 
 
 def _twice(machine: Reporter, memory: Memory, first: _Event, second: _Event) -> None:
-    """Reported where the earlier of two instances writes."""
+    """Reported where the first of the two instances writes, whichever is run before the other."""
+    first, second = sorted((first, second), key=lambda event: event.number)
     notes = [(second.span, "and written here")] if second.span != first.span else []
     machine.check(
         RULE,
