@@ -326,15 +326,6 @@ def test_the_page_of_the_program_names_every_folder_and_type() -> None:
 #: Files that import one another, also inside functions or for types only. It only gets shorter.
 CIRCLES: list[set[str]] = [
     {
-        "verifier.symbolic.machine",
-        "verifier.symbolic.python.cases",
-        "verifier.symbolic.python.kind",
-        "verifier.symbolic.python.machine",
-        "verifier.symbolic.python.operations",
-        "verifier.symbolic.python.records",
-        "verifier.symbolic.python.vm",
-    },
-    {
         "verifier.executor.calls",
         "verifier.executor.direct",
         "verifier.executor.machine",

@@ -19,13 +19,14 @@ from verifier.source.lowering import lower
 from verifier.source.project import Project
 from verifier.source.sources import Sources
 from verifier.symbolic import expr as E
-from verifier.symbolic.machine import Dialect, PlainDialect
+from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.concrete import SYMBOLIC, from_host, to_host
 from verifier.symbolic.python.flow import Ended, Escape, Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Scope
 from verifier.symbolic.python.inputs import Inputs
 from verifier.symbolic.python.language import PYTHON
+from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerEntry, Trace
@@ -54,7 +55,7 @@ def _machine(project: Project, path: Path, dialect: PlainDialect) -> VM:
     E.fresh_context()
     return VM(
         PYTHON,
-        cast(Dialect, dialect),  # what it does not have is not asked for, or fails
+        cast(Dialect[VM], dialect),  # what it does not have is not asked for, or fails
         project=project,
         hardware=next(iter(TARGETS.values())),
         api="0.6",

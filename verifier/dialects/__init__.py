@@ -9,11 +9,12 @@ from verifier.dialects.nki import NkiDialect
 from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.ppl import PplDialect
+from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.machine import Dialect
+from verifier.symbolic.python.vm import VM
 
 #: the dialects that are interpreted, by the names that discovery gives them
-DIALECTS: Final[Mapping[str, Callable[[], Dialect]]] = {
+DIALECTS: Final[Mapping[str, Callable[[], Dialect[VM]]]] = {
     "nki": NkiDialect,
     "okk": OkkDialect,
     "ppl": PplDialect,

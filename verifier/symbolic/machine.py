@@ -1,35 +1,25 @@
-"""The seam between the interpreter and whatever gives meaning to device calls.
+"""What a dialect sees of the interpreter.
 
-A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks
-through it, and never touches the interpreter's state. The interpreter sees a :class:`Dialect`.
-What a front end makes of Python that Python itself would not is said by hooks of the dialect, which
-see the whole machine; :class:`PlainDialect` has those of a front end that runs Python as it is.
+A dialect sees a :class:`Machine`: it allocates tensors, emits operations and raises checks through
+it, and never touches the interpreter's state. What the interpreter sees of a dialect is a
+:class:`verifier.symbolic.dialect.Dialect`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.source import ir
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import ApiRef, Range, RecordType, RecordValue
-
-if TYPE_CHECKING:
-    from verifier.source.project import Module
-    from verifier.symbolic.python.inputs import Parameter
-    from verifier.symbolic.python.kind import Kind
-    from verifier.symbolic.python.machine import DeviceMachine
-    from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import RecordType, RecordValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,207 +182,4 @@ class Machine(Protocol):
         ...
 
 
-class Dialect(Protocol):
-    """What gives meaning to names of a kernel API, to device calls and to operators on tiles."""
-
-    name: str
-
-    def root(self, dotted: str) -> object | None:
-        """The value of an imported dotted name (``nki.language``), or None if it is not ours."""
-        ...
-
-    def external(self, path: str) -> object | None:
-        """What a name of another library (a NumPy dtype or operator) means to kernels, or None."""
-        ...
-
-    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
-        """``owner.attr``: a namespace, a function, a constant; None if there is no such name."""
-        ...
-
-    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
-        """A call of an API function. Unknown functions are reported as unmodelled."""
-        ...
-
-    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
-        """``tensor.attr`` for data attributes (``shape``, ``dtype`` ...); None if unknown."""
-        ...
-
-    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
-        """``tensor.method(...)``; None if there is no such method."""
-        ...
-
-    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
-        """``name[index]`` for a name of the API (``nl.mgrid[0:128, 0:512]``)."""
-        ...
-
-    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
-        """``tensor[index]``; ``index`` is one value or a tuple of values."""
-        ...
-
-    def operator(
-        self, machine: Machine, op: str, left: object, right: object, span: Span
-    ) -> object | None:
-        """A Python operator with a tile operand (Beta 1); ``right`` is None for unary ones."""
-        ...
-
-    def store(
-        self,
-        machine: Machine,
-        target: View,
-        value: object,
-        op: str | None,
-        span: Span,
-        value_span: Span,
-    ) -> None:
-        """``target[...] = value``, or ``target[...] op= value`` when ``op`` is given."""
-        ...
-
-    # -- hooks: what the front end makes of Python ------------------------------------------------
-
-    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
-        """Before a kernel is entered."""
-        ...
-
-    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
-        """Before a function of the project is called."""
-        ...
-
-    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
-        """Before an ``if`` statement branches."""
-        ...
-
-    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
-        """The alternative of ``a if test else b`` that is always taken; None: as Python does."""
-        ...
-
-    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
-        """The inner factor of a loop over a product, and its name; None: one loop."""
-        ...
-
-    def tensor_truth(self, machine: VM, span: Span) -> Bool:
-        """``bool(tensor)``."""
-        ...
-
-    def traced_once(self, machine: VM, kind: str) -> bool:
-        """Whether the body of a loop of that kind is traced once, whatever its trips."""
-        ...
-
-    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
-        """An axis of the launch grid, when it is first asked for."""
-        ...
-
-    # -- hooks: inputs and values -----------------------------------------------------------------
-
-    def arguments(
-        self, machine: VM, definition: ir.FunctionDef, declare: Declare
-    ) -> Mapping[str, object] | None:
-        """The arguments of a kernel whose inputs are not its parameters; None: they are."""
-        ...
-
-    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
-        """The value of an input that the dialect knows from its annotation, else None."""
-        ...
-
-    def kinds(self) -> Mapping[type, Kind]:
-        """How values behave that are the dialect's own, by type."""
-        ...
-
-    def view_names(self) -> frozenset[str] | None:
-        """All attributes and methods of tensors; None: there may be others."""
-        ...
-
-    def closed(self, owner: ApiRef) -> frozenset[str] | None:
-        """All names in a namespace of the API; None: there may be others."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class GridAxis:
-    """An axis of the launch grid: ``index`` and ``count`` as kernels write them, and the count."""
-
-    index: str
-    count: str
-    size: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One input of a kernel as it is declared; ``default`` is there if ``has_default``."""
-
-    name: str
-    span: Span
-    annotation: ir.Expr | None = None
-    default: object = None
-    has_default: bool = False
-
-
-#: makes the value of an input
-Declare = Callable[[Input], object]
-
-
-class PlainDialect:
-    """The hooks of a front end that runs kernels as Python."""
-
-    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
-        """Nothing to do."""
-
-    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
-        """Nothing to do."""
-
-    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
-        """Nothing to do."""
-
-    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
-        """As Python does."""
-        return None
-
-    def tensor_truth(self, machine: VM, span: Span) -> Bool:
-        """A tensor is an object like others."""
-        return E.TRUE
-
-    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
-        """One loop."""
-        return None
-
-    def traced_once(self, machine: VM, kind: str) -> bool:
-        """Every trip runs."""
-        return False
-
-    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
-        """A launch of one program."""
-        return GridAxis(f"program_id({number})", f"num_programs({number})", E.const(1))
-
-    def arguments(
-        self, machine: VM, definition: ir.FunctionDef, declare: Declare
-    ) -> Mapping[str, object] | None:
-        """The parameters are the inputs."""
-        return None
-
-    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
-        """Annotations say nothing."""
-        return None
-
-    def kinds(self) -> Mapping[type, Kind]:
-        """No values of its own."""
-        return {}
-
-    def view_names(self) -> frozenset[str] | None:
-        """Not known."""
-        return None
-
-    def closed(self, owner: ApiRef) -> frozenset[str] | None:
-        """Not known."""
-        return None
-
-
-__all__ = [
-    "Arg",
-    "Call",
-    "Declare",
-    "Dialect",
-    "GridAxis",
-    "Input",
-    "Machine",
-    "PlainDialect",
-    "Storage",
-]
+__all__ = ["Arg", "Call", "Machine"]

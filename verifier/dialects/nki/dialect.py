@@ -8,9 +8,11 @@ from verifier.dialects.nki.emission import perform, present
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
+from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
+from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue

@@ -41,7 +41,7 @@ def _address(vm: VM, value: object) -> SystemAddress:
     return vm.inputs.address(value)
 
 
-class AddressKind(Kind):
+class AddressKind(Kind[VM]):
     """A place in a buffer of system memory."""
 
     name = "SystemAddr"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verifier.source import ir
-from verifier.symbolic.machine import Declare, Input
+from verifier.symbolic.dialect import Declare, Input
 from verifier.symbolic.python import names
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
 from verifier.symbolic.python.model import Class

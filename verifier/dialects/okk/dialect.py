@@ -11,12 +11,14 @@ from verifier.dialects.okk.emission import perform
 from verifier.dialects.okk.records import UNIONS, Choice, Constant, ValueKind
 from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.symbolic.dialect import Declare
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.machine import Call, Declare, Machine, PlainDialect
+from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
@@ -140,7 +142,7 @@ class OkkDialect(PlainDialect):
             return None
         return machine.inputs.address(p)
 
-    def kinds(self) -> Mapping[type, Kind]:
+    def kinds(self) -> Mapping[type, Kind[VM]]:
         """Addresses, and inputs that may be some; constants in the types of the API."""
         return {
             SystemAddress: addresses.AddressKind(),

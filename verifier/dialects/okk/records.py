@@ -58,7 +58,7 @@ class Choice:
     value: object
 
 
-class ValueKind(Kind):
+class ValueKind(Kind[VM]):
     """A typed constant, or an operand that is one or an address: kernels only pass them on."""
 
     pure = True

@@ -13,11 +13,13 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
+from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.machine import Arg, Call, GridAxis, Machine, PlainDialect
+from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, Opaque, Range
@@ -188,6 +190,6 @@ class PplDialect(PlainDialect):
             )
         return GridAxis(f"get_{name}_index()", f"get_{name}_num()", size)
 
-    def kinds(self) -> Mapping[type, Kind]:
+    def kinds(self) -> Mapping[type, Kind[VM]]:
         """Inputs are pointers."""
         return {Parameter: pointers.PointerKind()}

@@ -20,9 +20,9 @@ _T = TypeVar("_T")
 class CaseMachine(DeviceMachine):
     """The machine with values that depend on the path."""
 
-    language: Language
+    language: Language[Any]
 
-    def kind(self, value: object) -> Kind:
+    def kind(self, value: object) -> Kind[Any]:
         """How a value behaves."""
         key = type(self.heap.get(value.id)) if isinstance(value, Ref) else type(value)
         return self.language.kinds.get(key, self.language.default)

@@ -14,8 +14,8 @@ from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
 from verifier.symbolic import expr as E
+from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.machine import Dialect, Input
 from verifier.symbolic.python import functions, hints, modules, ranks, suspended
 from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
@@ -90,7 +90,7 @@ Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
 def run_all(
     project: Project,
-    dialect: Dialect,
+    dialect: Dialect[VM],
     hardware: Hardware,
     api: str,
     request: Request,

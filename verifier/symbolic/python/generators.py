@@ -20,7 +20,7 @@ from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
-from verifier.symbolic.python.kind import Items, Iteration, Pull, Push, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Pull, Push, Unknown
 from verifier.symbolic.python.kinds.iterators import IteratorKind
 from verifier.symbolic.python.kinds.segments import raises
 from verifier.symbolic.python.kinds.states import change, state_of

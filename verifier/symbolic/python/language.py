@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 
-from verifier.symbolic.machine import Dialect
+from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python import expressions, functions, generators, loops, statements
 from verifier.symbolic.python.kind import Kind, Language
 from verifier.symbolic.python.kinds import (
@@ -45,6 +45,7 @@ from verifier.symbolic.python.library import (
     special,
     typing_,
 )
+from verifier.symbolic.python.vm import VM
 
 #: everything that has tables of kinds, functions, methods or modules
 PARTS: Final[tuple[ModuleType, ...]] = (
@@ -108,7 +109,7 @@ PYTHON: Final = Language(
     expressions=expressions.EXPRESSIONS,
     statements=statements.STATEMENTS,
     kinds=dict(entries("KINDS")),
-    default=Kind(),
+    default=Kind[VM](),
     builtins=dict(entries("BUILTINS")),
     modules=_tables("MODULES"),
     constructors=dict(entries("CONSTRUCTORS")),
@@ -118,7 +119,7 @@ PYTHON: Final = Language(
 )
 
 
-def language_of(dialect: Dialect) -> Language:
+def language_of(dialect: Dialect[VM]) -> Language[VM]:
     """Python with the values that a dialect adds to it."""
     own = dialect.kinds()
     return replace(PYTHON, kinds={**PYTHON.kinds, **own}) if own else PYTHON

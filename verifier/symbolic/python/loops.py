@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import binding, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
-from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.liveness import SHARED, Names, names_around
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import presence, some

@@ -6,14 +6,15 @@ This is what a dialect sees (:class:`verifier.symbolic.machine.Machine`), beside
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Expr, Sym
-from verifier.symbolic.machine import Dialect
 from verifier.symbolic.python.faults import Faults
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
 from verifier.symbolic.trace import Assumption, Operation
@@ -22,7 +23,7 @@ from verifier.symbolic.trace import Assumption, Operation
 class DeviceMachine(Faults):
     """Allocations, operations and the grid of one run."""
 
-    dialect: Dialect
+    dialect: Dialect[Any]
     #: the launch grid that a contract gives, None: any
     grid_sizes: tuple[int, ...] | None = None
     #: counters through a product, ``a * b + c``: b, and the quotient and remainder by it

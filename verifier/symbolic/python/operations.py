@@ -6,7 +6,7 @@ rules of what to ask in which order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -27,7 +27,7 @@ from verifier.symbolic.values import (
 )
 
 if TYPE_CHECKING:
-    from verifier.symbolic.python.vm import VM
+    pass
 
 #: values of which CPython, or an API, has one object each
 _ONE_EACH: Final = (
@@ -40,11 +40,6 @@ _SMALL: Final = (-5, 256)
 
 class Operations(RecordMachine):
     """The machine with the operations on values, in the order in which CPython asks for them."""
-
-    @property
-    def machine(self) -> VM:
-        """The machine with all of its layers, as kinds see it."""
-        return cast("VM", self)
 
     # -- attributes and items ---------------------------------------------------------
 
@@ -62,29 +57,29 @@ class Operations(RecordMachine):
     def _attribute(self, owner: object, name: str, span: Span) -> object:
         found = self.find_attribute(owner, name, span)
         if found is UNBOUND:
-            return self.kind(owner).no_attribute(self.machine, owner, name, span)
+            return self.kind(owner).no_attribute(self, owner, name, span)
         return found
 
     def find_attribute(self, owner: object, name: str, span: Span) -> object:
         """``owner.name`` of one value, :data:`UNBOUND` on paths on which there is none."""
-        found = self.kind(owner).attribute(self.machine, owner, name, span)
+        found = self.kind(owner).attribute(self, owner, name, span)
         if isinstance(found, Guarded):
             missing = E.or_(*(g for g, v in found.cases if v is UNBOUND))
             if missing is not E.FALSE:
-                what = self.kind(owner).describe(self.machine, owner)
+                what = self.kind(owner).describe(self, owner)
                 self.fault(AttributeError, f"{what} has no attribute `{name}`", span, when=missing)
             return self.settled(found)
         return found
 
     def set_attribute(self, owner: object, name: str, value: object, span: Span) -> None:
         """``owner.name = value``, or ``del owner.name`` where the value is UNBOUND."""
-        self.each(owner, lambda v: self.kind(v).set_attribute(self.machine, v, name, value, span))
+        self.each(owner, lambda v: self.kind(v).set_attribute(self, v, name, value, span))
 
     def item(self, owner: object, index: object, span: Span) -> object:
         """``owner[index]``."""
         value = self.each(
             owner,
-            lambda v: self.each(index, lambda i: self.kind(v).item(self.machine, v, i, span)),
+            lambda v: self.each(index, lambda i: self.kind(v).item(self, v, i, span)),
         )
         return self.had(value, span)
 
@@ -92,16 +87,14 @@ class Operations(RecordMachine):
         """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""
         self.each(
             owner,
-            lambda v: self.apart(
-                index, lambda i: self.kind(v).set_item(self.machine, v, i, value, span)
-            ),
+            lambda v: self.apart(index, lambda i: self.kind(v).set_item(self, v, i, value, span)),
         )
 
     # -- operators --------------------------------------------------------------------
 
     def unary(self, op: str, value: object, span: Span) -> object:
         """``op value``."""
-        return self.each(value, lambda v: self.kind(v).unary(self.machine, op, v, span))
+        return self.each(value, lambda v: self.kind(v).unary(self, op, v, span))
 
     def binary(self, op: str, left: object, right: object, span: Span) -> object:
         """``left op right``."""
@@ -113,18 +106,18 @@ class Operations(RecordMachine):
 
     def _binary(self, op: str, left: object, right: object, span: Span) -> object:
         first, second = self.kind(left), self.kind(right)
-        early = self._goes_first(left, right) and second.overloads(self.machine, op, right, left)
+        early = self._goes_first(left, right) and second.overloads(self, op, right, left)
         if early:
-            result = second.reflected(self.machine, op, right, left, span)
+            result = second.reflected(self, op, right, left, span)
             if result is not NotImplemented:
                 return result
         whole = op == "%" and isinstance(left, (str, bytes))  # it asks how to write a value
         seen = right if whole else self._seen(left, right)
-        result = first.binary(self.machine, op, left, seen, span)
+        result = first.binary(self, op, left, seen, span)
         if result is not NotImplemented:
             return result
         if not early:
-            result = second.reflected(self.machine, op, right, self._seen(right, left), span)
+            result = second.reflected(self, op, right, self._seen(right, left), span)
             if result is not NotImplemented:
                 return result
         return self.unsupported(op, left, right, span)
@@ -150,9 +143,7 @@ class Operations(RecordMachine):
         for value in (left, right):
             if isinstance(value, Opaque):
                 return value
-        names = " and ".join(
-            k.describe(self.machine, v) for k, v in zip(kinds, (left, right), strict=True)
-        )
+        names = " and ".join(k.describe(self, v) for k, v in zip(kinds, (left, right), strict=True))
         if all(k.complete for k in kinds):
             self.fault(TypeError, f"`{op}` does not take {names}", span)
         return self.unfollowed(f"`{op}` on {names} is not followed", span)
@@ -161,7 +152,7 @@ class Operations(RecordMachine):
         """``left op= right``: the value to bind."""
 
         def one(a: object, b: object) -> object:
-            result = self.kind(a).inplace(self.machine, op, a, b, span)
+            result = self.kind(a).inplace(self, op, a, b, span)
             return self._binary(op, a, b, span) if result is NotImplemented else result
 
         return self.each(left, lambda a: self.apart(right, lambda b: one(a, b)))
@@ -181,7 +172,7 @@ class Operations(RecordMachine):
             same = self.identical(left, right, span)
             return same if op == "is" else E.not_(same)
         if op in ("in", "not in"):
-            found = self.kind(right).contains(self.machine, right, left, span)
+            found = self.kind(right).contains(self, right, left, span)
             if op == "in" or isinstance(found, Opaque):
                 return found
             return E.not_(self.truth(found, span))
@@ -190,7 +181,7 @@ class Operations(RecordMachine):
         if self._goes_first(left, right):
             asked.reverse()
         for a, ask, b in asked:
-            result = self.kind(a).compare(self.machine, ask, a, self._seen(a, b), span)
+            result = self.kind(a).compare(self, ask, a, self._seen(a, b), span)
             if result is not NotImplemented:
                 return result
         if op in ("==", "!="):
@@ -221,7 +212,7 @@ class Operations(RecordMachine):
                     return E.FALSE
                 return self.unknown_bool(f"a condition depends on {value.reason}", span)
         for value, other in ((left, right), (right, left)):
-            known = self.kind(value).identical(self.machine, value, other, span)
+            known = self.kind(value).identical(self, value, other, span)
             if known is not None:
                 return known
         if isinstance(left, Ref) and isinstance(right, Ref):
@@ -263,15 +254,15 @@ class Operations(RecordMachine):
             return value
         if isinstance(value, bool):
             return E.TRUE if value else E.FALSE
-        result = self.each(value, lambda v: self.kind(v).truth(self.machine, v, span))
+        result = self.each(value, lambda v: self.kind(v).truth(self, v, span))
         formula = as_formula(result)
         assert formula is not None
         return formula
 
     def length(self, value: object, span: Span) -> object:
         """``len(value)``."""
-        return self.each(value, lambda v: self.kind(v).length(self.machine, v, span))
+        return self.each(value, lambda v: self.kind(v).length(self, v, span))
 
     def type_of(self, value: object) -> object:
         """``type(value)``."""
-        return self.kind(value).type_of(self.machine, value)
+        return self.kind(value).type_of(self, value)

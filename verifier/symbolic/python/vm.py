@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.machine import Arg, Call, Dialect
+from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.flow import Escape
 from verifier.symbolic.python.heap import Item, ListBox
-from verifier.symbolic.python.kind import Items, Iteration, Language, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Runs, Trips, Unknown
+from verifier.symbolic.python.kind import Language
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.operations import Operations
 from verifier.symbolic.python.terms import join
@@ -55,7 +57,10 @@ class Globals:
 class VM(Operations):
     """One run of one kernel on one target in one API generation."""
 
-    def __init__(self, language: Language, dialect: Dialect, **state: Any) -> None:
+    language: Language[VM]
+    dialect: Dialect[VM]
+
+    def __init__(self, language: Language[VM], dialect: Dialect[VM], **state: Any) -> None:
         super().__init__(**state)
         self.language = language
         self.dialect = dialect

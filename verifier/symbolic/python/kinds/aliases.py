@@ -12,7 +12,8 @@ from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.hierarchy import Alias
-from verifier.symbolic.python.kind import Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.descriptors import TypeForm, TypeKind
 from verifier.symbolic.python.kinds.typed import entered, is_type
 from verifier.symbolic.python.model import Class, HostType
@@ -160,4 +161,4 @@ def _remember(vm: VM, instance: object, alias: Alias, span: Span) -> None:
         )
 
 
-KINDS: Final[dict[type, Kind]] = {Alias: AliasKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Alias: AliasKind()}

@@ -13,7 +13,8 @@ from verifier.symbolic.python import floatbounds, probes, quotients
 from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, UNARY
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.integers import bounded_unknown
-from verifier.symbolic.python.kind import Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import blurredtexts, external
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
@@ -24,7 +25,7 @@ from verifier.symbolic.values import IndexTensor, Opaque, OpaqueOf, Ratio, Slice
 _SEQUENCES: Final = (str, bytes, tuple)
 
 
-class BlurredKind(Kind):
+class BlurredKind(Kind[VM]):
     """What no value of its type may refuse is of the type that comes of it.
 
     What its type does not take is CPython's error; everything else is not followed.
@@ -248,6 +249,6 @@ def _computed(vm: VM, op: str, left: object, right: object, span: Span) -> objec
     return floatbounds.a_float(floatbounds.combined(op, *sides))
 
 
-KINDS: Final[dict[type, Kind]] = {OpaqueOf: BlurredKind(), **blurredtexts.KINDS}
+KINDS: Final[dict[type, Kind[VM]]] = {OpaqueOf: BlurredKind(), **blurredtexts.KINDS}
 
 __all__ = ["KINDS"]

@@ -95,7 +95,7 @@ _SHAPES: Final[dict[str, _Shape]] = {
 }
 
 
-class TextMethodKind(Kind):
+class TextMethodKind(Kind[VM]):
     """What CPython refuses for its type is its error; what may fail is not followed."""
 
     name = "builtin_function_or_method"
@@ -145,6 +145,6 @@ def attribute(vm: VM, value: Opaque, name: str) -> TextMethod:
     return TextMethod(value, name)
 
 
-KINDS: Final[dict[type, Kind]] = {TextMethod: TextMethodKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {TextMethod: TextMethodKind()}
 
 __all__ = ["KINDS", "attribute"]

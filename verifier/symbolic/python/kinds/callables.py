@@ -36,7 +36,7 @@ def _forward(call: Call, *first: object) -> Call:
     return Call((*given, *call.args), call.keywords, call.span, call.text, call.target_name)
 
 
-class FunctionKind(Kind):
+class FunctionKind(Kind[VM]):
     """A function of the project."""
 
     name = "function"
@@ -98,7 +98,7 @@ def _is_wrapped(vm: VM, value: Function) -> bool:
     return notes.noted(vm, value, notes.WRAPPED) is True
 
 
-class MethodKind(Kind):
+class MethodKind(Kind[VM]):
     """A function whose first argument is given."""
 
     name = "method"
@@ -171,7 +171,7 @@ def _asked(vm: VM, name: str, call: Call) -> object:
     return probes.called(vm, name, [arg.value for arg in call.args], call.span)
 
 
-class BuiltinKind(Kind):
+class BuiltinKind(Kind[VM]):
     """A function of Python's own that has a model."""
 
     name = "builtin_function_or_method"
@@ -206,7 +206,7 @@ class BuiltinKind(Kind):
         return TEXT
 
 
-class BoundBuiltinKind(Kind):
+class BoundBuiltinKind(Kind[VM]):
     """A method of a built-in type, found on one of its values."""
 
     name = "builtin_function_or_method"
@@ -275,7 +275,7 @@ class GeneratedKind(FunctionKind):
         return invoke(vm, value.function, call)
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Generated: GeneratedKind(),
     Function: FunctionKind(),
     Method: MethodKind(),

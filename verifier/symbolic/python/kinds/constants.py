@@ -12,7 +12,8 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, RecordBox
-from verifier.symbolic.python.kind import Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import meant
 from verifier.symbolic.python.model import Function
@@ -41,7 +42,7 @@ _DTYPE_ATTRIBUTES: Final = frozenset(
 )
 
 
-class ConstantKind(Kind):
+class ConstantKind(Kind[VM]):
     """A named constant of an API: constants of one name are equal, wherever they come from."""
 
     name = "constant"
@@ -123,7 +124,7 @@ class BufferKind(ConstantKind):
 # ------------------------------------------------------------------------ dtypes
 
 
-class DTypeKind(Kind):
+class DTypeKind(Kind[VM]):
     """An element type; it depends on the inputs where it is an input's."""
 
     name = "dtype"
@@ -276,7 +277,7 @@ def _device_loop(vm: VM, loop: DeviceLoop) -> object:
 # ------------------------------------------------------------------------ records
 
 
-class RecordKind(Kind):
+class RecordKind(Kind[VM]):
     """A structure of an API with named fields."""
 
     name = "record"
@@ -315,7 +316,7 @@ class RecordKind(Kind):
         return Opaque("a comparison of records")
 
 
-class RecordValueKind(Kind):
+class RecordValueKind(Kind[VM]):
     """One record in place of several that the path chooses from."""
 
     name = "record"
@@ -330,7 +331,7 @@ class RecordValueKind(Kind):
         return UNBOUND
 
 
-class TypeKind(Kind):
+class TypeKind(Kind[VM]):
     """A type of an API's."""
 
     name = "type"
@@ -340,7 +341,7 @@ class TypeKind(Kind):
         return f"the type `{value.name}`"
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     ApiRef: ApiKind(),
     DType: DTypeKind(),
     Enumerator: EnumeratorKind(),

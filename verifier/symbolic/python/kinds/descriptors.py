@@ -70,7 +70,7 @@ def united(vm: VM, left: object, right: object) -> object:
     return members[0] if alone else Union(members)
 
 
-class TypeKind(Kind):
+class TypeKind(Kind[VM]):
     """What classes of the project and built-in types have in common."""
 
     name = "type"
@@ -126,7 +126,7 @@ def _deleter(vm: VM, span: Span, self: Property, fdel: object, /) -> object:
     return _changed(vm, self, span, fdel=fdel)
 
 
-class DescriptorKind(Kind):
+class DescriptorKind(Kind[VM]):
     """A property, a static method or a class method as a value."""
 
     complete = True
@@ -228,7 +228,7 @@ def _same(vm: VM, span: Span, x: object, /) -> object:
 
 _SAME: Final = Builtin.of("NewType", _same)
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Property: DescriptorKind(property),
     EnumProperty: DescriptorKind(types.DynamicClassAttribute),
     StaticMethod: DescriptorKind(staticmethod),

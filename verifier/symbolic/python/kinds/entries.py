@@ -22,7 +22,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.python.kind import Iteration, Live, Runs, Unknown
+from verifier.symbolic.python.iteration import Iteration, Live, Runs, Unknown
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.segments import optional, raises, segments_of, values_in, watch
 from verifier.symbolic.python.model import AttributeDict

@@ -18,7 +18,8 @@ from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.integers import bounded_unknown
-from verifier.symbolic.python.kind import Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
 from verifier.symbolic.python.parts import box_parts, parts, reachable
 from verifier.symbolic.python.vm import VM
@@ -149,7 +150,7 @@ def _is_shared(vm: VM, ref: Ref, given: Collection[int]) -> bool:
     return False
 
 
-class OpaqueKind(Kind):
+class OpaqueKind(Kind[VM]):
     """A value that is not followed: everything that is done with it gives the same.
 
     One that is ``lost`` may be of any type: whatever is done with it may raise as well.
@@ -269,7 +270,7 @@ def _worse(value: Opaque, other: object) -> Opaque:
     return other if isinstance(other, Opaque) and value.harmless else value
 
 
-class ExternalKind(Kind):
+class ExternalKind(Kind[VM]):
     """A name of a library that is not on disk."""
 
     name = "external"
@@ -390,7 +391,7 @@ def _is_module(value: ExternalRef) -> bool:
     return f"{value.imported}.".startswith(f"{value.path}.")
 
 
-class ModuleKind(Kind):
+class ModuleKind(Kind[VM]):
     """An imported module of the project."""
 
     name = "module"
@@ -416,14 +417,14 @@ class ModuleKind(Kind):
         modules.bind_global(vm, value.module, name, new)
 
 
-class ManagedKind(Kind):
+class ManagedKind(Kind[VM]):
     """What ``with`` enters and leaves."""
 
     name = "context manager"
     pure = True
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Opaque: OpaqueKind(),
     ExternalRef: ExternalKind(),
     ModuleRef: ModuleKind(),

@@ -15,7 +15,8 @@ from verifier.symbolic.python.concrete import OPERATORS
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
-from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.library import enums
@@ -476,6 +477,6 @@ class ParameterKind(TensorKind):
         return None
 
 
-KINDS: Final[dict[type, Kind]] = {Parameter: ParameterKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Parameter: ParameterKind()}
 
 __all__ = ["KINDS", "ParameterKind", "doubts"]

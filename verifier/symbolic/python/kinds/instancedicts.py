@@ -10,7 +10,8 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox
-from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.iteration import Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import AttributeDict, BoundBuiltin, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
@@ -40,7 +41,7 @@ def _is_attribute(box: ObjectBox, name: str) -> bool:
     return not (is_exception and name == "args")
 
 
-class AttributeDictKind(Kind):
+class AttributeDictKind(Kind[VM]):
     """Reads go to the instance as it is, writes through to it."""
 
     name = "dict"

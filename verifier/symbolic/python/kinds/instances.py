@@ -13,7 +13,8 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import attributes, hierarchy
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.hierarchy import Inherited
-from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.iteration import Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import protocols
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
@@ -35,7 +36,7 @@ _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!="
 _REPEATED: Final = tuple(map(HostType, (str, bytes, bytearray, tuple, list)))
 
 
-class ObjectKind(Kind):
+class ObjectKind(Kind[VM]):
     """Instances of classes of the project, exceptions, and objects of the standard library."""
 
     complete = True
@@ -351,6 +352,6 @@ def content(vm: VM, value: object) -> object:
     return value
 
 
-KINDS: Final[dict[type, Kind]] = {ObjectBox: ObjectKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {ObjectBox: ObjectKind()}
 
 __all__ = ["KINDS", "ObjectKind"]

@@ -15,7 +15,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Many, ObjectBox, Segment, StateBox
-from verifier.symbolic.python.kind import Iteration, Kind, Pull, Runs, Unknown
+from verifier.symbolic.python.iteration import Iteration, Pull, Runs, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import protocols, states
 from verifier.symbolic.python.kinds.segments import watch
 from verifier.symbolic.python.kinds.states import change, state_of
@@ -62,7 +63,7 @@ def lists_under(vm: VM, value: object) -> list[Ref]:
     return []
 
 
-class IteratorKind(Kind):
+class IteratorKind(Kind[VM]):
     """How one type of iterator goes on."""
 
     complete = True
@@ -282,7 +283,7 @@ def _hint(vm: VM, span: Span, self: Ref, /) -> object:
     return kind.expected(vm, self, span)
 
 
-KINDS: Final[dict[type, Kind]] = states.KINDS
+KINDS: Final[dict[type, Kind[VM]]] = states.KINDS
 
 __all__ = [
     "KINDS",

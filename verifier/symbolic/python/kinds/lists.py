@@ -12,7 +12,8 @@ from verifier.symbolic.python.alike import alike_segments
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
-from verifier.symbolic.python.kind import Iteration, Kind, Live, Runs
+from verifier.symbolic.python.iteration import Iteration, Live, Runs
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.list_methods import (
     LIST,
     METHODS,
@@ -47,7 +48,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref, SliceValue
 
 
-class ListKind(Kind):
+class ListKind(Kind[VM]):
     name = "list"
     complete = True
 
@@ -272,6 +273,6 @@ def multiplied(vm: VM, segments: tuple[Segment, ...], times: Expr) -> tuple[Segm
     return (Many(count, index_symbol(), values),)
 
 
-KINDS: Final[dict[type, Kind]] = {ListBox: ListKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {ListBox: ListKind()}
 
 __all__ = ["KINDS", "LIST", "METHODS", "ListKind", "multiplied", "segments_of", "stored"]

@@ -11,7 +11,8 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, SetBox
-from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.iteration import Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
 from verifier.symbolic.python.kinds.entries import (
@@ -43,7 +44,7 @@ ITEMS: Final = Table("dict_items")
 METHODS: Final = {"dict": DICT, "dict_keys": KEYS, "dict_values": VALUES, "dict_items": ITEMS}
 
 
-class DictKind(Kind):
+class DictKind(Kind[VM]):
     name = "dict"
     complete = True
 
@@ -114,7 +115,7 @@ def element_of(which: str) -> Any:
 _TYPES: Final = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
 
 
-class ViewKind(Kind):
+class ViewKind(Kind[VM]):
     """``d.keys()``, ``d.values()``, ``d.items()``: what the dictionary has now."""
 
     name = "dict_keys"
@@ -283,6 +284,6 @@ def _protocol(table: Table) -> None:
 for _table in (KEYS, VALUES, ITEMS):
     _protocol(_table)
 
-KINDS: Final[dict[type, Kind]] = {DictBox: DictKind(), DictView: ViewKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {DictBox: DictKind(), DictView: ViewKind()}
 
 __all__ = ["KINDS", "METHODS", "DictKind", "ListBox", "as_set", "element_of"]

@@ -185,7 +185,7 @@ def comparison(vm: VM, op: str, left: object, right: object, span: Span) -> obje
 # ------------------------------------------------------------------------ kinds
 
 
-class _Number(Kind):
+class _Number(Kind[VM]):
     pure = True
     complete = True
     host: type = int
@@ -411,7 +411,7 @@ for _table, _host, _names in (
 
 METHODS: Final[dict[str, Table]] = {"int": INT, "float": FLOATS, "complex": COMPLEXES}
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Expr: _Integer(),
     bool: _Truth(),
     Bool: _Truth(),

@@ -55,7 +55,7 @@ def is_plain(vm: VM, value: Partial) -> bool:
     return host_of(value) is functools.partial and not given.keys() - {_KEYWORDS}
 
 
-class PartialKind(Kind):
+class PartialKind(Kind[VM]):
     """A function with some of its arguments given."""
 
     name = "partial"
@@ -118,4 +118,4 @@ class PartialKind(Kind):
         return TEXT
 
 
-KINDS: Final[dict[type, Kind]] = {Partial: PartialKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Partial: PartialKind()}

@@ -20,8 +20,9 @@ from verifier.symbolic.python.heap import (
     SetBox,
 )
 from verifier.symbolic.python.hierarchy import Generated, Inherited
+from verifier.symbolic.python.iteration import Items, Iteration, Live, Pull, Unknown
 from verifier.symbolic.python.keys import key_of
-from verifier.symbolic.python.kind import Items, Iteration, Kind, Live, Pull, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.strings import concatenated, text_of
 from verifier.symbolic.python.terms import as_formula
@@ -157,7 +158,7 @@ def searched(vm: VM, value: Ref, item: object, span: Span) -> object:
         vm.step(span)
 
 
-def iteration(vm: VM, value: Ref, span: Span, kind: Kind) -> Iteration:
+def iteration(vm: VM, value: Ref, span: Span, kind: Kind[VM]) -> Iteration:
     """What a loop over an instance runs through."""
     cls = _box(vm, value).cls
     found = hierarchy.lookup(vm, cls, "__iter__")
@@ -201,7 +202,7 @@ def _is_no_iterator(vm: VM, value: object) -> bool:
     return isinstance(value, (tuple, str, bytes, Range, Expr, bool, float)) or value is None
 
 
-def _by_index(vm: VM, value: Ref, span: Span, kind: Kind) -> Iteration:
+def _by_index(vm: VM, value: Ref, span: Span, kind: Kind[VM]) -> Iteration:
     """The old protocol: ``value[0]``, ``value[1]`` ... until there is an IndexError."""
     cls = _box(vm, value).cls
     getter = hierarchy.lookup(vm, cls, "__getitem__")

@@ -13,7 +13,8 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.kind import Iteration, Kind, Trips
+from verifier.symbolic.python.iteration import Iteration, Trips
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.segments import (
     MAX_LENGTH,
     bounds_of,
@@ -38,7 +39,7 @@ def value_at(rng: Range, position: Expr) -> Expr:
     return rng.start + rng.step * position
 
 
-class RangeKind(Kind):
+class RangeKind(Kind[VM]):
     """``range(...)``, and the ranges of kernel APIs, of which only the loop is known."""
 
     name = "range"
@@ -177,7 +178,7 @@ def _reversed(vm: VM, span: Span, self: Range, /) -> object:
 # ------------------------------------------------------------------------ slices
 
 
-class SliceKind(Kind):
+class SliceKind(Kind[VM]):
     name = "slice"
     complete = True
 
@@ -217,6 +218,6 @@ def _indices(vm: VM, span: Span, self: SliceValue, length: object, /) -> object:
     return (low, high, E.const(step))
 
 
-KINDS: Final[dict[type, Kind]] = {Range: RangeKind(), SliceValue: SliceKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Range: RangeKind(), SliceValue: SliceKind()}
 
 __all__ = ["KINDS", "METHODS", "inert", "value_at"]

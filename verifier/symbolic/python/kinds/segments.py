@@ -12,7 +12,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
-from verifier.symbolic.python.kind import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.terms import as_formula, join, presence

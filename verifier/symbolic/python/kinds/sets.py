@@ -10,7 +10,8 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete, keys
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.heap import UNBOUND, ListBox, SetBox
-from verifier.symbolic.python.kind import Iteration, Kind, Live, Runs, Unknown
+from verifier.symbolic.python.iteration import Iteration, Live, Runs, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.elements import (
     combined,
     compared,
@@ -29,7 +30,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
 
-class SetKind(Kind):
+class SetKind(Kind[VM]):
     name = "set"
     complete = True
 
@@ -96,4 +97,4 @@ class SetKind(Kind):
         return keys.key_of(vm, value, span)
 
 
-KINDS: Final[dict[type, Kind]] = {SetBox: SetKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {SetBox: SetKind()}

@@ -13,7 +13,7 @@ from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 
 
-class _Singleton(Kind):
+class _Singleton(Kind[VM]):
     """A value that has nothing but its identity."""
 
     pure = True
@@ -44,6 +44,6 @@ class _Singleton(Kind):
         return self.shown
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     type(value): _Singleton(value) for value in (None, ..., NotImplemented)
 }

@@ -20,7 +20,7 @@ from verifier.symbolic.python.heap import (
     StateBox,
 )
 from verifier.symbolic.python.inputs import LazyShape
-from verifier.symbolic.python.kind import Items, Iteration, Pull, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Pull, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds import elements, entries, protocols
 from verifier.symbolic.python.kinds.instancedicts import snapshot
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, going_on

@@ -8,7 +8,8 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import StateBox
-from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.iteration import Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Ref
 
@@ -31,12 +32,12 @@ def change(vm: VM, ref: Ref, span: Span, **fields: object) -> None:
     box.fields.update(fields)
 
 
-class StateKind(Kind):
+class StateKind(Kind[VM]):
     """Asks the kind in the box."""
 
     complete = True
 
-    def _of(self, vm: VM, value: object) -> Kind:
+    def _of(self, vm: VM, value: object) -> Kind[VM]:
         kind = state_of(vm, value).kind
         assert isinstance(kind, Kind)
         return kind
@@ -99,4 +100,4 @@ class StateKind(Kind):
         return self._of(vm, value).as_items(vm, value, span)
 
 
-KINDS: Final[dict[type, Kind]] = {StateBox: StateKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {StateBox: StateKind()}

@@ -14,7 +14,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque
 
 
-class SuperKind(Kind):
+class SuperKind(Kind[VM]):
     """``super()``."""
 
     name = "super"

@@ -14,7 +14,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import TensorMethod
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
@@ -41,7 +42,7 @@ from verifier.symbolic.views import (
 _OTHER: Final = (str, bytes, tuple)
 
 
-class TensorKind(Kind):
+class TensorKind(Kind[VM]):
     """A tile or tensor."""
 
     name = "tensor"
@@ -175,7 +176,7 @@ class PendingKind(TensorKind):
         return value.view
 
 
-class MethodKind(Kind):
+class MethodKind(Kind[VM]):
     """A method of a tensor."""
 
     name = "method"
@@ -195,7 +196,7 @@ class MethodKind(Kind):
 # ------------------------------------------------------------------------ indices
 
 
-class IndexKind(Kind):
+class IndexKind(Kind[VM]):
     """An index array of Beta 1."""
 
     name = "index tensor"
@@ -276,7 +277,7 @@ class MaskKind(IndexKind):
         return vm.unfollowed(f"`{op}` on a mask is not followed", span)
 
 
-class GridKind(Kind):
+class GridKind(Kind[VM]):
     """``nl.mgrid[...]``: an index array for each axis."""
 
     name = "index grid"
@@ -308,7 +309,7 @@ class GridKind(Kind):
         return parts
 
 
-class MarkKind(Kind):
+class MarkKind(Kind[VM]):
     """A piece of an index or a shape: ``nl.ds(start, size)``, ``nl.par_dim(n)``."""
 
     pure = True
@@ -323,7 +324,7 @@ class MarkKind(Kind):
         return value.size if isinstance(value, ParDim) else None
 
 
-class RegisterKind(Kind):
+class RegisterKind(Kind[VM]):
     """A scalar that only the device knows: arithmetic on it is no number here either."""
 
     name = "register"
@@ -357,7 +358,7 @@ def meant(name: str, known: frozenset[str]) -> tuple[str, ...]:
     return (f"did you mean `{close[0]}`?",) if close else ()
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     View: TensorKind(),
     PendingAdd: PendingKind(),
     TensorMethod: MethodKind(),

@@ -26,7 +26,8 @@ from verifier.symbolic.python.concrete import (
 )
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, StateBox
 from verifier.symbolic.python.inputs import Word
-from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.iteration import Items, Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.numbers import OF_CLASS, as_expr, class_method, is_integer
 from verifier.symbolic.python.kinds.protocols import converted
 from verifier.symbolic.python.kinds.segments import index_of, needs_index
@@ -57,7 +58,7 @@ def _has_byte(vm: VM, value: bytes, byte: Expr, span: Span) -> Bool:
     return E.or_(*(E.eq(byte, one) for one in sorted(set(value))))
 
 
-class _Sequence(Kind):
+class _Sequence(Kind[VM]):
     """``str`` and ``bytes``: sequences of known contents."""
 
     pure = True
@@ -246,7 +247,7 @@ class _Bytes(_Sequence):
         return E.const(value[position])
 
 
-class _DTypeText(Kind):
+class _DTypeText(Kind[VM]):
     """``str(x.dtype)``: a string of which the spelling is not fixed."""
 
     name = "str"
@@ -451,7 +452,7 @@ def _join_bytes(vm: VM, span: Span, self: object, iterable: object, /) -> object
 
 METHODS: Final[dict[str, Table]] = {"str": STR, "bytes": BYTES}
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     str: _Text(),
     bytes: _Bytes(),
     DTypeText: _DTypeText(),

@@ -12,7 +12,8 @@ from verifier.symbolic.python import concrete, keys, ranks
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, ObjectBox, Segment
 from verifier.symbolic.python.inputs import LazyShape
-from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.iteration import Items, Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.segments import (
     MAX_LENGTH,
     backwards,
@@ -110,7 +111,7 @@ def contains(vm: VM, items: Sequence[object], wanted: object, span: Span) -> Boo
 # ------------------------------------------------------------------------ the kind
 
 
-class TupleKind(Kind):
+class TupleKind(Kind[VM]):
     name = "tuple"
     complete = True
 
@@ -346,7 +347,7 @@ class ShapeKind(TupleKind):
         return keys.key_of(vm, self._items(vm, value, span), span)
 
 
-KINDS: Final[dict[type, Kind]] = {tuple: TupleKind(), LazyShape: ShapeKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {tuple: TupleKind(), LazyShape: ShapeKind()}
 
 __all__ = [
     "KINDS",

@@ -14,7 +14,8 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.hierarchy import Alias
-from verifier.symbolic.python.kind import Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.descriptors import NewType, TypeForm, TypeKind, Union, united
 from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
@@ -142,4 +143,4 @@ class TypeFormKind(TypeKind):
         return vm.unfollowed(f"`{value.name}` {what} is not followed", span)
 
 
-KINDS: Final[dict[type, Kind]] = {TypeForm: TypeFormKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {TypeForm: TypeFormKind()}

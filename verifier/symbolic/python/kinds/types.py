@@ -16,7 +16,8 @@ from verifier.symbolic.python import attributes, classes, hierarchy, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import Inherited
-from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.iteration import Items, Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import aliases, descriptors, instancedicts, supers, typed
 from verifier.symbolic.python.kinds.descriptors import TypeKind
 from verifier.symbolic.python.kinds.supers import is_of_object
@@ -350,7 +351,7 @@ def _may_differ(vm: VM, method: Checked, value: object, inside: object) -> bool:
     return texts and inside is not value and issubclass(method.host, hierarchy.SAY_THEIR_CLASS)
 
 
-class CheckedKind(Kind):
+class CheckedKind(Kind[VM]):
     """A method of a built-in type as a function."""
 
     name = "method_descriptor"
@@ -407,7 +408,7 @@ class CheckedKind(Kind):
             vm.depth -= 1
 
 
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Class: ClassKind(),
     HostType: HostTypeKind(),
     Checked: CheckedKind(),

@@ -20,7 +20,8 @@ from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, host_attri
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter, Word
 from verifier.symbolic.python.integers import bounded_unknown
-from verifier.symbolic.python.kind import Items, Iteration, Kind, Unknown
+from verifier.symbolic.python.iteration import Items, Iteration, Unknown
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.kinds.text import STR
 from verifier.symbolic.python.model import BoundBuiltin, HostType
@@ -199,6 +200,6 @@ class WordKind(ParameterKind):
         return tuple(found) if isinstance(found, str) else None
 
 
-KINDS: Final[dict[type, Kind]] = {Word: WordKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Word: WordKind()}
 
 __all__ = ["KINDS", "WordKind"]

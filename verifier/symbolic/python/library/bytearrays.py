@@ -17,7 +17,8 @@ from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import COMPARISONS, MAX_LENGTH, SYMBOLIC, payload, to_host
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, StateBox
-from verifier.symbolic.python.kind import Iteration, Kind, Live
+from verifier.symbolic.python.iteration import Iteration, Live
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.segments import index_of, raises
 from verifier.symbolic.python.kinds.sources import (
     OwnIterator,
@@ -96,7 +97,7 @@ def _back(vm: VM, value: object) -> object:
     return concrete.from_host(vm, value)
 
 
-class Bytearray(Kind, OwnIterator):
+class Bytearray(Kind[VM], OwnIterator):
     name = "bytearray"
     complete = True
 

@@ -14,7 +14,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.python.kind import Mapped, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Mapped, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand

@@ -40,7 +40,7 @@ class Missing:
 MISSING: Final = Missing()
 
 
-class MissingKind(Kind):
+class MissingKind(Kind[VM]):
     name = "MISSING"
     complete = True
     pure = True
@@ -55,7 +55,7 @@ class MissingKind(Kind):
         return value
 
 
-KINDS: Final[dict[type, Kind]] = {Missing: MissingKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Missing: MissingKind()}
 
 
 @dataclass(frozen=True, slots=True)

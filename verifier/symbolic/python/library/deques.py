@@ -11,7 +11,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Segment, StateBox
-from verifier.symbolic.python.kind import Iteration, Live
+from verifier.symbolic.python.iteration import Iteration, Live
 from verifier.symbolic.python.kinds.list_methods import LIST, apart, list_box
 from verifier.symbolic.python.kinds.list_methods import store as store_list
 from verifier.symbolic.python.kinds.segments import (

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.kind import Iteration
+from verifier.symbolic.python.iteration import Iteration
 from verifier.symbolic.python.kinds.iterators import IteratorKind, advance, step
 from verifier.symbolic.python.kinds.sources import iterator_of
 from verifier.symbolic.python.kinds.states import change, state_of

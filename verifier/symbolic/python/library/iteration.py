@@ -12,7 +12,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import generators, hierarchy, probes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.kind import Iteration
+from verifier.symbolic.python.iteration import Iteration
 from verifier.symbolic.python.kinds.iterators import IteratorKind, advance, step
 from verifier.symbolic.python.kinds.segments import index_of, raises
 from verifier.symbolic.python.kinds.sources import iterator_of, reversed_of

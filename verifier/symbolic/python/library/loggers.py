@@ -265,7 +265,7 @@ def _shutdown(vm: VM, span: Span) -> object:
     return None
 
 
-class _LoggerKind(Kind):
+class _LoggerKind(Kind[VM]):
     name = "logging.Logger"
     pure = True
 
@@ -294,7 +294,7 @@ class _LoggerKind(Kind):
         return E.truth(value == other) if isinstance(other, Logger) else None
 
 
-KINDS: Final[dict[type, Kind]] = {Logger: _LoggerKind()}
+KINDS: Final[dict[type, Kind[VM]]] = {Logger: _LoggerKind()}
 METHODS: Final[dict[str, Table]] = {"Logger": LOGGER}
 MODULE: Final[dict[str, object]] = {**LOGGING, **LEVELS}
 

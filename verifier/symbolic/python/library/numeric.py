@@ -151,4 +151,4 @@ MODULES: Final[dict[str, Mapping[str, object]]] = {
 }
 CONSTRUCTORS: Final[dict[type, Builtin]] = GETTERS
 METHODS: Final[dict[str, Table]] = numeric_runtime.METHODS
-KINDS: Final[dict[type, Kind]] = numeric_runtime.KINDS
+KINDS: Final[dict[type, Kind[VM]]] = numeric_runtime.KINDS

@@ -14,7 +14,8 @@ from verifier.symbolic.python import probes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload
 from verifier.symbolic.python.heap import UNBOUND, DictBox
-from verifier.symbolic.python.kind import Items, Iteration, Kind
+from verifier.symbolic.python.iteration import Items, Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.library import loggers
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.vm import VM
@@ -139,7 +140,7 @@ def _copy(vm: VM, span: Span, self: object, /) -> object:
     return vm.heap.new(DictBox())
 
 
-class _EnvironmentKind(Kind):
+class _EnvironmentKind(Kind[VM]):
     name = "os._Environ"
     pure = True
 
@@ -192,7 +193,7 @@ MODULES: Final[dict[str, Mapping[str, object]]] = {
     "logging": loggers.MODULE,
 }
 METHODS: Final[dict[str, Table]] = {"environ": ENVIRON, **loggers.METHODS}
-KINDS: Final[dict[type, Kind]] = {
+KINDS: Final[dict[type, Kind[VM]]] = {
     Environment: _EnvironmentKind(),
     **loggers.KINDS,
 }

@@ -10,7 +10,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import generators
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
-from verifier.symbolic.python.kind import Iteration, Unknown
+from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, advance, step
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,

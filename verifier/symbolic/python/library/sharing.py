@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from verifier.source.ir import Span
 from verifier.symbolic.python.heap import Segment, StateBox
-from verifier.symbolic.python.kind import Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
+from verifier.symbolic.python.iteration import Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, going_on
 from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.vm import VM

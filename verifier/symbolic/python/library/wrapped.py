@@ -14,7 +14,8 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import concrete
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, StateBox
-from verifier.symbolic.python.kind import Iteration, Kind
+from verifier.symbolic.python.iteration import Iteration
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.dict_methods import DICT, copied, equal_dicts
 from verifier.symbolic.python.kinds.entries import dict_ref, merged, updated
 from verifier.symbolic.python.kinds.list_methods import apart
@@ -32,7 +33,7 @@ def contents(vm: VM, value: object) -> Ref:
     return inner
 
 
-class Wrapped(Kind):
+class Wrapped(Kind[VM]):
     """A container whose contents are a list or a dictionary of its own."""
 
     complete = True

@@ -1,0 +1,161 @@
+"""What the interpreter sees of a dialect: what gives meaning to device calls, and hooks.
+
+What a front end makes of Python that Python itself would not is said by hooks of the dialect, which
+see the whole machine (``M``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.python.kind import Kind, M
+from verifier.symbolic.tensors import View
+from verifier.symbolic.values import ApiRef, Range
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+    from verifier.symbolic.python.inputs import Parameter
+
+
+class Dialect(Protocol[M]):
+    """What gives meaning to names of a kernel API, to device calls and to operators on tiles."""
+
+    name: str
+
+    def root(self, dotted: str) -> object | None:
+        """The value of an imported dotted name (``nki.language``), or None if it is not ours."""
+        ...
+
+    def external(self, path: str) -> object | None:
+        """What a name of another library (a NumPy dtype or operator) means to kernels, or None."""
+        ...
+
+    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
+        """``owner.attr``: a namespace, a function, a constant; None if there is no such name."""
+        ...
+
+    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
+        """A call of an API function. Unknown functions are reported as unmodelled."""
+        ...
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """``tensor.attr`` for data attributes (``shape``, ``dtype`` ...); None if unknown."""
+        ...
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """``tensor.method(...)``; None if there is no such method."""
+        ...
+
+    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
+        """``name[index]`` for a name of the API (``nl.mgrid[0:128, 0:512]``)."""
+        ...
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """``tensor[index]``; ``index`` is one value or a tuple of values."""
+        ...
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """A Python operator with a tile operand (Beta 1); ``right`` is None for unary ones."""
+        ...
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """``target[...] = value``, or ``target[...] op= value`` when ``op`` is given."""
+        ...
+
+    # -- hooks: what the front end makes of Python ------------------------------------------------
+
+    def prepare(self, machine: M, definition: ir.FunctionDef, module: Module) -> None:
+        """Before a kernel is entered."""
+        ...
+
+    def enter(self, machine: M, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Before a function of the project is called."""
+        ...
+
+    def branch(self, machine: M, stmt: ir.If, test: Bool) -> None:
+        """Before an ``if`` statement branches."""
+        ...
+
+    def conditional(self, machine: M, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+        """The alternative of ``a if test else b`` that is always taken; None: as Python does."""
+        ...
+
+    def loop_factors(self, machine: M, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
+        """The inner factor of a loop over a product, and its name; None: one loop."""
+        ...
+
+    def tensor_truth(self, machine: M, span: Span) -> Bool:
+        """``bool(tensor)``."""
+        ...
+
+    def traced_once(self, machine: M, kind: str) -> bool:
+        """Whether the body of a loop of that kind is traced once, whatever its trips."""
+        ...
+
+    def grid_axis(self, machine: M, number: int) -> GridAxis:
+        """An axis of the launch grid, when it is first asked for."""
+        ...
+
+    # -- hooks: inputs and values -----------------------------------------------------------------
+
+    def arguments(
+        self, machine: M, definition: ir.FunctionDef, declare: Declare
+    ) -> Mapping[str, object] | None:
+        """The arguments of a kernel whose inputs are not its parameters; None: they are."""
+        ...
+
+    def parameter(self, machine: M, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """The value of an input that the dialect knows from its annotation, else None."""
+        ...
+
+    def kinds(self) -> Mapping[type, Kind[M]]:
+        """How values behave that are the dialect's own, by type."""
+        ...
+
+    def view_names(self) -> frozenset[str] | None:
+        """All attributes and methods of tensors; None: there may be others."""
+        ...
+
+    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+        """All names in a namespace of the API; None: there may be others."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GridAxis:
+    """An axis of the launch grid: ``index`` and ``count`` as kernels write them, and the count."""
+
+    index: str
+    count: str
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a kernel as it is declared; ``default`` is there if ``has_default``."""
+
+    name: str
+    span: Span
+    annotation: ir.Expr | None = None
+    default: object = None
+    has_default: bool = False
+
+
+#: makes the value of an input
+Declare = Callable[[Input], object]

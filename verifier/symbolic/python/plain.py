@@ -1,0 +1,75 @@
+"""The hooks of a front end that runs Python as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.dialect import Declare, GridAxis
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.values import ApiRef, Range
+
+if TYPE_CHECKING:
+    from verifier.source.project import Module
+    from verifier.symbolic.python.inputs import Parameter
+    from verifier.symbolic.python.kind import Kind
+    from verifier.symbolic.python.machine import DeviceMachine
+    from verifier.symbolic.python.vm import VM
+
+
+class PlainDialect:
+    """The hooks of a front end that runs kernels as Python."""
+
+    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
+        """Nothing to do."""
+
+    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Nothing to do."""
+
+    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
+        """Nothing to do."""
+
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+        """As Python does."""
+        return None
+
+    def tensor_truth(self, machine: VM, span: Span) -> Bool:
+        """A tensor is an object like others."""
+        return E.TRUE
+
+    def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
+        """One loop."""
+        return None
+
+    def traced_once(self, machine: VM, kind: str) -> bool:
+        """Every trip runs."""
+        return False
+
+    def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
+        """A launch of one program."""
+        return GridAxis(f"program_id({number})", f"num_programs({number})", E.const(1))
+
+    def arguments(
+        self, machine: VM, definition: ir.FunctionDef, declare: Declare
+    ) -> Mapping[str, object] | None:
+        """The parameters are the inputs."""
+        return None
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """Annotations say nothing."""
+        return None
+
+    def kinds(self) -> Mapping[type, Kind[VM]]:
+        """No values of its own."""
+        return {}
+
+    def view_names(self) -> frozenset[str] | None:
+        """Not known."""
+        return None
+
+    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+        """Not known."""
+        return None
