@@ -35,7 +35,6 @@ from verifier.symbolic.memory.index import (
     Access,
     accumulates,
     is_matmul,
-    keeps,
     tensor,
 )
 from verifier.symbolic.memory.index import Index as Table
@@ -180,7 +179,7 @@ def regions(access: Access) -> Iterator[Write]:
     instruction = access.operation.instruction
     entries = instruction.footprint.writes_of(access.role) if instruction is not None else ()
     if not entries:
-        yield Write(access, keeps(access))
+        yield Write(access, False)
     for entry in entries:
         when = entry.when.holds(access.operation)
         where = entry.where.holds(access.operation, _index(access.view))

@@ -30,18 +30,20 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         buffer = uses.storage.buffer
         if trace.dialect == "ppl":
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(uses, level, "cores", "PPL-B13", barriers)
+                yield from _overlapping_writes(table, uses, level, "cores", "PPL-B13", barriers)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(
-                    uses, level, "program instances", "NKI-L65", barriers
+                    table, uses, level, "program instances", "NKI-L65", barriers
                 )
             for found in reads_of_others(uses, barriers):
                 yield _read_of_other(found)
         if trace.api == "beta1":
             for level in _levels(uses):
                 if buffer.off_chip:
-                    yield from _overlapping_writes(uses, level, "iterations", "NKI-LP02", _NONE)
+                    yield from _overlapping_writes(
+                        table, uses, level, "iterations", "NKI-LP02", _NONE
+                    )
                 yield from _flow(table, uses, level)
 
 
@@ -72,7 +74,7 @@ def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
 
 
 def _overlapping_writes(
-    uses: Uses, level: int, kind: str, fact: str, barriers: Barriers
+    table: Index, uses: Uses, level: int, kind: str, fact: str, barriers: Barriers
 ) -> Iterator[Check]:
     writes = [
         write
@@ -85,7 +87,7 @@ def _overlapping_writes(
         for second in writes[position:]:
             if first.loops[level] is not second.loops[level]:
                 continue
-            if kind != "iterations" and same_value(first, second):
+            if kind != "iterations" and same_value(table, first, second):
                 continue
             tied = barriers.tied(first, second)
             if tied is None:

@@ -22,7 +22,7 @@ from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.index import Access, Index, index, keeps, tensor
+from verifier.symbolic.memory.index import Access, Index, index, tensor
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Trace
 
@@ -157,7 +157,7 @@ def _reason(trace: Trace, predicate: Bool, exact: bool, blame: Access | None, na
 def _inexact(blame: Access, name: str) -> str:
     if blame.view.indirect:
         return f"`{name}` is accessed at places that are known at run time only"
-    if keeps(blame):
+    if any(part.partial for part in regions(blame)):
         return f"`{blame.operation.name}` may leave elements of `{name}` as they were"
     if not blame.view.exact:
         return blame.view.reason or f"the address in `{name}` is not known exactly"
@@ -234,6 +234,32 @@ def _linear(write: Access) -> bool:
     )
 
 
+def _filled(
+    table: Index, view: View, point: tuple[Expr, ...], path: tuple[Bool, ...]
+) -> tuple[Bool, bool, Access | None]:
+    """That something is written to an element: formula, exactness, what is to blame if inexact."""
+    uses = table.uses(view.storage)
+    inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
+    held = {id(condition) for condition in path}
+    parts = [part for write in uses.writes for part in regions(write)]
+    partial = next((part.access for part in parts if part.partial), None)
+    if not parts:
+        return E.FALSE, True, None
+
+    def ways() -> Iterator[Copy]:
+        for part in parts:
+            found = None if part.partial else copy(part.access, 0, instance=tensor(view))
+            if found is not None:
+                kept = tuple(fact for fact in found.constraints if id(fact) not in held)
+                yield Copy(found.access, found.view, found.private, kept)
+
+    known = table.assumed(table.last).also((*path, *inside), ())
+    predicate, exact, blame = covered_point(ways(), view, point, known)
+    if partial is not None and predicate is not E.TRUE:
+        return predicate, False, blame or partial
+    return predicate, exact, blame
+
+
 def _output_check(
     table: Index, view: View, path: tuple[Bool, ...], span: Span
 ) -> tuple[Check, tuple[E.Sym, ...]]:
@@ -249,24 +275,7 @@ def _output_check(
         for position in range(len(storage.shape))
     )
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
-    held = {id(condition) for condition in path}
-
-    parts = [part for write in uses.writes for part in regions(write)]
-    partial = next((part.access for part in parts if part.partial), None)
-
-    def ways() -> Iterator[Copy]:
-        for part in parts:
-            found = None if part.partial else copy(part.access, 0, instance=tensor(view))
-            if found is not None:
-                kept = tuple(fact for fact in found.constraints if id(fact) not in held)
-                yield Copy(found.access, found.view, found.private, kept)
-
-    predicate, exact, blame = E.FALSE, True, None
-    if uses.writes:
-        known = table.assumed(table.last).also((*path, *inside), ())
-        predicate, exact, blame = covered_point(ways(), view, point, known)
-        if partial is not None and predicate is not E.TRUE:
-            exact, blame = False, blame or partial
+    predicate, exact, blame = _filled(table, view, point, path)
     reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []
     if uses.writes:

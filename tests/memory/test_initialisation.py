@@ -11,6 +11,7 @@ from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import SOME, Engines, Footprint, Instruction, Writes
 from verifier.symbolic.tensors import Loop
 
 
@@ -149,7 +150,14 @@ def test_a_predicated_copy_writes_perhaps() -> None:
     kernel = Kernel()
     tile = kernel.storage("tile", (128, 40))
     op = kernel.op("tensor_copy_predicated", writes=[kernel.view(tile)])
-    op.attributes["keeps"] = ("dst0",)
+    op.instruction = Instruction(
+        name=op.name,
+        summary="copies where a condition says so",
+        signatures={},
+        roles=(),
+        engines=Engines("vector"),
+        footprint=Footprint(writes=(Writes(role="dst0", where=SOME),)),
+    )
     kernel.read(kernel.view(tile))
     assert list(verdicts(uninitialised_reads, kernel.trace)) == ["unknown"]
 

@@ -16,10 +16,6 @@ from verifier.symbolic.trace import Operation, Trace
 _MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")
 
 
-#: entry of a shuffle mask that leaves its partition as it is
-_KEEP = 255
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """One view that an operation reads or writes.
@@ -201,19 +197,6 @@ def accumulation(operation: Operation) -> Bool:
 def accumulates(operation: Operation) -> bool:
     """Whether the operation may add to its target in any way."""
     return operation.accumulates != "no" and operation.accumulates is not E.FALSE
-
-
-def keeps(access: Access) -> bool:
-    """Whether some elements of a write may keep what was there before."""
-    kept = access.operation.attributes.get("keeps", ())
-    if not isinstance(kept, tuple) or access.role not in kept:
-        return False
-    # a shuffle keeps a partition only where its mask says 255 (NKI-SHF rows of the catalogue)
-    mask = access.operation.value("shuffle_mask")
-    if access.operation.name == "isa.nc_stream_shuffle":
-        items = mask if isinstance(mask, tuple) else ()
-        return any(isinstance(item, Expr) and item is E.const(_KEEP) for item in items)
-    return True
 
 
 def is_matmul(operation: Operation) -> bool:
