@@ -1,4 +1,11 @@
-"""The instructions of NKI: one description each, in files by engine and kind."""
+"""The functions of NKI that do something on the device: one description each, in files by kind.
+
+To add one, write an :class:`~verifier.symbolic.instruction.Instruction` into the file of its kind
+and name it in that file's ``INSTRUCTIONS``; give it a meaning on numbers in
+``verifier/executor/semantics`` (``@semantics("isa.name")``), and a call in
+``tests/isa/test_footprints.py``. Signatures, checks of operands, runs, the editor and the coverage
+of facts follow.
+"""
 
 from __future__ import annotations
 

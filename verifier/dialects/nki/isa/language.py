@@ -80,7 +80,7 @@ def _computed(operands: str, name: str) -> dict[str, str | None]:
             "0.2": None,
             "0.3": f"{operands}, dtype=None",
         }
-    if name in _KEPT or (name in _BINARY):
+    if name in _KEPT or name in _BINARY:
         return {"beta1": beta1, "0.2": f"{operands}, dtype=None"}
     return {"beta1": beta1, "0.2": None, "0.3": f"{operands}, dtype=None"}
 

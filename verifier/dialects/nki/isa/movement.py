@@ -53,15 +53,12 @@ def _mask(call: Call) -> dict[int, int] | None:
 
 def _shuffled(call: Call, index: Index) -> Index | None:
     mask = _mask(call)
-    if mask is None or any(entry == _LEFT for entry in mask.values()):
-        # rows that are left alone have no source
-        mask = (
-            {row: entry if entry != _LEFT else row for row, entry in mask.items()} if mask else None
-        )
     if mask is None:
         return None
+    # partitions that are left alone are not written: what would go into them does not matter
+    rows = {row: row if entry == _LEFT else entry for row, entry in mask.items()}
     row = E.mod(index[0], 32)
-    return (index[0] - row + E.table("shuffle", row, mask), *index[1:])
+    return (index[0] - row + E.table("shuffle", row, rows), *index[1:])
 
 
 def _is_named(call: Call, index: Index) -> Bool | None:

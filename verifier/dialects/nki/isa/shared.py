@@ -308,7 +308,8 @@ def _lane(role: str) -> Callable[[Call, Index], Index | None]:
         view = call.view(role)
         if view is None or not view.rank or not index:
             return None
-        return (index[0], *(E.const(0) for _ in view.shape[1:]))
+        first = E.const(0) if view.shape[0] is E.const(1) else index[0]
+        return (first, *(E.const(0) for _ in view.shape[1:]))
 
     return source
 
@@ -357,8 +358,8 @@ def _over(role: str, to: str, axes: str) -> Callable[[Call, Index], Line | None]
         if view is None or target is None:
             return None
         gone = axes_of(call, axes, view.rank)
-        if gone is None:
-            return None
+        if gone is None or (gone == {1} and view.rank > 2 and call.api in ("beta1", "0.2")):
+            return None  # up to 0.2 axis 1 could name the last of several (NKI-RED02)
         at = _along(view, target, index, [k for k in _wide(view) if k not in gone])
         if at is None and target.shape == view.shape:
             at = index  # the result is spread over the line again
