@@ -378,7 +378,6 @@ LONG_FILES: set[str] = {
     "verifier/configuration/contracts.py",
     "verifier/executor/proxies.py",
     "verifier/executor/semantics/tpu/ppl.py",
-    "verifier/source/lowering.py",
     "verifier/symbolic/expr.py",
 }
 

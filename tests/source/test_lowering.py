@@ -14,7 +14,8 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 import verifier
 from verifier.source import ir
-from verifier.source.lowering import _EXPRESSIONS, _PATTERNS, _STATEMENTS, lower
+from verifier.source.expressions import EXPRESSIONS
+from verifier.source.lowering import _PATTERNS, _STATEMENTS, lower
 from verifier.source.positions import Positions
 from verifier.source.text import SourceError
 
@@ -379,7 +380,7 @@ def test_every_node_of_the_grammar_is_handled() -> None:
         "LazyImport",
         "LazyImportFrom",
     }
-    assert concrete(cst.BaseExpression) - {kind.__name__ for kind in _EXPRESSIONS} <= {
+    assert concrete(cst.BaseExpression) - {kind.__name__ for kind in EXPRESSIONS} <= {
         "TemplatedString",
         "StarredDictComp",
     }
