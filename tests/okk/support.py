@@ -50,7 +50,9 @@ def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     E.fresh_context()
     (chip,) = catalogue.chosen((), "okk")
     request = Request(name=entry.name, definition=definition, module=module)
-    (run,) = run_all(project, DIALECTS["okk"](), chip, "okk", request, Solver(deadline=20).decide)
+    (run,) = run_all(
+        project, DIALECTS["okk"].make(), chip, "okk", request, Solver(deadline=20).decide
+    )
     return run
 
 

@@ -227,7 +227,7 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
     solver = Solver(deadline=_CHECK + _DRAW)
-    dialect = DIALECTS[entry.dialect]()
+    dialect = DIALECTS[entry.dialect].make()
     end = time.monotonic() + _CHECK
     found = run_all(project, dialect, target, kernel.api_version, request, solver.decide, end)
     return found[0], solver

@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from verifier.dialects.nki import NkiDialect
+from verifier.dialects.descriptor import DialectDescriptor
+from verifier.dialects.nki import (
+    NkiDialect,
+    import_problem,
+    infer_generation,
+    jit_problem,
+    scan_features,
+)
 from verifier.dialects.nki.isa import INSTRUCTIONS
+from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.ppl import PplDialect
-from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.python.vm import VM
 
-#: the dialects that are interpreted, by the names that discovery gives them
-DIALECTS: Final[Mapping[str, Callable[[], Dialect[VM]]]] = {
-    "nki": NkiDialect,
-    "okk": OkkDialect,
-    "ppl": PplDialect,
+#: the dialects, by the names that discovery gives them
+DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
+    descriptor.name: descriptor
+    for descriptor in (
+        DialectDescriptor(
+            name="nki",
+            make=NkiDialect,
+            packages=frozenset({"nki", "neuronxcc"}),
+            generations=GENERATIONS,
+            infer=lambda tree: infer_generation(scan_features(tree)),
+            import_problem=import_problem,
+            decorator_problem=jit_problem,
+            target_keyword="platform_target",
+            language=("nki.language", "neuronxcc.nki.language"),
+        ),
+        DialectDescriptor(
+            name="okk",
+            make=OkkDialect,
+            packages=frozenset({"okk"}),
+            generations=("okk",),
+            infer=lambda tree: "okk",
+        ),
+        DialectDescriptor(
+            name="ppl",
+            make=PplDialect,
+            packages=frozenset({"ppl"}),
+            generations=("ppl",),
+            infer=lambda tree: "ppl",
+            asserts_kept=False,  # its compiler drops them (PPL-C02)
+        ),
+    )
 }
+
+
+def of_generation(generation: str) -> DialectDescriptor:
+    """The dialect that a generation is of."""
+    return next(d for d in DIALECTS.values() if generation in d.generations)
+
+
+def of_packages(imported: set[str]) -> DialectDescriptor:
+    """The dialect of a file that imports from these packages: of several the first one."""
+    first, *_ = DIALECTS.values()
+    return next((d for d in DIALECTS.values() if d.packages & imported), first)
 
 
 def instructions() -> tuple[Instruction, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from verifier.configuration.contracts import Contract, ContractError, parse
 from verifier.dialects import DIALECTS
-from verifier.dialects.nki import infer_generation, scan_features
+from verifier.dialects.descriptor import DialectDescriptor
 from verifier.engine import unreached, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
@@ -154,11 +154,12 @@ def _kernel(
     except SourceError as error:
         errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
         return
-    nki = entry.dialect == "nki"
-    api = (request.api_version or text.generation(module)) if nki else entry.dialect
+    dialect = DIALECTS[entry.dialect]
+    asked = request.api_version
+    api = asked if asked in dialect.generations else text.generation(module, dialect)
     names = request.targets
-    wanted = entry.keywords.get("platform_target")
-    if nki and not names and isinstance(wanted, str) and targets.find(wanted) is not None:
+    wanted = entry.keywords.get(dialect.target_keyword)
+    if not names and isinstance(wanted, str) and targets.find(wanted) is not None:
         names = (wanted,)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
@@ -300,14 +301,15 @@ class _TextFacts:
     """What the text of a module says about all its kernels, read once per module."""
 
     def __init__(self) -> None:
-        self._generations: dict[Path, str] = {}
+        self._generations: dict[tuple[Path, str], str] = {}
         self._contracts: dict[Path, Mapping[str, list[tuple[int, str]]]] = {}
 
-    def generation(self, module: Module) -> str:
-        if module.path not in self._generations:
+    def generation(self, module: Module, dialect: DialectDescriptor) -> str:
+        key = (module.path, dialect.name)
+        if key not in self._generations:
             tree = ast.Module(body=list(module.syntax()), type_ignores=[])
-            self._generations[module.path] = infer_generation(scan_features(tree))
-        return self._generations[module.path]
+            self._generations[key] = dialect.infer(tree)
+        return self._generations[key]
 
     def contracts(self, module: Module) -> Mapping[str, list[tuple[int, str]]]:
         if module.path not in self._contracts:

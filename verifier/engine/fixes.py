@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from verifier.dialects import of_generation
 from verifier.dialects.nki import renames
 from verifier.engine.verdicts import Verdict
 from verifier.hardware import dtypes
@@ -24,11 +25,6 @@ from verifier.source.text import SourceError
 
 #: the fact that memory is named by a region, not by a string
 _REGIONS = "M062"
-
-#: dialects whose compilers drop assertions: writing one down would help nobody (PPL-C02)
-_DROPPED = ("ppl",)
-
-_LANGUAGE = ("nki.language", "neuronxcc.nki.language")
 
 
 @dataclass(slots=True)
@@ -52,8 +48,8 @@ class Fixer:
             return None
         if verdict.obligation.rule.id in ("api-signature", "api-removed"):
             return self._renamed(verdict)
-        if self.api in _DROPPED:
-            return None
+        if not of_generation(self.api).asserts_kept:
+            return None  # writing one down would help nobody
         for line in help_lines:
             if line.startswith("assert "):
                 return self._precondition(line, verdict.obligation.check.span)
@@ -93,10 +89,11 @@ class Fixer:
 
     def _language(self) -> str | None:
         """The name of the module that has the dtypes, if the kernel's module imports it."""
+        language = of_generation(self.api).language
         hidden = _bound(self.definition) | {p.name for p in self.definition.params}
         for name, binding in self.module.bindings.items():
             whole = binding.imported or f"{binding.module}.{binding.original}"
-            if binding.kind in ("import", "from") and whole in _LANGUAGE and name not in hidden:
+            if binding.kind in ("import", "from") and whole in language and name not in hidden:
                 if binding.kind == "from" or name != binding.imported.partition(".")[0]:
                     self.module.binding(name)  # the fix depends on it
                     return name

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from verifier import rulebase
 from verifier.configuration.contracts import Contract
 from verifier.dialects import DIALECTS
-from verifier.dialects.nki import import_problem, jit_problem
 from verifier.engine import admission, diagnostics, judged, obligations
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
@@ -70,7 +69,9 @@ def judgement(
     """Run a kernel until the deadline, discharge what is demanded of it, and report."""
     entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
-    runs = run_all(project, DIALECTS[entry.dialect](), target, api, job, solver.decide, deadline)
+    runs = run_all(
+        project, DIALECTS[entry.dialect].make(), target, api, job, solver.decide, deadline
+    )
     interpreted = time.perf_counter()
     found = _judged(runs, unit, request, solver)
     decided = time.perf_counter()
@@ -120,7 +121,7 @@ def _judged(
         if (not request.select or rule.id in request.select) and rule.id not in request.ignore
     }
     found = _Judged()
-    around = _around(unit.module, entry, unit.api, selected) if entry.dialect == "nki" else []
+    around = _around(unit.module, entry, unit.api, selected)
     for run in runs:
         pending = [*around, *obligations.of_run(run, unit.target, selected, rules)]
         closed = admission.closed_door(run, solver, selected)
@@ -152,11 +153,12 @@ def _around(
     module: Module, entry: KernelEntry, api: str, selected: set[str]
 ) -> list[obligations.Obligation]:
     """What the generation rejects outside the kernel's body: an import, a keyword of the jit."""
+    dialect = DIALECTS[entry.dialect]
     found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
     for binding in module.bindings.values():
         if binding.kind not in ("import", "from"):
             continue
-        problem = import_problem(api, dotted(binding))
+        problem = dialect.import_problem(api, dotted(binding))
         if problem is not None:
             module.binding(binding.name)  # the result depends on where it stands
             text = module.lines[binding.line - 1]
@@ -164,7 +166,7 @@ def _around(
             span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
             found.append(("api-removed", span, *problem))
     for keyword in entry.keywords:
-        problem = jit_problem(api, keyword)
+        problem = dialect.decorator_problem(api, keyword)
         if problem is not None:
             found.append(("api-signature", entry.name_span, *problem))
     out = []

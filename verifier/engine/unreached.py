@@ -97,7 +97,7 @@ def judgement(
     }
     job = replace(job, opaque=True)
     runs = run_all(
-        project, DIALECTS[entry.dialect](), target, unit.api, job, solver.decide, deadline
+        project, DIALECTS[entry.dialect].make(), target, unit.api, job, solver.decide, deadline
     )
     fixer = Fixer(project, job.module, job.definition, job.enclosing, unit.api)
     problems = []

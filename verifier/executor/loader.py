@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from verifier.dialects.nki import infer_generation, scan_features
+from verifier.dialects import DIALECTS, of_generation, of_packages
 from verifier.executor import places
 from verifier.executor.findings import MisuseError
 from verifier.executor.nested import nested
@@ -28,7 +28,7 @@ from verifier.source.ir import Span
 
 _PACKAGES = ("verifier", "rules")
 _HOME = Path(__file__).resolve().parent.parent.parent
-_SHIMS = ("nki", "neuronxcc", "okk", "ppl")
+_SHIMS = frozenset().union(*(dialect.packages for dialect in DIALECTS.values()))
 
 
 def _ours(name: str) -> bool:
@@ -146,10 +146,7 @@ def generation_of(path: Path) -> str:
     """
     tree = _parse(path)
     imported = set(_imported(tree))
-    for dialect in ("okk", "ppl"):
-        if dialect in imported and not imported & {"nki", "neuronxcc"}:
-            return dialect
-    return infer_generation(scan_features(tree))
+    return of_packages(imported).infer(tree)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -167,7 +164,7 @@ def hardware_of(name: str | None, api: str) -> Hardware:
     Raises:
         MisuseError: there is none of that name, or kernels of that API do not run on it.
     """
-    dialect = api if api in ("okk", "ppl") else "nki"
+    dialect = of_generation(api).name
     found = catalogue.find(name or catalogue.DEFAULTS[dialect])
     if found is None:
         raise MisuseError(f"unknown target '{name}'")

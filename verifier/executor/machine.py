@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier import rulebase
-from verifier.dialects import DIALECTS
+from verifier.dialects import of_generation
 from verifier.executor import findings, places, tpu
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
@@ -157,10 +157,10 @@ class ConcreteMachine:
         self.hardware = hardware
         self._api = api
         self.options = options
-        name = api if api in DIALECTS else "nki"
-        self.dialect = DIALECTS[name]()
+        dialect = of_generation(api)
+        self.dialect = dialect.make()
         self.kernel = ""
-        self.rules = Rules.load(name, options.only)
+        self.rules = Rules.load(dialect.name, options.only)
         self.found: list[report.Diagnostic] = []
         self._seen: set[tuple[str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)

@@ -425,7 +425,7 @@ _MODULES: Final = {"nki": "nki", "neuronxcc": "nki", "okk": "okk", "ppl": "ppl"}
 def value_of(dotted: str) -> object | None:
     """What an imported name means in the dialect that it is of."""
     dialect = _MODULES[dotted.partition(".")[0]]
-    return names.root(dotted) if dialect == "nki" else DIALECTS[dialect]().root(dotted)
+    return names.root(dotted) if dialect == "nki" else DIALECTS[dialect].make().root(dotted)
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -1,0 +1,41 @@
+"""What there is to know of a dialect without interpreting a kernel of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from verifier.symbolic.dialect import Dialect
+from verifier.symbolic.python.vm import VM
+
+#: why something does not fit a generation, and facts
+Problem: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+def _fits(generation: str, what: str) -> Problem | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectDescriptor:
+    """A kernel API: its name, where it is imported from, its generations, and who interprets it."""
+
+    name: str
+    make: Callable[[], Dialect[VM]]
+    #: the packages that hold it
+    packages: frozenset[str]
+    #: the generations of the API, oldest first; a dialect without any has its name instead
+    generations: tuple[str, ...]
+    #: the generation that a file is written for
+    infer: Callable[[ast.Module], str]
+    #: what a generation has against an import, and against a keyword of the decorator
+    import_problem: Callable[[str, str], Problem | None] = _fits
+    decorator_problem: Callable[[str, str], Problem | None] = _fits
+    #: the keyword of the decorator that names a target
+    target_keyword: str = ""
+    #: the modules that have the dtypes and memories
+    language: tuple[str, ...] = ()
+    #: whether assertions of a kernel are checked by anybody
+    asserts_kept: bool = True
