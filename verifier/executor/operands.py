@@ -368,8 +368,15 @@ def _wait(machine: ConcreteMachine, operation: Operation) -> None:
         return
     machine.program.waited += 1
     barrier = machine.state.get("barrier")
-    if callable(barrier):
-        barrier(cores)
+    missing = barrier(cores) if callable(barrier) else 0
+    if missing:
+        machine.check(
+            "core-barrier-divergence",
+            E.FALSE,
+            operation.span,
+            "every program instance comes to the barrier as often",
+            f"{missing} of {len(cores)} cores do not come to this barrier",
+        )
 
 
 def _undefined(

@@ -442,7 +442,15 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
         return False
     if item.rule == watch.TAIL:
         return diagnostic.message == item.message
+    if item.rule == watch.OUTPUT and _given(diagnostic.message) != _given(item.message):
+        return False  # one of them is about another parameter, or about what is returned
     return item.rule in _AT_THE_END or _overlap(diagnostic.span, item.span)
+
+
+def _given(message: str) -> str:
+    """The parameter that a message says is written in part."""
+    found = re.search(r"not all of `(.*?)` is written", message)
+    return found[1] if found is not None else ""
 
 
 def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> Answer:

@@ -271,7 +271,8 @@ def _finish(
             seen.add(id(memory))
             _written(machine, memory)
     if machine.watch is not None:
-        machine.watch.finish(machine, [tensor.memory for tensor in inputs])
+        given, results = ([tensor.memory for tensor in some] for some in (inputs, returned))
+        machine.watch.finish(machine, given, results)
     capacity(machine)
 
 

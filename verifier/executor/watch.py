@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 DEPENDENCE: Final = "loop-carried-dependence"
 TAIL: Final = "input-tail-dropped"
 OVERSIZED: Final = "oversized-tile"
-#: the rules that a run judges only if they are asked for
-RULES: Final = frozenset({DEPENDENCE, TAIL, OVERSIZED})
+OUTPUT: Final = "output-not-written"
+#: the rules that a run judges only if they are asked for; of :data:`OUTPUT`, what it has to say of
+#: parameters: no run knows whether a part was meant
+RULES: Final = frozenset({DEPENDENCE, TAIL, OVERSIZED, OUTPUT})
 
 
 @dataclass(eq=False, slots=True)
@@ -101,6 +103,11 @@ class Watch:
     _writers: dict[int, Span] = field(default_factory=dict)
     instances: Instances = field(default_factory=Instances)
     _inputs: dict[int, _Use] = field(default_factory=dict)
+    #: parameters that were written: what of them, and where the last time; and that were read
+    _given: WeakKeyDictionary[Memory, tuple[Memory, Span]] = field(
+        default_factory=WeakKeyDictionary
+    )
+    _taken: WeakSet[Memory] = field(default_factory=WeakSet)
     _tiles: dict[tuple[Span, Template], _Use] = field(default_factory=dict)
     _reaches: dict[tuple[object, ...], tuple[int, ...]] = field(default_factory=dict)
     _boxes: dict[tuple[object, ...], Box] = field(default_factory=dict)
@@ -133,6 +140,10 @@ class Watch:
                 self._depend(machine, operation, bounds, reads, writes)
             except TooFineError:
                 self.lost = True
+        if OUTPUT in self.rules:
+            self._taken.update(bounds[role].memory for role in reads)
+            for role in writes:
+                self._give(bounds[role], operation.span)
         if TAIL in self.rules or OVERSIZED in self.rules:
             for role in reads:
                 self._used(bounds[role], read=True)
@@ -272,6 +283,39 @@ class Watch:
             facts=("NKI-LP02", "NKI-E32"),
         )
 
+    # -- parameters -------------------------------------------------------------------
+
+    def _give(self, found: Bound, span: Span) -> None:
+        memory, place = found.memory, found.place
+        if memory.template.kind != "input":
+            return
+        known = self._given.get(memory)
+        copy = known[0] if known is not None else Memory(memory.template, "", memory.span, None)
+        if isinstance(place, Geometry):
+            copy.mark(place)
+        else:
+            chosen = place.positions if place.mask is None else place.positions[place.mask]
+            copy.mark_positions(chosen.reshape(-1), place.dtype)
+        self._given[memory] = (copy, span)
+
+    def _partly_given(
+        self, machine: ConcreteMachine, inputs: list[Memory], returned: list[Memory]
+    ) -> None:
+        for memory in inputs:
+            if memory in self._taken or any(memory is other for other in returned):
+                continue
+            copy, span = self._given.get(memory, (None, memory.span))
+            if copy is None or not copy.complete():
+                check = Check(
+                    predicate=E.FALSE,
+                    span=span,
+                    text=f"every element of `{memory.name}` is written",
+                    message=f"not all of `{memory.name}` is written",
+                    facts=("NKI-E30",),
+                    severity="warning",
+                )
+                _note_down(machine, OUTPUT, check)
+
     # -- use --------------------------------------------------------------------------
 
     def _used(self, found: Bound, read: bool) -> None:
@@ -306,8 +350,12 @@ class Watch:
             found = self._reaches[key] = _corner(template, place)
         return found
 
-    def finish(self, machine: ConcreteMachine, inputs: list[Memory]) -> None:
+    def finish(
+        self, machine: ConcreteMachine, inputs: list[Memory], returned: list[Memory]
+    ) -> None:
         """Judge what was used, at the end of the run."""
+        if OUTPUT in self.rules:
+            self._partly_given(machine, inputs, returned)
         for origin in self.instances.finish():
             blame(machine, machine.origin(origin), origin.span, "nobody writes it before")
         if TAIL in self.rules:
@@ -322,7 +370,6 @@ class Watch:
         for dimension, extent in enumerate(memory.template.shape):
             read = use.highest[dimension] + 1 if use is not None else 0
             if read < extent:
-                rule = machine.rules.by_id[TAIL]
                 check = Check(
                     predicate=E.FALSE,
                     span=memory.span,  # which loop should have come there a run does not know
@@ -331,11 +378,15 @@ class Watch:
                     "is never read",
                     values=(("read up to", E.const(read)),),
                 )
-                machine.found.append(
-                    findings.diagnose(
-                        rule, check, machine.kernel, machine.target.name, machine.dialect.name
-                    )
-                )
+                _note_down(machine, TAIL, check)
+
+
+def _note_down(machine: ConcreteMachine, rule: str, check: Check) -> None:
+    """One of several findings at one place."""
+    found = machine.rules.by_id[rule]
+    machine.found.append(
+        findings.diagnose(found, check, machine.kernel, machine.target.name, machine.dialect.name)
+    )
 
 
 def _earlier(part: NDArray[Any], turns: list[_Turn]) -> tuple[_Turn, int] | None:
