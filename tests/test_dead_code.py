@@ -19,8 +19,6 @@ KEPT = {
     "verifier.lsp.server._Protocol": "pygls finds what it overrides by these names",
     "verifier.lsp.server.TilelintServer": "pygls finds what it overrides by these names",
     "verifier.source.positions._CountingState": "libcst finds what it overrides by these names",
-    "verifier.symbolic.instruction.Effect.DESTROYS": "a form of description",
-    "verifier.symbolic.instruction.Takes.SHAPE": "a form of description",
 }
 #: decorators that leave a function to be called by its name; others enter it in a table
 PLAIN = {

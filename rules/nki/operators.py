@@ -449,6 +449,10 @@ register(
 # ----------------------------------------------------------------------------- reduce commands
 
 
+#: who has the command at all
+_COMMAND_FACTS: Final = {"reset": ("NKI-AC09",), "load_reduce": ("NKI-AC08",)}
+
+
 def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
     command = kit.choice(op.value("reduce_cmd"))
     if command is None:
@@ -464,8 +468,7 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(command in commands.admitted),
         f"reduce_cmd is one that {short} has (it is {command})",
         f"{short} has no reduce command {command}",
-        fact,
-        *(("AC09",) if command == "reset" else ("AC08",) if command == "load_reduce" else ()),
+        *dict.fromkeys((fact, *_COMMAND_FACTS.get(command, ()))),
         about=(),
         help=("commands: " + ", ".join(sorted(commands.admitted)),),
     )

@@ -116,7 +116,6 @@ class Effect(Enum):
     ADDS = "reads it and adds to it"
     #: a sum of matmuls that says nothing about its beginning
     FIRST_SETS = "overwrites what no matmul wrote since it was reset, and adds to what one wrote"
-    DESTROYS = "leaves nothing of meaning"
 
 
 def _sets(call: Call) -> Effect | Bool | None:
@@ -181,8 +180,6 @@ class Takes(Enum):
     TILES = "a list of tensors"
     OPERATOR = "an operator"
     FLAG = "a truth value"
-    ADDRESS = "an address"
-    SHAPE = "a shape"
     PLAIN = "a plain value"
 
 

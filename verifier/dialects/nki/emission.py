@@ -43,7 +43,6 @@ class _Gathered:
     operands: dict[str, Operand]
     reads: list[tuple[str, View]]
     writes: list[tuple[str, View]]
-    kept: list[str]
     lost: bool = False
 
 
@@ -131,7 +130,7 @@ def perform(
     expression around it is marked with ``placement["intermediate"]``.
     """
     mask = _mask(machine, arguments.get("mask"))
-    gathered = _Gathered({}, [], [], [])
+    gathered = _Gathered({}, [], [])
     for name, operand in arguments.items():
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
@@ -170,7 +169,6 @@ def perform(
         reads=tuple(gathered.reads),
         writes=tuple(gathered.writes),
         call_text=text,
-        attributes={"keeps": tuple(gathered.kept)} if gathered.kept else {},
         instruction=instruction,
     )
     operation.accumulates = accumulation(operation, instruction)
@@ -296,13 +294,10 @@ def _gather_tile(
         (f"{name}.index", views.use(machine, index, None, operand.span)) for index in view.indices
     )
     footprint = instruction.footprint
-    writes = footprint.writes_of(name)
     if footprint.reads_of(name):
         gathered.reads.append((name, view))
-    if writes:
+    if footprint.writes_of(name):
         gathered.writes.append((name, view))
-    if any(write.keeps for write in writes):
-        gathered.kept.append(name)
 
 
 def _plain(machine: Machine, value: object, span: Span) -> object:

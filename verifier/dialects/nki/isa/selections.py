@@ -96,7 +96,7 @@ RANGE_SELECT: Final = Instruction(
         admits("comp_op1", RANGES, "NKI-RSL02"),
         admits("reduce_op", words("maximum"), "NKI-RSL07"),
     ),
-    commands=Commands(words("idle reduce reset_reduce"), "NKI-RSL09"),
+    commands=Commands(words("idle reduce reset_reduce"), "NKI-AC08"),
     needs=(Capability.RANGE_SELECT, ("NKI-RSL01", "NKI-H76")),
     footprint=Footprint(
         reads=(
