@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.nki.signatures import lookup
 
-#: parameters under all their names (NKI-M036, NKI-M037, NKI-M058)
+#: parameters under all their names, of functions without a description (NKI-M036, NKI-M058)
 _PARAMETERS: Final[dict[str, tuple[frozenset[str], ...]]] = {
     "isa.register_move": (frozenset({"imm", "src"}),),
-    "isa.nc_matmul": (frozenset({"is_moving_zero", "is_moving_onezero"}),),
     "language.device_print": (
         frozenset({"prefix", "print_prefix"}),
         frozenset({"x", "tensor"}),
@@ -25,7 +25,11 @@ def parameter(function: str, keyword: str, generation: str) -> str | None:
 
     ``function`` is the last part of the name (``register_move``).
     """
-    for full, groups in _PARAMETERS.items():
+    described = {
+        name: tuple(frozenset((role.name, *role.others)) for role in found.roles if role.others)
+        for name, found in INSTRUCTIONS.items()
+    }
+    for full, groups in {**described, **_PARAMETERS}.items():
         if full.rpartition(".")[2] != function:
             continue
         signature = lookup(full, generation)

@@ -35,6 +35,8 @@ from verifier.symbolic.instruction import (
     Instruction,
     Line,
     Reads,
+    Role,
+    Takes,
     Trait,
     Writes,
 )
@@ -129,6 +131,8 @@ NC_MATMUL: Final = Instruction(
         tile("dst", summed_in("NKI-MMU01", "NKI-BUF01")),
         tile("stationary", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
         tile("moving", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
+        # misnamed in SDK 2.27 (NKI-M037)
+        Role(name="is_moving_onezero", takes=Takes.PLAIN, others=("is_moving_zero",)),
         switch("is_transpose", "stationary is transposed: moving is the identity"),
         switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
     ),
