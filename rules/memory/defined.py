@@ -401,12 +401,16 @@ class _Definition:
 
     def _refined(self, write: Write) -> list[Access]:
         """The write where what it carries is defined, a case each."""
-        if not self.flow.sources(write) or not self._comes(write.access):
+        if not self._carries(write):
             return [write.access]
         return [_given(write.access, case) for case in cases(self.flow.carried(write))]
 
-    def _comes(self, access: Access) -> bool:
-        ways = before(access, self.read.access, private_grid=self._shared)
+    def _carries(self, write: Write) -> bool:
+        """Whether a write that comes before the read may carry something undefined."""
+        sources = self.flow.sources(write)
+        if all(source.done and source.defined is E.TRUE for source in sources):
+            return False
+        ways = before(write.access, self.read.access, private_grid=self._shared)
         return next(ways, None) is not None
 
     # -- writes that undo it --------------------------------------------------------------
@@ -418,7 +422,7 @@ class _Definition:
         last = self._last_whole([write for write in complete if write.sets]) if whole else None
         found: list[_Threat] = []
         for write in self._writes:
-            if not self.flow.sources(write) or not self._comes(write.access):
+            if not self._carries(write):
                 continue
             if last is not None and not _may_follow(write.access, last.access, access):
                 continue
