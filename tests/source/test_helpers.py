@@ -49,6 +49,12 @@ def found(folder: Path, **texts: str) -> list[str]:
         (_KERNEL + "def host(x):\n    return doubled[2](x, x)\n", "doubled kernel"),
         (_KERNEL + "def host(x):\n    return doubled(x, x)\n", "doubled kernel"),
         (_KERNEL + "doubled(1, 2)\n", "doubled kernel"),
+        (
+            "import torch_neuronx\n"
+            + _KERNEL
+            + "def host(x):\n    torch_neuronx.trace(x)\n    doubled(x, x)\n",
+            "doubled kernel",
+        ),
         (_KERNEL + "fast = nki.benchmark(doubled)\n", "doubled kernel"),
         # by a function that is for the device: a kernel calls it, or it calls the API
         (_KERNEL + "def step(x):\n    nisa.memset(x, 0)\n    doubled(x, x)\n", "kernel"),

@@ -63,6 +63,9 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
     "okk": frozenset({"kernel", "jit"}),
 }
 
+#: packages whose functions are the host's, but for those that make kernels
+_FRAMEWORKS = frozenset({"torch_neuronx", "jax_neuronx"})
+
 _CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
 #: how a function is listed that is no entry point
@@ -428,8 +431,9 @@ class _Visitor:
                 continue
             dotted = self._dotted(func, scopes)
             if dotted is not None:
-                wrapper = dotted.rpartition(".")[2] in _WRAPPERS[dotted.partition(".")[0]]
-                yield CallSite(caller, None, device=not wrapper)
+                root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
+                if root not in _FRAMEWORKS and last not in _WRAPPERS[root]:
+                    yield CallSite(caller, None, device=True)
             elif self._may_be(func, scopes, names):
                 target = self._target(func, scopes)
                 if target is not None:
