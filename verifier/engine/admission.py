@@ -44,19 +44,15 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
 def doubted(run: Run, solver: Solver) -> list[report.Reason]:
     """Why it is not known whether any input is admitted: then nothing is proved of any.
 
-    That is so where a condition that is not known would, one way or the other, admit none. A number
-    that is not known is taken to be one that the kernel's demands on it can meet.
+    That is so where what is demanded on a path excludes all that take it, and it is not known who
+    does. An unknown number that a demand is about is taken to be one that can meet it.
     """
     said = _demands(run)
     facts = (*_conditions(said), *_instances(said))
-    if not solver.check(Query(facts, E.FALSE)).unknown:
-        return []
-    conditions = {s for fact in facts for s in fact.free() if s.origin == "havoc"}
-    for symbol in sorted(conditions, key=lambda s: s.id):
-        truth = E.from_atom(symbol)
-        ways = [E.eq(truth, 0), E.eq(truth, 1)] if (symbol.lo, symbol.hi) == (0, 1) else []
-        if any(solver.check(Query((*facts, way), E.FALSE)).proved for way in ways):
-            of = unknowns.said((symbol.name,), run.trace.ledger, run.trace.span)
+    for guard in dict.fromkeys(a.guard for a in said):
+        unknown = tuple(s.name for s in guard.free() if s.origin == "havoc")
+        if unknown and solver.check(Query((*facts, guard), E.FALSE)).proved:
+            of = unknowns.said(unknown, run.trace.ledger, run.trace.span)
             text = f"whether any input is admitted depends on values that are not known: {of}"
             return [report.Reason(run.trace.span.path, run.trace.span.line, text)]
     return []

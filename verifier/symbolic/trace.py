@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from verifier.source.ir import Span
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import TRUE, Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
@@ -63,7 +63,8 @@ class Assumption:
     ``kind``: ``assert`` (said in the kernel), ``contract``, ``type`` (a dimension is >= 1),
     ``inferred`` (a dtype that the kernel needs without saying so), ``grid`` (program indices lie in
     the grid). ``order`` is its place in program order. ``everywhere``: no branch and no loop stands
-    around it, so that whatever is traced, this is demanded too.
+    around it, so that whatever is traced, this is demanded too. ``guard``: the path that it is
+    demanded on; ``condition`` says that it holds there.
     """
 
     condition: Bool
@@ -72,6 +73,7 @@ class Assumption:
     kind: str
     order: int = 0
     everywhere: bool = False
+    guard: Bool = TRUE
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ class State:
         condition = E.implies(guard, condition)
         if condition is not E.TRUE:
             self.trace.assumptions.append(
-                Assumption(condition, text, span, kind, self.next_order(), everywhere)
+                Assumption(condition, text, span, kind, self.next_order(), everywhere, guard)
             )
 
     def check(
