@@ -383,7 +383,7 @@ def contains(outer: View, inner: View) -> bool:
         return False
     if outer.dtype.itemsize is not inner.dtype.itemsize:
         return False
-    return _same_elements(outer, inner) or _box_contains(outer, inner)
+    return _axes_of(outer, inner) is not None or _box_contains(outer, inner)
 
 
 def _entire(view: View) -> bool:
@@ -395,15 +395,27 @@ def _entire(view: View) -> bool:
     )
 
 
-def _same_elements(outer: View, inner: View) -> bool:
+def same_elements(first: View, second: View) -> E.Substitution | None:
+    """The axes of the second view for those of the first, if both name the same elements so."""
+    if not first.exact or first.indirect or first.mask is not E.TRUE:
+        return None
+    if not second.exact or second.indirect or tensor(first) != tensor(second):
+        return None
+    if first.frame != second.frame or first.dtype.itemsize is not second.dtype.itemsize:
+        return None
+    return _axes_of(first, second)
+
+
+def _axes_of(outer: View, inner: View) -> E.Substitution | None:
     if len(outer.axes) != len(inner.axes):
-        return False
+        return None
     if any(a.size is not b.size for a, b in zip(outer.axes, inner.axes, strict=True)):
-        return False
+        return None
     rename = E.Substitution(
         {a.symbol: b.index for a, b in zip(outer.axes, inner.axes, strict=True)}
     )
-    return all(rename.expr(a) is b for a, b in zip(outer.coords, inner.coords, strict=True))
+    same = all(rename.expr(a) is b for a, b in zip(outer.coords, inner.coords, strict=True))
+    return rename if same else None
 
 
 def _box_contains(outer: View, inner: View) -> bool:
@@ -457,4 +469,5 @@ __all__ = [
     "covered_point",
     "depends_on",
     "dominates",
+    "same_elements",
 ]

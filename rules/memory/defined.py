@@ -25,6 +25,7 @@ from rules.memory.cases import (
     covered_point,
     depends_on,
     dominates,
+    same_elements,
 )
 from rules.memory.formulas import Ranges, cases, size
 from verifier.hardware.memories import Buffer
@@ -431,9 +432,18 @@ class _Definition:
                 continue
             if not access.view.exact or access.view.indirect:
                 return [], False
+            again: dict[int | None, tuple[Bool, bool]] = {}
+            same = self._same(write)
+            if same is not None:
+                again[None] = self._set_again(write, None)
+                found.append(self._renamed(write, same.bool(phi), *again[None]))
             for case in cases(E.not_(phi)):
-                undone = _given(write.access, case)
-                found += [self._threat(write, way, level) for way, level in self._levels(undone)]
+                for way, level in self._levels(_given(write.access, case)):
+                    if level is None and same is not None:
+                        continue
+                    if level not in again:  # it is the same for all cases
+                        again[level] = self._set_again(write, level)
+                    found.append(self._threat(write, way, *again[level]))
         return found, True
 
     def _levels(self, write: Access) -> Iterator[tuple[Copy, int | None]]:
@@ -460,9 +470,21 @@ class _Definition:
             if found is not None:
                 yield found, level
 
-    def _threat(self, write: Write, way: Copy, level: int | None) -> _Threat:
+    def _same(self, write: Write) -> E.Substitution | None:
+        """The axes of the read for those of a write that happened, at the same elements."""
         access = self.read.access
-        again, sure, _ = covered(self._set_again(write, level), access.view, self.known.known)
+        if self._shared or not dominates(write.access, access):
+            return None
+        return same_elements(write.access.view, access.view)
+
+    def _renamed(self, write: Write, phi: Bool, again: Bool, sure: bool) -> _Threat:
+        """The threat of a write to the same elements in the same iteration: what it carries."""
+        formula = E.or_(self.known.without(phi), again)
+        sure = sure and not write.partial
+        return _Threat(formula, formula, sure, sure, write.access)
+
+    def _threat(self, write: Write, way: Copy, again: Bool, sure: bool) -> _Threat:
+        access = self.read.access
         different, known = apart(access.view, way.view)
         demand = E.or_(*map(E.not_, way.ranges), different, again)
         undone, exact, _ = covered([way], access.view)
@@ -472,8 +494,14 @@ class _Definition:
         sure = sure and known and not write.partial
         return _Threat(demand, formula, sure, sure and exact, write.access)
 
-    def _set_again(self, undone: Write, level: int | None) -> Iterator[Copy]:
-        """The ways in which something is set after it was undone, and before it is read."""
+    def _set_again(self, undone: Write, level: int | None) -> tuple[Bool, bool]:
+        """That something is set after it was undone, and before it is read; and exactness."""
+        ways = self._afterwards(undone, level)
+        formula, exact, _ = covered(ways, self.read.access.view, self.known.known)
+        return formula, exact
+
+    def _afterwards(self, undone: Write, level: int | None) -> Iterator[Copy]:
+        """The ways in which a write comes after another one, and before the read."""
         access = self.read.access
         shared = common_loops(undone.access.loops, access.loops)
         for write in self._writes:
