@@ -16,7 +16,7 @@ from verifier.source.scopes import names_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python import functions, hints, modules, ranks, suspended
+from verifier.symbolic.python import functions, hints, modules, ranks, signs, suspended
 from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
     AbortedRunError,
@@ -304,6 +304,7 @@ class _Entry:
             if given is not None:
                 return dict(given)
         guesses = hints.read(vm.project, function.module, definition)
+        signed = signs.negatives(definition)
         hidden = request.names_within(depth) if enclosing is not None else frozenset()
         defaults = dict(function.defaults)
         out: dict[str, object] = {}
@@ -327,10 +328,10 @@ class _Entry:
                 defaults.get(param.name),
                 param.default is not None,
             )
-            out[param.name] = self._declared(made, guesses[param.name])
+            out[param.name] = self._declared(made, guesses[param.name], param.name in signed)
         return out
 
-    def _declared(self, made: Input, hint: Hint = _NO_HINT) -> object:
+    def _declared(self, made: Input, hint: Hint = _NO_HINT, signed: bool = False) -> object:
         """The value of an input."""
         vm = self.vm
         annotation = vm.text(made.annotation.span) if made.annotation is not None else ""
@@ -343,6 +344,7 @@ class _Entry:
             annotation=annotation,
             hints=hint.ranks,
             pinned=self.request.pinned.get(made.name),
+            signed=signed,
         )
         vm.inputs.parameters[made.name] = p
         absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None

@@ -82,6 +82,8 @@ class Parameter:
     tied: str | None = None
     #: what is not followed if it turns out to be a tensor: why, where, when
     unfollowed: list[tuple[str, Span, int]] = field(default_factory=list)
+    #: the kernel's text takes it to be negative at times
+    signed: bool = False
     #: what is an error if it turns out to be a number, likewise
     refused: list[tuple[str, Span, int]] = field(default_factory=list)
 
@@ -226,7 +228,10 @@ class Inputs:
         return p.address
 
     def integer(self, p: Parameter) -> Expr:
-        """The parameter as an integer; type fact: it is not negative, unless its default is."""
+        """The parameter as an integer.
+
+        It is assumed not to be negative, unless its default is or the text says that it may be.
+        """
         p.kind = "int"
         if p.pinned is not None:
             if p.pinned.kind == "range" and isinstance(p.pinned.value, tuple):
@@ -234,9 +239,12 @@ class Inputs:
                 return E.symbol(p.name, lo, hi)
             if p.pinned.kind == "value" and isinstance(p.pinned.value, (int, bool)):
                 return E.const(int(p.pinned.value))
+        least = 1 if p.constant else 0
+        if p.signed or _is_below(p.default, least):
+            return E.symbol(p.name, lo=None)
         if p.name not in self.integers:
             self.integers.append(p.name)
-        return E.symbol(p.name, lo=_least(1 if p.constant else 0, p.default))
+        return E.symbol(p.name, lo=least)
 
     def truth(self, p: Parameter) -> Bool:
         """Whether an input is true of which nothing is known yet."""
@@ -270,10 +278,12 @@ class Inputs:
             if isinstance(value, int):
                 return E.const(value)
         name = f"{p.name}[{position}]"
+        given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
+        if any(_is_below(item, 0) for item in given):
+            return E.symbol(name, lo=None)
         if name not in self.integers:
             self.integers.append(name)
-        given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
-        return E.symbol(name, lo=_least(0, *given))
+        return E.symbol(name, lo=0)
 
     def string_equals(self, p: Parameter, text: str, said: str | None = None) -> Bool:
         """Whether a string parameter is ``text``; ``said``: how that is written, if not so."""
@@ -294,8 +304,6 @@ def truth_name(name: str) -> str:
     return f"bool({name})"
 
 
-def _least(usual: int, default: object = None) -> int:
-    """The least value that an integer input is taken to have: its default is among its values."""
-    if isinstance(default, Expr) and default.is_const:
-        return min(usual, default.const)
-    return usual
+def _is_below(default: object, least: int) -> bool:
+    """Whether a default value shows that the least value of an integer input is none."""
+    return isinstance(default, Expr) and default.is_const and default.const < least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -19,7 +19,6 @@ from verifier.symbolic.python.iteration import Items, Iteration, Runs, Trips, Un
 from verifier.symbolic.python.kind import Language
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.operations import Operations
-from verifier.symbolic.python.terms import join
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Guarded, Ref
 
@@ -213,15 +212,15 @@ class VM(Operations):
         return self.kind(value).as_items(self, value, span)
 
     def _joined(self, value: Guarded, one: Callable[[object], _T | None]) -> _T | None:
-        """The cases of a value as one; None if one of them is not of the kind."""
-        result: _T | None = None
-        for guard, item in reversed(self.cases(value)):
-            if item is None:
-                continue
-            single = one(item)
-            if single is None:
-                return None
-            if result is not None:
-                single = cast(_T, join(guard, single, result))
-            result = single
-        return result
+        """The cases of a value as one, each under its guard; None if one is of another kind."""
+        there = tuple(case for case in self.cases(value) if case[1] is not None)
+        others: list[object] = []
+
+        def single(item: object) -> _T | None:
+            found = one(item)
+            if found is None:
+                others.append(item)
+            return found
+
+        result = self.each(Guarded(there), single) if there else None
+        return None if others else result

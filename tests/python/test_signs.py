@@ -1,0 +1,77 @@
+"""Integer parameters are not negative, unless the text says that they may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier.engine import analyze_source
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, {parameter}):
+    assert x.shape == (96, 24) and x.dtype == nl.float32
+    {demand}
+    tile = nl.ndarray(({rows}, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile[0:96, :], src=x)
+    out = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile[0:96, :])
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "demand", "rows", "status"),
+    [
+        ("n: int", "assert n <= 4", "129 if 2 * n == -2 else 96", "verified"),
+        ("n: int", "assert -3 <= n <= 4", "129 if 2 * n == -2 else 96", "violated"),
+        ("n: int", "assert -3 <= n <= -1", "97 + n", "violated"),
+        ("n: int", "assert -3 <= n <= -1", "99 + n", "verified"),
+        ("n: int", "assert abs(n) <= 3", "129 if 2 * n == -2 else 96", "violated"),
+        (
+            "axis: int",
+            "assert axis in (-1, 0, 1)",
+            "(128, 96)[axis] if axis >= 0 else 129",
+            "violated",
+        ),
+        (
+            "axis: int",
+            "assert axis in (-1, 0, 1)",
+            "(128, 96)[axis] if axis >= 0 else 96",
+            "verified",
+        ),
+        ("axis: int = -1", "assert axis < 2", "129 if axis + 2 == 0 else 96", "violated"),
+        ("n: int", "if n < 0: n = 0", "96 if n + 1 > 0 else 129", "verified"),
+    ],
+)
+def test_what_the_text_says_of_negative_numbers(
+    parameter: str, demand: str, rows: str, status: str
+) -> None:
+    text = KERNEL.format(parameter=parameter, demand=demand, rows=rows)
+    (kernel,) = analyze_source(text).kernels
+    assert kernel.status == status
+    listed = [text for text in kernel.assumptions if text == "n >= 0"]
+    assert len(listed) == (demand == "assert n <= 4")
+
+
+@pytest.mark.parametrize(
+    ("demand", "rows", "status"),
+    [
+        ("assert 0 <= n <= 6", "2 ** (6 - n) + 95 if n == 6 else 96", "verified"),
+        ("assert 0 <= n <= 7", "2 ** (6 - n)", "violated"),
+        ("assert 0 <= n <= 3", "[96, 97, 192 / 2, 98][n]", "violated"),
+    ],
+)
+def test_an_extent_that_is_a_float_for_some_is_one_for_them(
+    demand: str, rows: str, status: str
+) -> None:
+    result = analyze_source(KERNEL.format(parameter="n: int", demand=demand, rows=rows))
+    assert [k.status for k in result.kernels] == [status]
+    for found in result.diagnostics:
+        if found.rule == "wrong-type":
+            assert found.verdict == "sometimes" and found.counterexample is not None
+            assert found.counterexample["n"] == (7 if "7" in demand else 2)
