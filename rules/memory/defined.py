@@ -305,8 +305,9 @@ class _Definition:
 
     def settle(self) -> None:
         read = self.read
-        formula, exact, blame = self._set()
-        threats, known = self._threats(formula is E.TRUE)
+        last = self._last()
+        formula, exact, blame = self._set() if last is None else self._set_since(last)
+        threats, known = self._threats(last)
         read.demand = E.and_(formula, *(threat.demand for threat in threats))
         read.defined = E.and_(formula, *(threat.formula for threat in threats))
         if not known:
@@ -362,7 +363,7 @@ class _Definition:
             return E.TRUE, True, None
         complete = [write for write in self._writes if not write.partial]
         partial = next((write.access for write in self._writes if write.partial), None)
-        if self._last_whole(complete) is not None:
+        if any(self._wrote(write) is E.TRUE for write in complete):
             return E.TRUE, True, None
         if not complete:
             return E.FALSE, partial is None, partial
@@ -381,14 +382,32 @@ class _Definition:
         formula, _, blame = covered_point(self._ways(sources), view, point, known)
         return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or access
 
-    def _last_whole(self, writes: list[Write]) -> Write | None:
-        """The last write that certainly set all that is read."""
+    def _last(self) -> Write | None:
+        """The last write that certainly set all that is read: nothing before it counts."""
+        wrote = (w for w in reversed(self._writes) if w.sets and self._wrote(w) is not None)
+        return next(wrote, None)
+
+    def _set_since(self, last: Write) -> tuple[Bool, bool, Access | None]:
+        """:meth:`_set` where a ``last`` write certainly set all that is read."""
+        formula = self._wrote(last)
+        assert formula is not None
+        if formula is E.TRUE:
+            return formula, True, None
+        again, exact, blame = self._set_again(last, None)
+        partial = (w.access for w in self._writes if w.partial and self._follows(w, last))
+        blame = blame or next(partial, None)
+        return E.or_(formula, again), exact and blame is None, blame
+
+    def _wrote(self, write: Write) -> Bool | None:
+        """That what a write that certainly wrote all that is read carried there is defined."""
         access = self.read.access
-        for write in reversed(writes):
-            if dominates(write.access, access) and contains(write.access.view, access.view):
-                if self.flow.carried(write) is E.TRUE:
-                    return write
-        return None
+        if write.partial or not dominates(write.access, access):
+            return None
+        phi = self.flow.carried(write)
+        if phi is E.TRUE:
+            return phi if contains(write.access.view, access.view) else None
+        same = None if self._shared else same_elements(write.access.view, access.view)
+        return self.known.without(same.bool(phi)) if same is not None else None
 
     def _ways(self, writes: list[Write]) -> Iterator[Copy]:
         for write in writes:
@@ -416,34 +435,27 @@ class _Definition:
 
     # -- writes that undo it --------------------------------------------------------------
 
-    def _threats(self, whole: bool) -> tuple[list[_Threat], bool]:
-        """The writes that may have carried something undefined there afterwards."""
+    def _threats(self, last: Write | None) -> tuple[list[_Threat], bool]:
+        """The writes that may have carried something undefined there, after the ``last`` that
+        certainly set all of it."""
         access = self.read.access
-        complete = [write for write in self._writes if not write.partial]
-        last = self._last_whole([write for write in complete if write.sets]) if whole else None
         found: list[_Threat] = []
         for write in self._writes:
-            if not self._carries(write):
+            if last is not None and not self._follows(write, last):
                 continue
-            if last is not None and not _may_follow(write.access, last.access, access):
+            if not self._carries(write):
                 continue
             phi = self.flow.carried(write)
             if phi is E.TRUE:
                 continue
             if not access.view.exact or access.view.indirect:
                 return [], False
-            again: dict[int | None, tuple[Bool, bool]] = {}
-            same = self._same(write)
-            if same is not None:
-                again[None] = self._set_again(write, None)
-                found.append(self._renamed(write, same.bool(phi), *again[None]))
+            again: dict[int | None, tuple[Bool, bool, Access | None]] = {}
             for case in cases(E.not_(phi)):
                 for way, level in self._levels(_given(write.access, case)):
-                    if level is None and same is not None:
-                        continue
                     if level not in again:  # it is the same for all cases
                         again[level] = self._set_again(write, level)
-                    found.append(self._threat(write, way, *again[level]))
+                    found.append(self._threat(write, way, *again[level][:2]))
         return found, True
 
     def _levels(self, write: Access) -> Iterator[tuple[Copy, int | None]]:
@@ -470,19 +482,6 @@ class _Definition:
             if found is not None:
                 yield found, level
 
-    def _same(self, write: Write) -> E.Substitution | None:
-        """The axes of the read for those of a write that happened, at the same elements."""
-        access = self.read.access
-        if self._shared or not dominates(write.access, access):
-            return None
-        return same_elements(write.access.view, access.view)
-
-    def _renamed(self, write: Write, phi: Bool, again: Bool, sure: bool) -> _Threat:
-        """The threat of a write to the same elements in the same iteration: what it carries."""
-        formula = E.or_(self.known.without(phi), again)
-        sure = sure and not write.partial
-        return _Threat(formula, formula, sure, sure, write.access)
-
     def _threat(self, write: Write, way: Copy, again: Bool, sure: bool) -> _Threat:
         access = self.read.access
         different, known = apart(access.view, way.view)
@@ -494,11 +493,17 @@ class _Definition:
         sure = sure and known and not write.partial
         return _Threat(demand, formula, sure, sure and exact, write.access)
 
-    def _set_again(self, undone: Write, level: int | None) -> tuple[Bool, bool]:
-        """That something is set after it was undone, and before it is read; and exactness."""
+    def _follows(self, write: Write, last: Write) -> bool:
+        """Whether a write may come between the one that certainly set all and the read."""
+        at, since, access = write.access, last.access, self.read.access
+        if at.order > since.order and at.order < access.order:
+            return True
+        return common_loops(at.loops, access.loops) > len(since.loops)
+
+    def _set_again(self, undone: Write, level: int | None) -> tuple[Bool, bool, Access | None]:
+        """That it is set after it was undone, and before it is read; as :func:`covered`."""
         ways = self._afterwards(undone, level)
-        formula, exact, _ = covered(ways, self.read.access.view, self.known.known)
-        return formula, exact
+        return covered(ways, self.read.access.view, self.known.known)
 
     def _afterwards(self, undone: Write, level: int | None) -> Iterator[Copy]:
         """The ways in which a write comes after another one, and before the read."""
@@ -529,13 +534,6 @@ class _Threat:
     sure: bool
     exact: bool
     blame: Access
-
-
-def _may_follow(write: Access, last: Access, access: Access) -> bool:
-    """Whether a write may come between the one that certainly set all and the read."""
-    if write.order > last.order and write.order < access.order:
-        return True
-    return common_loops(write.loops, access.loops) > len(last.loops)
 
 
 def _given(access: Access, condition: Bool) -> Access:

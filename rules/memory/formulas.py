@@ -43,32 +43,32 @@ class Ranges:
         if formula.kind == "and":
             return E.and_(*(self.without(part) for part in formula.args))
         if formula.kind == "or":
-            return _either([self.without(part) for part in formula.args])
+            return self._either([self.without(part) for part in formula.args])
         return E.TRUE if self.holds(formula) else formula
 
+    def _either(self, cases: list[Bool]) -> Bool:
+        """The disjunction, with what is common to all cases said once."""
+        cases = list(dict.fromkeys(case for case in cases if case is not E.FALSE))
+        if len(cases) < 2 or E.TRUE in cases:
+            return E.or_(*cases)
+        parts = [conjuncts(case) for case in cases]
+        shared = reduce(lambda left, right: [x for x in left if x in right], parts)
+        rests = [E.and_(*(part for part in each if part not in shared)) for each in parts]
+        if any(E.not_(rest) in rests for rest in rests) or self._adjoin(rests):
+            return E.and_(*shared)
+        return E.and_(*shared, E.or_(*rests))
 
-def _either(cases: list[Bool]) -> Bool:
-    """The disjunction, with what is common to all cases said once."""
-    cases = list(dict.fromkeys(case for case in cases if case is not E.FALSE))
-    if len(cases) < 2 or E.TRUE in cases:
-        return E.or_(*cases)
-    parts = [conjuncts(case) for case in cases]
-    shared = reduce(lambda left, right: [x for x in left if x in right], parts)
-    rests = [E.and_(*(part for part in each if part not in shared)) for each in parts]
-    if any(E.not_(rest) in rests for rest in rests) or _adjoin(rests):
-        return E.and_(*shared)
-    return E.and_(*shared, E.or_(*rests))
-
-
-def _adjoin(cases: list[Bool]) -> bool:
-    """Whether the cases say that something that is never negative is zero, or positive."""
-    positive = [case.expr for case in cases if case.kind == "le" and case.expr is not None]
-    for case in cases:
-        if case.kind == "eq" and case.expr is not None:
-            low, _ = E.bounds(case.expr)
-            if low is not None and low >= 0 and any(1 - case.expr is each for each in positive):
+    def _adjoin(self, cases: list[Bool]) -> bool:
+        """Whether the cases say that something that is never negative is 0, or 1, ..., or more."""
+        zeros = [case.expr for case in cases if case.kind == "eq" and case.expr is not None]
+        bounds = [case.expr for case in cases if case.kind == "le"]
+        for zero in zeros:
+            value = zero
+            while value in zeros:
+                value = value - 1
+            if -value in bounds and self.holds(E.ge(zero, 0)):
                 return True
-    return False
+        return False
 
 
 def cases(condition: Bool) -> list[Bool]:
