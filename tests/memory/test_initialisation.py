@@ -11,7 +11,15 @@ from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import SOME, Engines, Footprint, Instruction, Writes
+from verifier.symbolic.instruction import (
+    SOME,
+    Carried,
+    Engines,
+    Footprint,
+    Instruction,
+    Reads,
+    Writes,
+)
 from verifier.symbolic.tensors import Loop
 
 
@@ -237,3 +245,55 @@ def test_nothing_is_stored() -> None:
     assert verdicts(unwritten_outputs, kernel.trace) == {
         "refuted": ["`out` is returned, but nothing is stored to it"]
     }
+
+
+def patched(columns: Expr, where: Expr | None) -> Kernel:
+    """A half that was written, copied with what is beside it; then, perhaps, the rest written."""
+    kernel = Kernel()
+    source = kernel.input("source", (96, 2 * columns))
+    half = kernel.storage("half", (96, 2 * columns))
+    both = kernel.storage("both", (96, 2 * columns))
+    first = ((0, 96), (0, columns))
+    kernel.copy(kernel.view(half, *first), kernel.view(source, *first))
+    op = kernel.copy(kernel.view(both), kernel.view(half))
+    op.instruction = Instruction(
+        name=op.name,
+        summary="copies",
+        signatures={},
+        roles=(),
+        engines=Engines("vector"),
+        footprint=Footprint(
+            reads=(Reads(role="src0", fate=Carried(lambda call, index: index, "dst0")),),
+            writes=(Writes(role="dst0"),),
+        ),
+    )
+    if where is not None:
+        rest = ((0, 96), (where, columns))
+        kernel.copy(kernel.view(both, *rest), kernel.view(source, *rest))
+    kernel.read(kernel.view(both))
+    return kernel
+
+
+def test_what_a_whole_write_carried_may_be_written_over_in_part() -> None:
+    n = size("n")
+    assert not verdicts(uninitialised_reads, patched(n, n).trace)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_whole_write_carried_is_undefined_where_it_was(again: bool) -> None:
+    kernel = patched(size("n"), E.const(0) if again else None)
+    found = verdicts(uninitialised_reads, kernel.trace)
+    assert found.get("refuted") == ["`half` is read before all of it was written"]
+
+
+@pytest.mark.parametrize(("last", "whole"), [(2, True), (3, False)])
+def test_branches_that_tell_three_cases_apart(last: int, whole: bool) -> None:
+    kernel = Kernel()
+    source = kernel.input("source", (96, 64))
+    with kernel.loop("g", size("n")) as g:
+        buf = kernel.storage("buf", (96, 64))
+        for case in (E.eq(g, 0), E.eq(g, 1), E.ge(g, last)):
+            with kernel.when(case):
+                kernel.copy(kernel.view(buf), kernel.view(source))
+        kernel.read(kernel.view(buf))
+    assert (not verdicts(uninitialised_reads, kernel.trace)) is whole
