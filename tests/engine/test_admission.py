@@ -41,3 +41,39 @@ def test_a_kernel_that_may_admit_nothing_is_not_verified(condition: str, status:
     if status == "unknown":
         (reason,) = result.kernels[0].reasons
         assert reason.message.startswith("whether any input is admitted depends on")
+
+
+SEQUENCE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, extents: tuple):
+    assert x.shape == (96, 24) and x.dtype == nl.float32
+    assert len(extents) == 2
+    {demand}
+    tile = nl.ndarray((extents[0], 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=tile, value=0.0)
+    out = nl.ndarray((extents[0], 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("demand", "status"),
+    [
+        ("for i in range(2): assert 0 < extents[i] <= 128", "verified"),
+        ("for i in range(2): assert 0 < extents[i] <= 129", "violated"),
+        # neither is followed, and both exclude what a counterexample would be
+        ("for extent in extents: assert 0 < extent <= 128", "unknown"),
+        ("assert all(0 < extent <= 128 for extent in extents)", "unknown"),
+    ],
+)
+def test_a_demand_that_is_not_followed_may_exclude_a_counterexample(
+    demand: str, status: str
+) -> None:
+    result = analyze_source(SEQUENCE.format(demand=demand))
+    assert [k.status for k in result.kernels] == [status]

@@ -19,6 +19,7 @@ from verifier.symbolic.trace import Assumption
 
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = ("loop", "axis", "point")
+_NOT_FOLLOWED = "an assertion of the kernel that may exclude it is not followed"
 #: inputs tried that one iteration of some loop excludes
 _BROKEN = 8
 
@@ -113,8 +114,17 @@ class Discharger:
             (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
         )
         #: what may exclude inputs, though nobody knows which
-        gaps = [e for e in run.trace.ledger if e.kind in ("assumption", "demand")]
-        self._first_gap = min(gaps, key=lambda e: e.order, default=None)
+        gaps = [
+            (e.order, e.message if e.kind == "demand" else _NOT_FOLLOWED)
+            for e in run.trace.ledger
+            if e.kind in ("assumption", "demand")
+        ]
+        gaps += [
+            (a.order, _NOT_FOLLOWED)
+            for a in run.trace.assumptions
+            if a.kind == "assert" and any(s.origin == "havoc" for s in a.condition.free())
+        ]
+        self._first_gap = min(gaps, default=None)
 
     def _mentions(self) -> set[str]:
         """Names of the inputs that the kernel or its contract speaks about."""
@@ -248,11 +258,8 @@ class Discharger:
         if not always and obligation.rule.learns:
             precondition = self._precondition(obligation, facts)
         gap = self._first_gap
-        if not always and gap is not None and obligation.order >= gap.order:
-            reason = "an assertion of the kernel that may exclude it is not followed"
-            if gap.kind == "demand":
-                reason = gap.message
-            return Verdict(obligation, "unknown", tier, reason=reason)
+        if not always and gap is not None and obligation.order >= gap[0]:
+            return Verdict(obligation, "unknown", tier, reason=gap[1])
         if not obligation.rule.learns:
             pass
         elif precondition is not None:
