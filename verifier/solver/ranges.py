@@ -225,6 +225,9 @@ class Frame:
         if isinstance(atom, E.Div):
             nlo, nhi = self.interval(P.from_expr(atom.num))
             dlo, dhi = self.interval(P.from_expr(atom.den))
+            if dlo is not None and dhi is not None and dlo > dhi:
+                self.contradictory = True
+                return True
             if dlo is not None and dlo > 0:
                 if nlo is not None:
                     lo = nlo // dlo if nlo < 0 else (nlo // dhi if dhi is not None else 0)

@@ -90,6 +90,7 @@ def _mismatch_of_input(vm: VM, value: Parameter, length: E.Expr, count: int, spa
     """An input is as long as it is unpacked, which is listed, or is known to be of other length."""
     fits = E.eq(length, count)
     if vm.decide(fits) is None:
+        ranks.caught(vm, f"the length of `{value.name}`", span)
         vm.assume(fits, f"{value.name} has {count} items", span, "type")
     elif fits is not E.TRUE:
         _mismatch(vm, E.not_(fits), f"{length!r}", count, span)

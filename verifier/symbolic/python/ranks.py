@@ -38,10 +38,17 @@ def at_least(vm: VM, p: Parameter, least: int, span: Span) -> bool:
 def _demanded(vm: VM, p: Parameter, demand: Bool, span: Span) -> bool:
     known = vm.decide(demand)
     if known is None or (known and guesses.behind(vm, demand) is not None):
+        caught(vm, f"the rank of `{p.name}`", span)
         vm.assume(demand, "", span, "type")
     elif not known:
         guesses.refuted(vm, demand, span)
     return known is not False
+
+
+def caught(vm: VM, what: str, span: Span) -> None:
+    """Something that is taken for granted decides an error that a handler waits for."""
+    if any(landing.catches for landing in vm.landings):
+        vm.unfollowed(f"{what} decides what is caught", span)
 
 
 def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
@@ -55,6 +62,7 @@ def settle(vm: VM, p: Parameter, span: Span, least: int = 1) -> int:
     rank = _known(vm, p, symbol)
     if rank is None:
         rank = _likely(vm, p, symbol, least)
+        caught(vm, f"the rank of `{p.name}`", span)
         _assume(vm, p, rank, span)
     elif rank < least:
         guesses.refuted(vm, E.ge(symbol, least), span)

@@ -156,6 +156,7 @@ class ParameterKind(TensorKind):
         least = index.const + 1 if index.const >= 0 else -index.const
         there = E.ge(vm.inputs.length(p), least)
         if vm.decide(there) is None:
+            ranks.caught(vm, f"the length of `{p.name}`", span)
             vm.assume(there, f"{p.name} has at least {least} items", span, "type")
         else:
             text = f"`{p.name}` has fewer than {least} items"

@@ -1,4 +1,4 @@
-"""Integer parameters are not negative, unless the text says that they may be."""
+"""What is assumed of inputs that the text says little of, and where that would be wrong."""
 
 from __future__ import annotations
 
@@ -75,3 +75,39 @@ def test_an_extent_that_is_a_float_for_some_is_one_for_them(
         if found.rule == "wrong-type":
             assert found.verdict == "sometimes" and found.counterexample is not None
             assert found.counterexample["n"] == (7 if "7" in demand else 2)
+
+
+RANKS = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x{more}):
+    assert x.dtype == nl.float32
+    rows = 96
+    try:
+        {body}
+    except (IndexError, ValueError):
+        rows = 129
+    tile = nl.ndarray((rows, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=tile, value=0.0)
+    out = nl.ndarray((rows, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "body"),
+    [
+        ("", "x.shape[2]"),
+        ("", "a, b = x.shape"),
+        (", sizes: list[int]", "sizes[1]"),
+        (", sizes: list[int]", "a, b = sizes"),
+    ],
+)
+def test_what_is_caught_is_not_assumed_away(more: str, body: str) -> None:
+    (kernel,) = analyze_source(RANKS.format(more=more, body=body)).kernels
+    assert kernel.status != "verified"
