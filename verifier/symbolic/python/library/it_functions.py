@@ -28,9 +28,7 @@ class While(Over):
 
     host: ClassVar[type] = itertools.takewhile
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
 
         def finish() -> object:
@@ -59,9 +57,7 @@ def _takewhile(vm: VM, span: Span, predicate: object, iterable: object, /) -> ob
 class DropWhile(Over):
     host: ClassVar[type] = itertools.dropwhile
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
 
         def check(item: object) -> object:
@@ -100,9 +96,7 @@ def _filterfalse(vm: VM, span: Span, function: object, iterable: object, /) -> o
 class Compress(Over):
     host: ClassVar[type] = itertools.compress
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
 
         def item(value: object) -> object:
@@ -132,9 +126,7 @@ def _compress(vm: VM, span: Span, /, data: object, selectors: object) -> object:
 class StarMap(Over):
     host: ClassVar[type] = itertools.starmap
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         source = state_of(vm, ref).fields["source"]
         return step(vm, source, span, lambda args: self._of(vm, ref, args, span))
 
@@ -163,9 +155,7 @@ def _starmap(vm: VM, span: Span, function: object, iterable: object, /) -> objec
 class Accumulate(Over):
     host: ClassVar[type] = itertools.accumulate
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
         if fields["initial"] is not UNBOUND:
             total = fields["initial"]

@@ -148,9 +148,7 @@ def chain_from_iterable(vm: VM, span: Span, cls: object, iterable: object, /) ->
 class Slice(Over):
     host = itertools.islice
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
         position, following, stop = fields["position"], fields["next"], fields["stop"]
         width = fields["step"]
@@ -270,9 +268,7 @@ def _islice(
 class Pairwise(Over):
     host: ClassVar[type] = itertools.pairwise
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
 
         def second(item: object) -> object:
@@ -310,9 +306,7 @@ def _pairwise(vm: VM, span: Span, iterable: object, /) -> object:
 class Batched(Over):
     host: ClassVar[type] = getattr(itertools, "batched", itertools.islice)
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
         size = fields["size"]
         assert isinstance(size, Expr)

@@ -109,10 +109,8 @@ def _following(vm: VM, iterator: object, default: object, span: Span) -> object:
 class Map(Over):
     host = map
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
-        if self.busy(vm, ref, span):
-            return UNBOUND
         return step(vm, fields["source"], span, lambda items: self._of(vm, ref, items, span))
 
     def _of(self, vm: VM, ref: Ref, items: object, span: Span) -> object:
@@ -146,9 +144,7 @@ class Filter(Over):
 
     host = filter
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
-        if self.busy(vm, ref, span):
-            return UNBOUND
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         while True:
             item = advance(vm, state_of(vm, ref).fields["source"], span)
             there = presence(item)

@@ -45,10 +45,8 @@ PAIRING: Final = Table()
 class Enumerate(Over):
     host = enumerate
 
-    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
         fields = state_of(vm, ref).fields
-        if self.busy(vm, ref, span):
-            return UNBOUND
 
         def pair(item: object) -> object:
             return self._numbered(vm, ref, item, span)

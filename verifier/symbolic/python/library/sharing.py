@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from verifier.source.ir import Span
-from verifier.symbolic.python.heap import Segment, StateBox
+from verifier.symbolic.python.heap import UNBOUND, Segment, StateBox
 from verifier.symbolic.python.iteration import Iteration, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.iterators import RUNNING, IteratorKind, going_on
 from verifier.symbolic.python.kinds.states import state_of
@@ -84,9 +84,13 @@ class Over(IteratorKind):
         super().begin(vm, ref, span)
         taken(vm, state_of(vm, ref).fields["source"], span)
 
-    def busy(self, vm: VM, ref: Ref, span: Span) -> bool:
-        """Whether a loop runs through it already, so that nobody knows where it is."""
-        if state_of(vm, ref).fields["done"] is not RUNNING:
-            return False
-        vm.unfollowed(f"{self.describe(vm, ref)} under a loop that runs through it", span)
-        return True
+    def advance(self, vm: VM, ref: Ref, span: Span) -> object:
+        if state_of(vm, ref).fields["done"] is RUNNING:
+            # a loop runs through it already, so that nobody knows where it is
+            vm.unfollowed(f"{self.describe(vm, ref)} under a loop that runs through it", span)
+            return UNBOUND
+        return self.next_item(vm, ref, span)
+
+    def next_item(self, vm: VM, ref: Ref, span: Span) -> object:
+        """The next item, as :meth:`IteratorKind.advance` gives it; no loop runs through it."""
+        raise NotImplementedError
