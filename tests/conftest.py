@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 
 import pytest
 
 # a test never meets the results of an earlier run
 os.environ["TILELINT_CACHE_DIR"] = ""
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    # hundreds of tests start the command as a process; each would compile all of its modules again
+    _compiled = tempfile.mkdtemp(prefix="tilelint-tests-")
+    os.environ["PYTHONPYCACHEPREFIX"] = _compiled
+    atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
 
 
 @pytest.fixture
