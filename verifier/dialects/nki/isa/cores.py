@@ -17,7 +17,67 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Engines, Footprint, Instruction, Trait
+from verifier.symbolic.instruction import Engines, Footprint, In, Instruction, Trait
+
+#: what all collectives took from a generation on
+_LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))
+
+
+def _collective(
+    name: str, summary: str, parameters: str, *, since: str = "0.2", memories: In | None = None
+) -> Instruction:
+    """A function between ranks, ``parameters`` as it had them first.
+
+    What is sent and received, how much of it, and the operator that folds it are known by their
+    names.
+    """
+    required = [each.rstrip("*") for each in parameters.split(", ") if each.endswith("*")]
+    sent = [each for each in required if each.startswith("srcs")]
+    received = [each for each in required if each.startswith("dsts")]
+    sizes = [each for each in required if each == "metadata_tensor"]
+    operators = [each for each in required if each == "op"]
+    signatures: dict[str, str | None] = {}
+    for version, more in _LATER:
+        parameters += more
+        signatures[max(version, since)] = parameters
+    return Instruction(
+        name=f"collectives.{name}",
+        summary=summary,
+        signatures=signatures,
+        roles=(
+            *(tiles(each, memories) for each in sent + received),
+            *map(tile, sizes),
+            *map(operator, operators),
+        ),
+        engines=Engines("dma"),
+        operators=tuple(admits(each, ACROSS_RANKS, "NKI-K02") for each in operators),
+        footprint=Footprint(
+            reads=(
+                *(decides(each, "other ranks receive it") for each in sent),
+                *(decides(each, "it says how much is sent") for each in sizes),
+            ),
+            writes=written(*received),
+        ),
+        traits=frozenset({Trait.COLLECTIVE}),
+    )
+
+
+def _folds_over(name: str, others: str, parameters: str) -> Instruction:
+    """A function of Beta 1 that folds a tile over the ``others``: programs, iterations."""
+    return Instruction(
+        name=f"language.{name}",
+        summary=f"x folded over the {others}",
+        signatures={"beta1": parameters, "0.2": None},
+        roles=(tile("dst"), tile("x", on_chip("NKI-L56")), operator("op")),
+        engines=Engines("unknown"),
+        footprint=Footprint(
+            reads=(decides("x", f"it is folded with that of other {others.split()[0]}"),),
+            writes=written("dst"),
+        ),
+        result=Like(("x",)),
+        removal=("NKI-M025",),
+    )
+
 
 CORE_BARRIER: Final = Instruction(
     name="isa.core_barrier",
@@ -79,254 +139,72 @@ BUILTIN_CUSTOM_OP: Final = Instruction(
     removal=("NKI-M024",),
 )
 
-COLLECTIVES_ALL_REDUCE: Final = Instruction(
-    name="collectives.all_reduce",
-    summary="dsts = the sources of all ranks, folded",
-    signatures={
-        "0.2": "srcs*, dsts*, replica_group*, op*",
-        "0.4": "srcs*, dsts*, replica_group*, op*, priority=None",
-        "0.5": "srcs*, dsts*, replica_group*, op*, priority=None, name=None",
-    },
-    roles=(
-        tiles("srcs"),
-        tiles("dsts"),
-        operator("op"),
+COLLECTIVES: Final = (
+    _collective(
+        "all_reduce",
+        "dsts = the sources of all ranks, folded",
+        "srcs*, dsts*, replica_group*, op*",
     ),
-    engines=Engines("dma"),
-    operators=(admits("op", ACROSS_RANKS, "NKI-K02"),),
-    footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
-    traits=frozenset({Trait.COLLECTIVE}),
+    _collective(
+        "all_gather",
+        "dsts = the sources of all ranks, one behind the other",
+        "srcs*, dsts*, replica_group*, collective_dim*",
+    ),
+    _collective(
+        "all_gather_v",
+        "as all_gather, with sizes of their own",
+        "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
+        "has_rdispls=False",
+        since="0.6",
+        memories=in_hbm("NKI-K06"),
+    ),
+    _collective(
+        "all_to_all",
+        "each rank sends a part to each other",
+        "srcs*, dsts*, replica_group*, collective_dim*",
+        memories=in_hbm("NKI-K05"),
+    ),
+    _collective(
+        "all_to_all_v",
+        "as all_to_all, with sizes of their own",
+        "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
+        "has_rdispls=False",
+        since="0.3",
+        memories=in_hbm("NKI-K06"),
+    ),
+    _collective(
+        "reduce_scatter",
+        "dsts = a part of the sources of all ranks, folded",
+        "srcs*, dsts*, replica_group*, collective_dim*, op*",
+    ),
+    _collective(
+        "collective_permute",
+        "each rank sends to one other",
+        "srcs*, dsts*, source_target_pairs*",
+        memories=in_hbm("NKI-K09"),
+    ),
+    _collective(
+        "collective_permute_implicit",
+        "each rank sends to the next in a ring, channel by channel",
+        "srcs_by_channel*, dsts_by_channel*, replica_group*, channel_ids=()",
+    ),
+    _collective(
+        "collective_permute_implicit_reduce",
+        "as collective_permute_implicit, folded with what a rank holds",
+        "srcs0_by_channel*, srcs1_by_channel*, dsts_by_channel*, replica_group*, op*, "
+        "channel_ids=()",
+    ),
 )
 
-COLLECTIVES_ALL_GATHER: Final = Instruction(
-    name="collectives.all_gather",
-    summary="dsts = the sources of all ranks, one behind the other",
-    signatures={
-        "0.2": "srcs*, dsts*, replica_group*, collective_dim*",
-        "0.4": "srcs*, dsts*, replica_group*, collective_dim*, priority=None",
-        "0.5": "srcs*, dsts*, replica_group*, collective_dim*, priority=None, name=None",
-    },
-    roles=(
-        tiles("srcs"),
-        tiles("dsts"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
-    traits=frozenset({Trait.COLLECTIVE}),
+LANGUAGE_ALL_REDUCE: Final = _folds_over(
+    "all_reduce",
+    "programs of a grid",
+    "x*, op*, program_axes*, |, dtype=None, mask=None, parallel_reduce=True, "
+    "asynchronous=False, **",
 )
 
-COLLECTIVES_ALL_GATHER_V: Final = Instruction(
-    name="collectives.all_gather_v",
-    summary="as all_gather, with sizes of their own",
-    signatures={
-        "0.6": (
-            "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
-            "has_rdispls=False, priority=None, name=None"
-        ),
-    },
-    roles=(
-        tiles("srcs", in_hbm("NKI-K06")),
-        tiles("dsts", in_hbm("NKI-K06")),
-        tile("metadata_tensor"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(
-        reads=(
-            decides("srcs", "other ranks receive it"),
-            decides("metadata_tensor", "it says how much is sent"),
-        ),
-        writes=written("dsts"),
-    ),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_ALL_TO_ALL: Final = Instruction(
-    name="collectives.all_to_all",
-    summary="each rank sends a part to each other",
-    signatures={
-        "0.2": "srcs*, dsts*, replica_group*, collective_dim*",
-        "0.4": "srcs*, dsts*, replica_group*, collective_dim*, priority=None",
-        "0.5": "srcs*, dsts*, replica_group*, collective_dim*, priority=None, name=None",
-    },
-    roles=(
-        tiles("srcs", in_hbm("NKI-K05")),
-        tiles("dsts", in_hbm("NKI-K05")),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_ALL_TO_ALL_V: Final = Instruction(
-    name="collectives.all_to_all_v",
-    summary="as all_to_all, with sizes of their own",
-    signatures={
-        "0.3": (
-            "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
-            "has_rdispls=False"
-        ),
-        "0.4": (
-            "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
-            "has_rdispls=False, priority=None"
-        ),
-        "0.5": (
-            "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
-            "has_rdispls=False, priority=None, name=None"
-        ),
-    },
-    roles=(
-        tiles("srcs", in_hbm("NKI-K06")),
-        tiles("dsts", in_hbm("NKI-K06")),
-        tile("metadata_tensor"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(
-        reads=(
-            decides("srcs", "other ranks receive it"),
-            decides("metadata_tensor", "it says how much is sent"),
-        ),
-        writes=written("dsts"),
-    ),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_REDUCE_SCATTER: Final = Instruction(
-    name="collectives.reduce_scatter",
-    summary="dsts = a part of the sources of all ranks, folded",
-    signatures={
-        "0.2": "srcs*, dsts*, replica_group*, collective_dim*, op*",
-        "0.4": "srcs*, dsts*, replica_group*, collective_dim*, op*, priority=None",
-        "0.5": "srcs*, dsts*, replica_group*, collective_dim*, op*, priority=None, name=None",
-    },
-    roles=(
-        tiles("srcs"),
-        tiles("dsts"),
-        operator("op"),
-    ),
-    engines=Engines("dma"),
-    operators=(admits("op", ACROSS_RANKS, "NKI-K02"),),
-    footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_COLLECTIVE_PERMUTE: Final = Instruction(
-    name="collectives.collective_permute",
-    summary="each rank sends to one other",
-    signatures={
-        "0.2": "srcs*, dsts*, source_target_pairs*",
-        "0.4": "srcs*, dsts*, source_target_pairs*, priority=None",
-        "0.5": "srcs*, dsts*, source_target_pairs*, priority=None, name=None",
-    },
-    roles=(
-        tiles("srcs", in_hbm("NKI-K09")),
-        tiles("dsts", in_hbm("NKI-K09")),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(decides("srcs", "other ranks receive it"),), writes=written("dsts")),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_COLLECTIVE_PERMUTE_IMPLICIT: Final = Instruction(
-    name="collectives.collective_permute_implicit",
-    summary="each rank sends to the next in a ring, channel by channel",
-    signatures={
-        "0.2": "srcs_by_channel*, dsts_by_channel*, replica_group*, channel_ids=()",
-        "0.4": (
-            "srcs_by_channel*, dsts_by_channel*, replica_group*, channel_ids=(), priority=None"
-        ),
-        "0.5": (
-            "srcs_by_channel*, dsts_by_channel*, replica_group*, channel_ids=(), priority=None, "
-            "name=None"
-        ),
-    },
-    roles=(
-        tiles("srcs_by_channel"),
-        tiles("dsts_by_channel"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(
-        reads=(decides("srcs_by_channel", "other ranks receive it"),),
-        writes=written("dsts_by_channel"),
-    ),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-COLLECTIVES_COLLECTIVE_PERMUTE_IMPLICIT_REDUCE: Final = Instruction(
-    name="collectives.collective_permute_implicit_reduce",
-    summary="as collective_permute_implicit, folded with what a rank holds",
-    signatures={
-        "0.2": (
-            "srcs0_by_channel*, srcs1_by_channel*, dsts_by_channel*, replica_group*, op*, "
-            "channel_ids=()"
-        ),
-        "0.4": (
-            "srcs0_by_channel*, srcs1_by_channel*, dsts_by_channel*, replica_group*, op*, "
-            "channel_ids=(), priority=None"
-        ),
-        "0.5": (
-            "srcs0_by_channel*, srcs1_by_channel*, dsts_by_channel*, replica_group*, op*, "
-            "channel_ids=(), priority=None, name=None"
-        ),
-    },
-    roles=(
-        tiles("srcs0_by_channel"),
-        tiles("srcs1_by_channel"),
-        tiles("dsts_by_channel"),
-        operator("op"),
-    ),
-    engines=Engines("dma"),
-    operators=(admits("op", ACROSS_RANKS, "NKI-K02"),),
-    footprint=Footprint(
-        reads=(
-            decides("srcs0_by_channel", "other ranks receive it"),
-            decides("srcs1_by_channel", "other ranks receive it"),
-        ),
-        writes=written("dsts_by_channel"),
-    ),
-    traits=frozenset({Trait.COLLECTIVE}),
-)
-
-LANGUAGE_ALL_REDUCE: Final = Instruction(
-    name="language.all_reduce",
-    summary="x folded over the programs of a grid",
-    signatures={
-        "beta1": (
-            "x*, op*, program_axes*, |, dtype=None, mask=None, parallel_reduce=True, "
-            "asynchronous=False, **"
-        ),
-        "0.2": None,
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-        operator("op"),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(
-        reads=(decides("x", "it is folded with that of other programs"),), writes=written("dst")
-    ),
-    result=Like(("x",)),
-    removal=("NKI-M025",),
-)
-
-LANGUAGE_LOOP_REDUCE: Final = Instruction(
-    name="language.loop_reduce",
-    summary="x folded over the iterations of a loop",
-    signatures={
-        "beta1": "x*, op*, loop_indices*, |, dtype=None, mask=None, **",
-        "0.2": None,
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-        operator("op"),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(
-        reads=(decides("x", "it is folded with that of other iterations"),), writes=written("dst")
-    ),
-    result=Like(("x",)),
-    removal=("NKI-M025",),
+LANGUAGE_LOOP_REDUCE: Final = _folds_over(
+    "loop_reduce", "iterations of a loop", "x*, op*, loop_indices*, |, dtype=None, mask=None, **"
 )
 
 INSTRUCTIONS: Final = (
@@ -334,15 +212,7 @@ INSTRUCTIONS: Final = (
     REGISTER_LOAD,
     REGISTER_STORE,
     BUILTIN_CUSTOM_OP,
-    COLLECTIVES_ALL_REDUCE,
-    COLLECTIVES_ALL_GATHER,
-    COLLECTIVES_ALL_GATHER_V,
-    COLLECTIVES_ALL_TO_ALL,
-    COLLECTIVES_ALL_TO_ALL_V,
-    COLLECTIVES_REDUCE_SCATTER,
-    COLLECTIVES_COLLECTIVE_PERMUTE,
-    COLLECTIVES_COLLECTIVE_PERMUTE_IMPLICIT,
-    COLLECTIVES_COLLECTIVE_PERMUTE_IMPLICIT_REDUCE,
+    *COLLECTIVES,
     LANGUAGE_ALL_REDUCE,
     LANGUAGE_LOOP_REDUCE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     integer,
     member,
@@ -168,68 +169,40 @@ SENDRECV: Final = Instruction(
     traits=frozenset({Trait.DMA}),
 )
 
-LANGUAGE_LOAD: Final = Instruction(
-    name="language.load",
-    summary="a tensor of HBM in a tile",
-    signatures={
-        "beta1": "src*, |, mask=None, dtype=None, **",
-        "0.2": None,
-        "0.3": "src*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("src", column=True),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+LANGUAGE_LOAD: Final = language(
+    "load",
+    "a tensor of HBM in a tile",
+    ("src*, |, mask=None, dtype=None, **", "src*, dtype=None"),
+    tile("src", column=True),
+    reads=(moved("src"),),
+    engine="dma",
     result=Like(("src",)),
     traits=frozenset({Trait.DMA}),
     instead="allocate a tile and use `nisa.dma_copy(dst=tile, src=tensor)`",
-    removal=(
-        "NKI-L22",
-        "NKI-M024",
-    ),
+    removal=("NKI-L22", "NKI-M024"),
 )
 
-LANGUAGE_STORE: Final = Instruction(
-    name="language.store",
-    summary="a tile into a tensor of HBM",
-    signatures={
-        "beta1": "dst*, value*, |, mask=None, **",
-        "0.2": None,
-        "0.3": "dst*, value*",
-    },
-    roles=(
-        tile("dst"),
-        tile("value"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(moved("value"),), writes=written("dst")),
+LANGUAGE_STORE: Final = language(
+    "store",
+    "a tile into a tensor of HBM",
+    ("dst*, value*, |, mask=None, **", "dst*, value*"),
+    tile("value"),
+    reads=(moved("value"),),
+    engine="dma",
     traits=frozenset({Trait.DMA}),
     instead="use `nisa.dma_copy(dst=tensor, src=tile)`",
-    removal=(
-        "NKI-L22",
-        "NKI-M024",
-    ),
+    removal=("NKI-L22", "NKI-M024"),
 )
 
-LANGUAGE_LOAD_TRANSPOSE2D: Final = Instruction(
-    name="language.load_transpose2d",
-    summary="a tensor of HBM in a tile, rows for columns",
-    signatures={
-        "beta1": "src*, |, mask=None, dtype=None, **",
-        "0.2": None,
-        "0.3": "src*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("src"),
-    ),
-    engines=Engines("dma"),
-    footprint=Footprint(reads=(turned("src"),), writes=written("dst")),
+LANGUAGE_LOAD_TRANSPOSE2D: Final = language(
+    "load_transpose2d",
+    "a tensor of HBM in a tile, rows for columns",
+    ("src*, |, mask=None, dtype=None, **", "src*, dtype=None"),
+    tile("src"),
+    reads=(turned("src"),),
+    engine="dma",
     result=Turned("src"),
     traits=frozenset({Trait.DMA}),
-    removal=("NKI-M024",),
 )
 
 LANGUAGE_ATOMIC_RMW: Final = Instruction(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import and_reduced, both_operators, copies
 from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, UNARY
 from verifier.dialects.nki.isa.shared import (
     FLOAT,
@@ -11,13 +12,9 @@ from verifier.dialects.nki.isa.shared import (
     FP32,
     HALF,
     INT,
-    LOADS,
-    REDUCES,
     admits,
     decides,
-    folded,
     moved,
-    newer_unary,
     on_chip,
     operator,
     per_lane,
@@ -41,6 +38,7 @@ from verifier.symbolic.instruction import (
     Footprint,
     Instruction,
     PerPartition,
+    Result,
     SameType,
     Streams,
     Trait,
@@ -110,21 +108,8 @@ TENSOR_SCALAR: Final = Instruction(
         vector("operand1", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
     ),
     engines=Engines(unless_asked("vector"), words("gpsimd scalar vector"), "NKI-N28"),
-    operators=(
-        admits(
-            "op0",
-            BINARY | UNARY | INVERSION,
-            "NKI-T14",
-            needs=newer_unary("NKI-TSC10"),
-            bits="NKI-TSC05",
-        ),
-        admits(
-            "op1",
-            BINARY | UNARY | INVERSION,
-            "NKI-T14",
-            needs=newer_unary("NKI-TSC10"),
-            bits="NKI-TSC05",
-        ),
+    operators=both_operators(
+        BINARY | UNARY | INVERSION, "NKI-T14", newer="NKI-TSC10", bits="NKI-TSC05"
     ),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")
@@ -154,10 +139,7 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
         tile("operand1", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
     ),
     engines=Engines("vector"),
-    operators=(
-        admits("op0", ARITHMETIC | UNARY, "NKI-STT04"),
-        admits("op1", ARITHMETIC | UNARY, "NKI-STT04"),
-    ),
+    operators=both_operators(ARITHMETIC | UNARY, "NKI-STT04"),
     one_psum_input=("data", "operand1", "NKI-STT03"),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), streamed("operand1")), writes=written("dst")
@@ -182,53 +164,46 @@ TENSOR_COPY: Final = Instruction(
         "NKI-N29",
         {"scalar": (Capability.COPY_ON_SCALAR, ("NKI-CPY04", "NKI-H80", "NKI-OQ11"))},
     ),
-    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
+    footprint=copies("src"),
     result=Like(("src",)),
 )
 
-TENSOR_COPY_DYNAMIC_SRC: Final = Instruction(
-    name="isa.tensor_copy_dynamic_src",
-    summary="dst = src, at an address out of registers",
-    signatures={
-        "beta1": "src*, |, mask=None, dtype=None, engine=engine.unknown, **",
-        "0.2": "dst*, src*, engine=engine.unknown, name=None",
-        "0.4": None,
-    },
-    roles=(
-        tile("dst"),
-        tile("src"),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
-    result=Like(("src",)),
-    traits=frozenset({Trait.NO_LANES}),
-    instead="use `tensor_copy` with `src.ap(..., scalar_offset=...)`",
-    removal=(
-        "NKI-M069",
-        "NKI-M092",
-    ),
+
+def _copy_by_registers(
+    name: str, summary: str, beta1: str, side: str, result: Result | None = None
+) -> Instruction:
+    """A copy whose one ``side`` lies at an address out of registers."""
+    return Instruction(
+        name=name,
+        summary=summary,
+        signatures={
+            "beta1": f"{beta1}, mask=None, dtype=None, engine=engine.unknown, **",
+            "0.2": "dst*, src*, engine=engine.unknown, name=None",
+            "0.4": None,
+        },
+        roles=(tile("dst"), tile("src")),
+        engines=Engines("unknown"),
+        footprint=copies("src"),
+        result=result,
+        traits=frozenset({Trait.NO_LANES}),
+        instead=f"use `tensor_copy` with `{side}.ap(..., scalar_offset=...)`",
+        removal=("NKI-M069", "NKI-M092"),
+    )
+
+
+TENSOR_COPY_DYNAMIC_SRC: Final = _copy_by_registers(
+    "isa.tensor_copy_dynamic_src",
+    "dst = src, at an address out of registers",
+    "src*, |",
+    "src",
+    Like(("src",)),
 )
 
-TENSOR_COPY_DYNAMIC_DST: Final = Instruction(
-    name="isa.tensor_copy_dynamic_dst",
-    summary="dst = src, to an address out of registers",
-    signatures={
-        "beta1": "|, dst*, src*, mask=None, dtype=None, engine=engine.unknown, **",
-        "0.2": "dst*, src*, engine=engine.unknown, name=None",
-        "0.4": None,
-    },
-    roles=(
-        tile("dst"),
-        tile("src"),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(reads=(moved("src"),), writes=written("dst")),
-    traits=frozenset({Trait.NO_LANES}),
-    instead="use `tensor_copy` with `dst.ap(..., scalar_offset=...)`",
-    removal=(
-        "NKI-M069",
-        "NKI-M092",
-    ),
+TENSOR_COPY_DYNAMIC_DST: Final = _copy_by_registers(
+    "isa.tensor_copy_dynamic_dst",
+    "dst = src, to an address out of registers",
+    "|, dst*, src*",
+    "dst",
 )
 
 TENSOR_COPY_PREDICATED: Final = Instruction(
@@ -340,17 +315,7 @@ EXPONENTIAL: Final = Instruction(
     engines=Engines("vector"),
     commands=Commands(words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init"),
     needs=(Capability.EXPONENTIAL, ("NKI-EXP01", "NKI-H85")),
-    footprint=Footprint(
-        reads=(
-            streamed("src"),
-            per_lane("max_value"),
-            per_lane("max_value", "reduce_res", when=REDUCES),
-            folded("src", "reduce_res", when=REDUCES),
-            per_lane("reduce_init", "reduce_res", when=LOADS),
-        ),
-        writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
-    ),
+    footprint=and_reduced("src", "max_value", initial="reduce_init"),
 )
 
 INSTRUCTIONS: Final = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     decides,
     folded_over,
@@ -122,21 +123,16 @@ def _reduction(name: str) -> Instruction:
     dtype = "dtype.bool_" if name == "all" else "None"
     keeps = "" if name in ("all", "var") else ", keepdims=False"
     later = "" if name == "all" else ", keepdims=False"
-    return Instruction(
-        name=f"language.{name}",
-        summary=f"{name} along axes",
-        signatures={
-            "beta1": f"x*, axis*, |, dtype={dtype}, mask=None{keeps}, **",
-            "0.2": None,
-            "0.3": f"x*, axis*, dtype=None{later}",
-        },
-        roles=(tile("dst"), tile("x", on_chip("NKI-L56"))),
-        engines=Engines("vector"),
-        footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
+    return language(
+        name,
+        f"{name} along axes",
+        (f"x*, axis*, |, dtype={dtype}, mask=None{keeps}, **", f"x*, axis*, dtype=None{later}"),
+        tile("x", on_chip("NKI-L56")),
+        reads=(folded_over("x", "axis"),),
+        engine="vector",
         # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
         result=Reduced("x", keeps="0.3" if name == "var" else ""),
         traits=frozenset({Trait.REDUCES}),
-        removal=("NKI-M024",),
     )
 
 
@@ -180,146 +176,86 @@ FILL: Final = Instruction(
     ),
 )
 
-LANGUAGE_COPY: Final = Instruction(
-    name="language.copy",
-    summary="x in another tile",
-    signatures={
-        "beta1": "src*, |, mask=None, dtype=None, **",
-        "0.2": None,
-        "0.3": "x*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-        tile("src"),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(moved("src"), moved("x")), writes=written("dst")),
+LANGUAGE_COPY: Final = language(
+    "copy",
+    "x in another tile",
+    ("src*, |, mask=None, dtype=None, **", "x*, dtype=None"),
+    tile("x", on_chip("NKI-L56")),
+    tile("src"),
+    reads=(moved("src"), moved("x")),
+    engine="vector",
     result=LikeFirst(),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_STATIC_CAST: Final = Instruction(
-    name="language.static_cast",
-    summary="input_data with another element type",
-    signatures={
-        "beta1": "input_data*, dtype*",
-        "0.2": None,
-    },
-    roles=(
-        tile("dst"),
-        tile("input_data"),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(moved("input_data"),), writes=written("dst")),
+LANGUAGE_STATIC_CAST: Final = language(
+    "static_cast",
+    "input_data with another element type",
+    ("input_data*, dtype*", None),
+    tile("input_data"),
+    reads=(moved("input_data"),),
+    engine="vector",
     result=Like(("input_data",)),
     instead="allocate a tile of that dtype and use `nisa.tensor_copy`",
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_BROADCAST_TO: Final = Instruction(
-    name="language.broadcast_to",
-    summary="x repeated to a shape",
-    signatures={
-        "beta1": "src*, |, shape*, **",
-        "0.2": None,
-        "0.3": "x*, shape*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x"),
-        tile("src"),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(reads=(moved("x"), moved("src")), writes=written("dst")),
+LANGUAGE_BROADCAST_TO: Final = language(
+    "broadcast_to",
+    "x repeated to a shape",
+    ("src*, |, shape*, **", "x*, shape*, dtype=None"),
+    tile("x"),
+    tile("src"),
+    reads=(moved("x"), moved("src")),
     result=Shaped(),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_WHERE: Final = Instruction(
-    name="language.where",
-    summary="x where the condition holds, y elsewhere",
-    signatures={
-        "beta1": "condition*, x*, y*, |, dtype=None, mask=None, **",
-        "0.2": None,
-        "0.3": "condition*, x*, y*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("condition", on_chip("NKI-L56")),
-        vector("x", on_chip("NKI-L56")),
-        vector("y", on_chip("NKI-L56")),
+LANGUAGE_WHERE: Final = language(
+    "where",
+    "x where the condition holds, y elsewhere",
+    ("condition*, x*, y*, |, dtype=None, mask=None, **", "condition*, x*, y*, dtype=None"),
+    tile("condition", on_chip("NKI-L56")),
+    vector("x", on_chip("NKI-L56")),
+    vector("y", on_chip("NKI-L56")),
+    reads=(
+        decides("condition", "it is a condition"),
+        streamed("x", where=SOME),
+        streamed("y", where=SOME),
     ),
-    engines=Engines("vector"),
-    footprint=Footprint(
-        reads=(
-            decides("condition", "it is a condition"),
-            streamed("x", where=SOME),
-            streamed("y", where=SOME),
-        ),
-        writes=written("dst"),
-    ),
+    engine="vector",
     result=Like(("x", "y", "condition")),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_DROPOUT: Final = Instruction(
-    name="language.dropout",
-    summary="x, or 0 with a probability",
-    signatures={
-        "beta1": "x*, rate*, |, dtype=None, mask=None, **",
-        "0.2": None,
-        "0.3": "x*, rate*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-        vector("rate", shape=PerPartition("x", "NKI-L34")),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(streamed("x"), per_lane("rate")), writes=written("dst")),
+LANGUAGE_DROPOUT: Final = language(
+    "dropout",
+    "x, or 0 with a probability",
+    ("x*, rate*, |, dtype=None, mask=None, **", "x*, rate*, dtype=None"),
+    tile("x", on_chip("NKI-L56")),
+    vector("rate", shape=PerPartition("x", "NKI-L34")),
+    reads=(streamed("x"), per_lane("rate")),
+    engine="vector",
     result=Like(("x",)),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_SOFTMAX: Final = Instruction(
-    name="language.softmax",
-    summary="exp(x) over its sum along axes",
-    signatures={
-        "beta1": "x*, axis*, |, dtype=None, compute_dtype=None, mask=None, **",
-        "0.2": None,
-        "0.3": "x*, axis=-1, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-    ),
-    engines=Engines("unknown"),
-    footprint=Footprint(reads=(folded_over("x", "axis"),), writes=written("dst")),
+LANGUAGE_SOFTMAX: Final = language(
+    "softmax",
+    "exp(x) over its sum along axes",
+    ("x*, axis*, |, dtype=None, compute_dtype=None, mask=None, **", "x*, axis=-1, dtype=None"),
+    tile("x", on_chip("NKI-L56")),
+    reads=(folded_over("x", "axis"),),
     result=Like(("x",)),
     traits=frozenset({Trait.REDUCES}),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_RMS_NORM: Final = Instruction(
-    name="language.rms_norm",
-    summary="x over the root of the mean of its squares, times w",
-    signatures={
-        "beta1": (
-            "x*, w*, axis*, n*, epsilon=1e-06, |, dtype=None, compute_dtype=None, mask=None, **"
-        ),
-        "0.2": None,
-        "0.3": "x*, w*, axis*, n*, epsilon=1e-06, dtype=None, compute_dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-        tile("w"),
+LANGUAGE_RMS_NORM: Final = language(
+    "rms_norm",
+    "x over the root of the mean of its squares, times w",
+    (
+        "x*, w*, axis*, n*, epsilon=1e-06, |, dtype=None, compute_dtype=None, mask=None, **",
+        "x*, w*, axis*, n*, epsilon=1e-06, dtype=None, compute_dtype=None",
     ),
-    engines=Engines("unknown"),
-    footprint=Footprint(reads=(folded_over("x", "axis"), streamed("w")), writes=written("dst")),
+    tile("x", on_chip("NKI-L56")),
+    tile("w"),
+    reads=(folded_over("x", "axis"), streamed("w")),
     result=Like(("x",)),
-    removal=("NKI-M024",),
 )
 
 LANGUAGE_ZEROS: Final = Instruction(
@@ -335,46 +271,25 @@ LANGUAGE_ZEROS: Final = Instruction(
     footprint=Footprint(writes=written("dst")),
 )
 
-LANGUAGE_ONES: Final = Instruction(
-    name="language.ones",
-    summary="a tile of ones",
-    signatures={
-        "beta1": "shape*, dtype*, |, buffer=None, name='', **",
-        "0.2": None,
-        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
-    },
-    roles=(tile("dst"),),
-    engines=Engines("unknown"),
-    footprint=Footprint(writes=written("dst")),
-    removal=("NKI-M024",),
+LANGUAGE_ONES: Final = language(
+    "ones",
+    "a tile of ones",
+    ("shape*, dtype*, |, buffer=None, name='', **", "shape*, dtype*, buffer=buffer.sbuf, name=''"),
 )
 
-LANGUAGE_FULL: Final = Instruction(
-    name="language.full",
-    summary="a tile of one number",
-    signatures={
-        "beta1": "shape*, fill_value*, dtype*, |, buffer=None, name='', **",
-        "0.2": None,
-        "0.3": "shape*, fill_value*, dtype*, buffer=buffer.sbuf, name=''",
-    },
-    roles=(tile("dst"),),
-    engines=Engines("unknown"),
-    footprint=Footprint(writes=written("dst")),
-    removal=("NKI-M024",),
+LANGUAGE_FULL: Final = language(
+    "full",
+    "a tile of one number",
+    (
+        "shape*, fill_value*, dtype*, |, buffer=None, name='', **",
+        "shape*, fill_value*, dtype*, buffer=buffer.sbuf, name=''",
+    ),
 )
 
-LANGUAGE_ZEROS_LIKE: Final = Instruction(
-    name="language.zeros_like",
-    summary="a tile of zeros, shaped as another",
-    signatures={
-        "beta1": "a*, dtype=None, |, buffer=None, name='', **",
-        "0.2": None,
-        "0.3": "x*, dtype=None, buffer=None, name=''",
-    },
-    roles=(tile("dst"),),
-    engines=Engines("unknown"),
-    footprint=Footprint(writes=written("dst")),
-    removal=("NKI-M024",),
+LANGUAGE_ZEROS_LIKE: Final = language(
+    "zeros_like",
+    "a tile of zeros, shaped as another",
+    ("a*, dtype=None, |, buffer=None, name='', **", "x*, dtype=None, buffer=None, name=''"),
 )
 
 LANGUAGE_SHARED_IDENTITY_MATRIX: Final = Instruction(

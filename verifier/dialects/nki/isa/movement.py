@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import gathers, language
 from verifier.dialects.nki.isa.shared import (
     HALF,
     decides,
@@ -11,7 +12,6 @@ from verifier.dialects.nki.isa.shared import (
     in_sbuf,
     integer,
     on_chip,
-    picked,
     scales,
     tile,
     written,
@@ -22,7 +22,6 @@ from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import (
-    SOME,
     Call,
     Carried,
     Engines,
@@ -122,10 +121,7 @@ LOCAL_GATHER: Final = Instruction(
         ),
     ),
     engines=Engines("gpsimd"),
-    footprint=Footprint(
-        reads=(picked("src_buffer", where=SOME), decides("index", "it is an index")),
-        writes=written("dst"),
-    ),
+    footprint=gathers("src_buffer", "index"),
     result=GatheredByCore(),
 )
 
@@ -146,10 +142,7 @@ NC_N_GATHER: Final = Instruction(
         ),
     ),
     engines=Engines("gpsimd"),
-    footprint=Footprint(
-        reads=(picked("data", where=SOME), decides("indices", "it is an index")),
-        writes=written("dst"),
-    ),
+    footprint=gathers("data", "indices"),
 )
 
 IOTA: Final = Instruction(
@@ -208,27 +201,19 @@ QUANTIZE_MX: Final = Instruction(
     ),
 )
 
-LANGUAGE_GATHER_FLATTENED: Final = Instruction(
-    name="language.gather_flattened",
-    summary="elements of data by the indices of their partition",
-    signatures={
-        "beta1": "data*, indices*, |, mask=None, dtype=None, **",
-        "0.2": None,
-        "0.3": "data*, indices*, axis=0, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("data"),
-        tile("indices", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-L32")),
+LANGUAGE_GATHER_FLATTENED: Final = language(
+    "gather_flattened",
+    "elements of data by the indices of their partition",
+    (
+        "data*, indices*, |, mask=None, dtype=None, **",
+        "data*, indices*, axis=0, dtype=None",
     ),
-    engines=Engines("gpsimd"),
-    footprint=Footprint(
-        reads=(picked("data", where=SOME), decides("indices", "it is an index")),
-        writes=written("dst"),
-    ),
+    tile("data"),
+    tile("indices", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-L32")),
+    reads=gathers("data", "indices").reads,
+    engine="gpsimd",
     result=Gathered(),
     traits=frozenset({Trait.NO_LANES}),
-    removal=("NKI-M024",),
 )
 
 INSTRUCTIONS: Final = (

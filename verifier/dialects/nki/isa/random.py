@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     FLOAT8,
     FP32,
@@ -20,6 +21,14 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Engines, Footprint, Instruction, Types
+
+
+def _seeds(role: str) -> Footprint:
+    """The generator begins anew where an operand says."""
+    return Footprint(
+        reads=(decides(role, "it is a seed"),), state=(("the random number generator", role),)
+    )
+
 
 RNG: Final = Instruction(
     name="isa.rng",
@@ -63,6 +72,13 @@ RAND2: Final = Instruction(
     footprint=Footprint(reads=(per_lane("min"), per_lane("max")), writes=written("dst")),
 )
 
+_OF_STATES: Final = Engines(
+    "gpsimd",
+    words("gpsimd vector"),
+    "NKI-N34",
+    {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
+)
+
 RAND_SET_STATE: Final = Instruction(
     name="isa.rand_set_state",
     summary="the state of a random number generator is set",
@@ -71,17 +87,9 @@ RAND_SET_STATE: Final = Instruction(
         "0.5": "src_seeds*, engine=engine.gpsimd, name=None",
     },
     roles=(tile("src_seeds", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RSS01", "0.2")),),
-    engines=Engines(
-        "gpsimd",
-        words("gpsimd vector"),
-        "NKI-N34",
-        {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
-    ),
+    engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RSS01", "NKI-H78")),
-    footprint=Footprint(
-        reads=(decides("src_seeds", "it is a seed"),),
-        state=(("the random number generator", "src_seeds"),),
-    ),
+    footprint=_seeds("src_seeds"),
 )
 
 RAND_GET_STATE: Final = Instruction(
@@ -92,12 +100,7 @@ RAND_GET_STATE: Final = Instruction(
         "0.5": "dst*, engine=engine.gpsimd, name=None",
     },
     roles=(tile("dst", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RGT01", "0.2")),),
-    engines=Engines(
-        "gpsimd",
-        words("gpsimd vector"),
-        "NKI-N34",
-        {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
-    ),
+    engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RGT01", "NKI-H78")),
     footprint=Footprint(writes=written("dst")),
 )
@@ -110,10 +113,7 @@ SET_RNG_SEED: Final = Instruction(
     },
     roles=(tile("src_seeds", on_chip("NKI-BUF34")),),
     engines=Engines("vector"),
-    footprint=Footprint(
-        reads=(decides("src_seeds", "it is a seed"),),
-        state=(("the random number generator", "src_seeds"),),
-    ),
+    footprint=_seeds("src_seeds"),
 )
 
 LANGUAGE_RANDOM_SEED: Final = Instruction(
@@ -126,24 +126,14 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
     },
     roles=(tile("seed"),),
     engines=Engines("vector"),
-    footprint=Footprint(
-        reads=(decides("seed", "it is a seed"),), state=(("the random number generator", "seed"),)
-    ),
+    footprint=_seeds("seed"),
     removal=("NKI-M024",),
 )
 
-LANGUAGE_RAND: Final = Instruction(
-    name="language.rand",
-    summary="a tile of random numbers between 0 and 1",
-    signatures={
-        "beta1": "shape*, dtype=dtype.float32, **",
-        "0.2": None,
-        "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
-    },
-    roles=(tile("dst"),),
-    engines=Engines("unknown"),
-    footprint=Footprint(writes=written("dst")),
-    removal=("NKI-M024",),
+LANGUAGE_RAND: Final = language(
+    "rand",
+    "a tile of random numbers between 0 and 1",
+    ("shape*, dtype=dtype.float32, **", "shape*, dtype*, buffer=buffer.sbuf, name=''"),
 )
 
 INSTRUCTIONS: Final = (

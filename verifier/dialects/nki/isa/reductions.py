@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import (
+    SUMS_OF_VECTOR,
+    and_reduced,
+    both_operators,
+    of_partition,
+)
 from verifier.dialects.nki.isa.operators import ARITHMETIC, FOLDS, REDUCERS, UNARY
 from verifier.dialects.nki.isa.shared import (
     FLOAT8,
     FP32,
     HALF,
-    LOADS,
-    REDUCES,
     admits,
     folded,
     folded_over,
@@ -19,7 +23,6 @@ from verifier.dialects.nki.isa.shared import (
     on_chip,
     operator,
     per_lane,
-    streamed,
     tile,
     vector,
     words,
@@ -44,8 +47,11 @@ from verifier.symbolic.instruction import (
 )
 
 #: floats and integers of at most 16 bits
-_SHORT: Final = (
-    HALF | FP32 | FLOAT8 | dt.codes("float8_e4m3fn", "uint8", "uint16", "int8", "int16", "bool_")
+_SHORT: Final = Types(
+    HALF | FP32 | FLOAT8 | dt.codes("float8_e4m3fn", "uint8", "uint16", "int8", "int16", "bool_"),
+    "a float or a short integer",
+    "NKI-TCU02",
+    "0.2",
 )
 
 
@@ -108,17 +114,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
         admits("reduce_op", FOLDS, "NKI-TSR03"),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
-    footprint=Footprint(
-        reads=(
-            streamed("data"),
-            per_lane("operand0"),
-            per_lane("operand0", "reduce_res", when=REDUCES),
-            folded("data", "reduce_res", when=REDUCES),
-            per_lane("reduce_init", "reduce_res", when=LOADS),
-        ),
-        writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
-    ),
+    footprint=and_reduced("data", "operand0", initial="reduce_init"),
     result=Like(("data",)),
 )
 
@@ -133,17 +129,8 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
         ),
     },
     roles=(
-        tile(
-            "dst",
-            on_chip("NKI-BUF13"),
-            dtypes=Types(_SHORT, "a float or a short integer", "NKI-TCU02", "0.2"),
-        ),
-        tile(
-            "src",
-            on_chip("NKI-BUF13"),
-            shape=Streams("dst", "NKI-TCU05"),
-            dtypes=Types(_SHORT, "a float or a short integer", "NKI-TCU02", "0.2"),
-        ),
+        tile("dst", on_chip("NKI-BUF13"), dtypes=_SHORT),
+        tile("src", on_chip("NKI-BUF13"), shape=Streams("dst", "NKI-TCU05"), dtypes=_SHORT),
         operator("op0"),
         operator("op1"),
         vector("imm0", on_chip("NKI-BUF13"), shape=PerPartition("src", "NKI-TCU03")),
@@ -158,7 +145,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     footprint=Footprint(
         reads=(folded("src"), per_lane("imm0"), per_lane("imm1")),
         writes=written("dst"),
-        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+        state=SUMS_OF_VECTOR,
     ),
 )
 
@@ -183,10 +170,7 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
         operator("op1"),
     ),
     engines=Engines("vector"),
-    operators=(
-        admits("op0", ARITHMETIC, "NKI-SCN04"),
-        admits("op1", ARITHMETIC, "NKI-SCN04"),
-    ),
+    operators=both_operators(ARITHMETIC, "NKI-SCN04"),
     one_psum_input=("data0", "data1", "NKI-SCN02"),
     footprint=Footprint(
         reads=(folded("data0"), folded("data1"), per_lane("initial")), writes=written("dst")
@@ -194,36 +178,22 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
     result=Like(("data0",)),
 )
 
-BN_STATS: Final = Instruction(
-    name="isa.bn_stats",
-    summary="count, mean and spread of each partition, of even and of odd elements",
-    signatures={
-        "beta1": "data*, |, mask=None, dtype=None, **",
-        "0.2": "dst*, data*, name=None",
-    },
-    roles=(
-        tile("dst", on_chip("NKI-BUF21")),
-        tile("data", on_chip("NKI-BUF21")),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(folded("data"),), writes=written("dst")),
-    result=Columns("data", 6),
+BN_STATS: Final = of_partition(
+    "isa.bn_stats",
+    "count, mean and spread of each partition, of even and of odd elements",
+    "data",
+    "NKI-BUF21",
+    Columns("data", 6),
+    beta1="data*, |, mask=None, dtype=None, **",
 )
 
-BN_AGGR: Final = Instruction(
-    name="isa.bn_aggr",
-    summary="mean and variance out of the statistics of bn_stats",
-    signatures={
-        "beta1": "data*, |, mask=None, dtype=None, **",
-        "0.2": "dst*, data*, name=None",
-    },
-    roles=(
-        tile("dst", on_chip("NKI-BUF21")),
-        tile("data", on_chip("NKI-BUF21")),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(folded("data"),), writes=written("dst")),
-    result=Columns("data", 2),
+BN_AGGR: Final = of_partition(
+    "isa.bn_aggr",
+    "mean and variance out of the statistics of bn_stats",
+    "data",
+    "NKI-BUF21",
+    Columns("data", 2),
+    beta1="data*, |, mask=None, dtype=None, **",
 )
 
 TENSOR_PARTITION_REDUCE: Final = Instruction(

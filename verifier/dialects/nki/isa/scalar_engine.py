@@ -4,35 +4,47 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import SUMS_OF_SCALAR, and_reduced
 from verifier.dialects.nki.isa.operators import ACTIVATIONS
 from verifier.dialects.nki.isa.shared import (
     EVERY,
     FP32,
-    REDUCES,
     admits,
-    folded,
     on_chip,
     operator,
-    per_lane,
-    streamed,
     tile,
     vector,
     words,
-    written,
 )
 from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import (
+    ALWAYS,
     Commands,
     Engines,
-    Footprint,
     Instruction,
     PerPartition,
     SameType,
     Streams,
     Types,
 )
+
+_BIAS: Final = vector(
+    "bias",
+    on_chip("NKI-BUF05"),
+    shape=PerPartition("data", "NKI-ACT08", rank=2),
+    dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
+)
+_SCALE: Final = vector(
+    "scale",
+    on_chip("NKI-BUF05"),
+    shape=PerPartition("data", "NKI-ACT04"),
+    dtypes=Types(FP32, "float32", "NKI-E03"),
+)
+#: with `idle` and `reset` the accumulators take nothing
+_COMMANDS: Final = words("idle reduce reset reset_reduce")
+
 
 ACTIVATION: Final = Instruction(
     name="isa.activation",
@@ -51,18 +63,8 @@ ACTIVATION: Final = Instruction(
         tile("dst", on_chip("NKI-BUF05")),
         operator("op"),
         tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ACT02")),
-        vector(
-            "bias",
-            on_chip("NKI-BUF05"),
-            shape=PerPartition("data", "NKI-ACT08", rank=2),
-            dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
-        ),
-        vector(
-            "scale",
-            on_chip("NKI-BUF05"),
-            shape=PerPartition("data", "NKI-ACT04"),
-            dtypes=Types(FP32, "float32", "NKI-E03"),
-        ),
+        _BIAS,
+        _SCALE,
         operator("reduce_op"),
         tile("reduce_res", shape=PerPartition("data", "NKI-ACT11")),
     ),
@@ -71,19 +73,8 @@ ACTIVATION: Final = Instruction(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACT10"),
     ),
-    commands=Commands(words("idle reduce reset reset_reduce"), "NKI-ACT12"),
-    footprint=Footprint(
-        reads=(
-            streamed("data"),
-            per_lane("bias"),
-            per_lane("bias", "reduce_res", when=REDUCES),
-            per_lane("scale"),
-            per_lane("scale", "reduce_res", when=REDUCES),
-            folded("data", "reduce_res", when=REDUCES),
-        ),
-        writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
-    ),
+    commands=Commands(_COMMANDS, "NKI-ACT12"),
+    footprint=and_reduced("data", "bias", "scale", state=SUMS_OF_SCALAR),
     result=Like(("data",)),
 )
 
@@ -103,36 +94,15 @@ ACTIVATION_REDUCE: Final = Instruction(
         tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ACR01")),
         operator("reduce_op"),
         tile("reduce_res", shape=PerPartition("data", "NKI-ACR03")),
-        vector(
-            "bias",
-            on_chip("NKI-BUF05"),
-            shape=PerPartition("data", "NKI-ACT08", rank=2),
-            dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
-        ),
-        vector(
-            "scale",
-            on_chip("NKI-BUF05"),
-            shape=PerPartition("data", "NKI-ACT04"),
-            dtypes=Types(FP32, "float32", "NKI-E03"),
-        ),
+        _BIAS,
+        _SCALE,
     ),
     engines=Engines("scalar"),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACR02"),
     ),
-    footprint=Footprint(
-        reads=(
-            streamed("data"),
-            per_lane("bias"),
-            per_lane("bias", "reduce_res"),
-            per_lane("scale"),
-            per_lane("scale", "reduce_res"),
-            folded("data", "reduce_res"),
-        ),
-        writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
-    ),
+    footprint=and_reduced("data", "bias", "scale", when=ALWAYS, state=SUMS_OF_SCALAR),
     result=Like(("data",)),
 )
 
@@ -169,20 +139,9 @@ ACTIVATE2: Final = Instruction(
         admits("op", ACTIVATIONS, "NKI-ATW09", "NKI-T15"),
         admits("reduce_op", words("abs_max abs_min add maximum minimum"), "NKI-ATW06"),
     ),
-    commands=Commands(words("idle reduce reset reset_reduce"), "NKI-ATW07"),
+    commands=Commands(_COMMANDS, "NKI-ATW07"),
     needs=(Capability.ACTIVATE2, ("NKI-ATW01", "NKI-H85")),
-    footprint=Footprint(
-        reads=(
-            streamed("data"),
-            per_lane("imm0"),
-            per_lane("imm0", "reduce_res", when=REDUCES),
-            per_lane("imm1"),
-            per_lane("imm1", "reduce_res", when=REDUCES),
-            folded("data", "reduce_res", when=REDUCES),
-        ),
-        writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Scalar Engine", "reduce_cmd"),),
-    ),
+    footprint=and_reduced("data", "imm0", "imm1", state=SUMS_OF_SCALAR),
 )
 
 INSTRUCTIONS: Final = (

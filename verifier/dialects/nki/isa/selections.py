@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import SUMS_OF_VECTOR, of_partition, reduced
 from verifier.dialects.nki.isa.operators import COMPARISONS, RANGES
 from verifier.dialects.nki.isa.shared import (
     EVERY,
     FLOAT,
     FP32,
-    REDUCES,
     admits,
     decides,
     folded,
@@ -34,6 +34,7 @@ from verifier.symbolic.instruction import (
     Footprint,
     Instruction,
     PerPartition,
+    Role,
     Streams,
     Types,
     Where,
@@ -44,6 +45,17 @@ _FIRST_OF_CORE: Final = Where(
     "the first of each 16 partitions (NKI-NZC04)",
     lambda call, index: E.eq(E.mod(index[0], 16), 0),
 )
+
+
+def _bound(name: str) -> Role:
+    """One end of a range, for each partition."""
+    return tile(
+        name,
+        on_chip("NKI-BUF17"),
+        shape=PerPartition("on_true_tile", "NKI-RSL03"),
+        dtypes=Types(FP32, "float32", "NKI-RSL03"),
+    )
+
 
 RANGE_SELECT: Final = Instruction(
     name="isa.range_select",
@@ -75,18 +87,8 @@ RANGE_SELECT: Final = Instruction(
         ),
         operator("comp_op0"),
         operator("comp_op1"),
-        tile(
-            "bound0",
-            on_chip("NKI-BUF17"),
-            shape=PerPartition("on_true_tile", "NKI-RSL03"),
-            dtypes=Types(FP32, "float32", "NKI-RSL03"),
-        ),
-        tile(
-            "bound1",
-            on_chip("NKI-BUF17"),
-            shape=PerPartition("on_true_tile", "NKI-RSL03"),
-            dtypes=Types(FP32, "float32", "NKI-RSL03"),
-        ),
+        _bound("bound0"),
+        _bound("bound1"),
         tile("reduce_res", shape=PerPartition("on_true_tile", "NKI-RSL03")),
         operator("reduce_op"),
     ),
@@ -103,10 +105,10 @@ RANGE_SELECT: Final = Instruction(
             streamed("on_true_tile"),
             decides("bound0", "it is the bound of a range"),
             decides("bound1", "it is the bound of a range"),
-            folded("on_true_tile", "reduce_res", when=REDUCES),
+            *reduced("on_true_tile"),
         ),
         writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+        state=SUMS_OF_VECTOR,
     ),
     result=Like(("on_true_tile",)),
 )
@@ -164,11 +166,10 @@ SELECT_REDUCE: Final = Instruction(
             decides("predicate", "it is a condition"),
             streamed("on_true", where=SOME),
             per_lane("on_false"),
-            per_lane("on_false", "reduce_res", when=REDUCES),
-            folded("on_true", "reduce_res", when=REDUCES),
+            *reduced("on_true", "on_false"),
         ),
         writes=written("dst", "reduce_res"),
-        state=(("accumulators of the Vector Engine", "reduce_cmd"),),
+        state=SUMS_OF_VECTOR,
     ),
 )
 
@@ -199,20 +200,13 @@ AFFINE_SELECT: Final = Instruction(
     result=Like(("on_true_tile",)),
 )
 
-MAX8: Final = Instruction(
-    name="isa.max8",
-    summary="the eight largest elements of each partition",
-    signatures={
-        "beta1": "|, src*, mask=None, dtype=None, **",
-        "0.2": "dst*, src*, name=None",
-    },
-    roles=(
-        tile("dst", on_chip("NKI-BUF22")),
-        tile("src", on_chip("NKI-BUF22")),
-    ),
-    engines=Engines("vector"),
-    footprint=Footprint(reads=(folded("src"),), writes=written("dst")),
-    result=Columns("src", 8),
+MAX8: Final = of_partition(
+    "isa.max8",
+    "the eight largest elements of each partition",
+    "src",
+    "NKI-BUF22",
+    Columns("src", 8),
+    beta1="|, src*, mask=None, dtype=None, **",
 )
 
 NC_FIND_INDEX8: Final = Instruction(
@@ -259,6 +253,9 @@ NC_MATCH_REPLACE8: Final = Instruction(
     result=Like(("data",)),
 )
 
+_RANKED: Final = Types(dt.codes("bfloat16"), "bfloat16", "NKI-TPK01", "0.6")
+_RANKS: Final = Types(dt.codes("uint32"), "uint32", "NKI-TPK01", "0.6")
+
 TOPK: Final = Instruction(
     name="isa.topk",
     summary="the largest elements of each 16 partitions, and their positions",
@@ -266,21 +263,9 @@ TOPK: Final = Instruction(
         "0.6": "val_dst*, idx_dst*, src*, n*, name=None",
     },
     roles=(
-        tile(
-            "val_dst",
-            for_gpsimd("NKI-BUF30"),
-            dtypes=Types(dt.codes("bfloat16"), "bfloat16", "NKI-TPK01", "0.6"),
-        ),
-        tile(
-            "idx_dst",
-            for_gpsimd("NKI-BUF30"),
-            dtypes=Types(dt.codes("uint32"), "uint32", "NKI-TPK01", "0.6"),
-        ),
-        tile(
-            "src",
-            for_gpsimd("NKI-BUF30"),
-            dtypes=Types(dt.codes("bfloat16"), "bfloat16", "NKI-TPK01", "0.6"),
-        ),
+        tile("val_dst", for_gpsimd("NKI-BUF30"), dtypes=_RANKED),
+        tile("idx_dst", for_gpsimd("NKI-BUF30"), dtypes=_RANKS),
+        tile("src", for_gpsimd("NKI-BUF30"), dtypes=_RANKED),
     ),
     engines=Engines("gpsimd"),
     footprint=Footprint(

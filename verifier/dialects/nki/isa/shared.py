@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from verifier.hardware import dtypes as dt
@@ -21,7 +22,6 @@ from verifier.symbolic.instruction import (
     Index,
     Line,
     Operators,
-    PerPartition,
     Reads,
     Role,
     SameType,
@@ -108,21 +108,13 @@ def vector(
     name: str,
     memories: In | None = None,
     *,
-    shape: PerPartition | Shape | None = None,
+    shape: Shape | None = None,
     dtypes: Types | None = None,
     same_dtype: SameType | None = None,
-    about: str = "",
 ) -> Role:
     """A number, or a tile."""
-    return Role(
-        name=name,
-        takes=Takes.VECTOR,
-        memories=memories,
-        shape=shape,
-        dtypes=dtypes,
-        same_dtype=same_dtype,
-        about=about,
-    )
+    described = tile(name, memories, shape=shape, dtypes=dtypes, same_dtype=same_dtype)
+    return replace(described, takes=Takes.VECTOR)
 
 
 def tiles(name: str, memories: In | None = None) -> Role:

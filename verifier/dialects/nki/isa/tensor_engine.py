@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     decides,
     flag,
@@ -105,6 +106,15 @@ def _transposing(call: Call) -> str:
     return "tensor" if tensor else "vector"
 
 
+def _factors(*facts: str) -> tuple[Role, ...]:
+    """What is multiplied, and where the products are summed."""
+    into = for_tensor_engine(*facts)
+    return (tile("dst", summed_in(*facts)), tile("stationary", into), tile("moving", into))
+
+
+_ACCUMULATE: Final = switch(
+    "accumulate", "None: the first matmul into a location overwrites, later ones add"
+)
 MULTIPLIES: Final = unless_set("is_transpose")
 TRANSPOSES: Final = when_set("is_transpose")
 
@@ -128,13 +138,11 @@ NC_MATMUL: Final = Instruction(
         ),
     },
     roles=(
-        tile("dst", summed_in("NKI-MMU01", "NKI-BUF01")),
-        tile("stationary", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
-        tile("moving", for_tensor_engine("NKI-MMU01", "NKI-BUF01")),
+        *_factors("NKI-MMU01", "NKI-BUF01"),
         # misnamed in SDK 2.27 (NKI-M037)
         Role(name="is_moving_onezero", takes=Takes.PLAIN, others=("is_moving_zero",)),
         switch("is_transpose", "stationary is transposed: moving is the identity"),
-        switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
+        _ACCUMULATE,
     ),
     engines=Engines("tensor"),
     footprint=Footprint(
@@ -164,14 +172,12 @@ NC_MATMUL_MX: Final = Instruction(
         ),
     },
     roles=(
-        tile("dst", summed_in("NKI-MMX02", "NKI-BUF02")),
-        tile("stationary", for_tensor_engine("NKI-MMX02", "NKI-BUF02")),
-        tile("moving", for_tensor_engine("NKI-MMX02", "NKI-BUF02")),
+        *_factors("NKI-MMX02", "NKI-BUF02"),
         tile(
             "stationary_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"
         ),
         tile("moving_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"),
-        switch("accumulate", "None: the first matmul into a location overwrites, later ones add"),
+        _ACCUMULATE,
     ),
     engines=Engines("tensor"),
     needs=(Capability.MX_MATMUL, ("NKI-MMX01", "NKI-H82")),
@@ -209,48 +215,29 @@ NC_TRANSPOSE: Final = Instruction(
     result=TurnedByEngine("data"),
 )
 
-LANGUAGE_MATMUL: Final = Instruction(
-    name="language.matmul",
-    summary="x @ y in PSUM",
-    signatures={
-        "beta1": "x*, y*, |, transpose_x=False, mask=None, **",
-        "0.2": None,
-        "0.3": "x*, y*, transpose_x=False",
-    },
-    roles=(
-        tile("dst"),
-        tile("x"),
-        tile("y"),
-        switch("transpose_x", "x is given transposed, as the Tensor Engine takes it"),
+LANGUAGE_MATMUL: Final = language(
+    "matmul",
+    "x @ y in PSUM",
+    ("x*, y*, |, transpose_x=False, mask=None, **", "x*, y*, transpose_x=False"),
+    tile("x"),
+    tile("y"),
+    switch("transpose_x", "x is given transposed, as the Tensor Engine takes it"),
+    reads=(
+        Reads(role="x", fate=Folded(_row_of_product)),
+        Reads(role="y", fate=Folded(_column_of_product)),
     ),
-    engines=Engines("tensor"),
-    footprint=Footprint(
-        reads=(
-            Reads(role="x", fate=Folded(_row_of_product)),
-            Reads(role="y", fate=Folded(_column_of_product)),
-        ),
-        writes=written("dst"),
-    ),
+    engine="tensor",
     result=Product(),
-    removal=("NKI-M024",),
 )
 
-LANGUAGE_TRANSPOSE: Final = Instruction(
-    name="language.transpose",
-    summary="x with partitions and free elements exchanged",
-    signatures={
-        "beta1": "x*, |, dtype=None, mask=None, **",
-        "0.2": None,
-        "0.3": "x*, dtype=None",
-    },
-    roles=(
-        tile("dst"),
-        tile("x", on_chip("NKI-L56")),
-    ),
-    engines=Engines("tensor"),
-    footprint=Footprint(reads=(turned("x"),), writes=written("dst")),
+LANGUAGE_TRANSPOSE: Final = language(
+    "transpose",
+    "x with partitions and free elements exchanged",
+    ("x*, |, dtype=None, mask=None, **", "x*, dtype=None"),
+    tile("x", on_chip("NKI-L56")),
+    reads=(turned("x"),),
+    engine="tensor",
     result=Turned("x", Buffer.PSUM),
-    removal=("NKI-M024",),
 )
 
 INSTRUCTIONS: Final = (

@@ -1,0 +1,130 @@
+"""Descriptions that differ in a few words only: one function for each such family."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.nki.isa.shared import (
+    LOADS,
+    REDUCES,
+    admits,
+    decides,
+    folded,
+    moved,
+    newer_unary,
+    on_chip,
+    per_lane,
+    picked,
+    streamed,
+    tile,
+    written,
+)
+from verifier.symbolic.instruction import (
+    SOME,
+    Engines,
+    Footprint,
+    Instruction,
+    Operators,
+    Reads,
+    Result,
+    Role,
+    Trait,
+    When,
+)
+
+#: registers that outlive a call, and the operand that says what is done with them
+SUMS_OF_VECTOR: Final = (("accumulators of the Vector Engine", "reduce_cmd"),)
+SUMS_OF_SCALAR: Final = (("accumulators of the Scalar Engine", "reduce_cmd"),)
+
+
+def both_operators(
+    admitted: frozenset[str], *facts: str, newer: str = "", bits: str = ""
+) -> tuple[Operators, ...]:
+    """``op0`` and ``op1`` are of one kind; ``newer``: the fact that names those that came later."""
+    needs = newer_unary(newer) if newer else None
+    return tuple(admits(role, admitted, *facts, needs=needs, bits=bits) for role in ("op0", "op1"))
+
+
+def reduced(data: str, *lanes: str, when: When = REDUCES, initial: str = "") -> tuple[Reads, ...]:
+    """What goes into ``reduce_res``: the data, what is held beside it, what is loaded before."""
+    return (
+        *(per_lane(role, "reduce_res", when=when) for role in lanes),
+        folded(data, "reduce_res", when=when),
+        *([per_lane(initial, "reduce_res", when=LOADS)] if initial else []),
+    )
+
+
+def and_reduced(
+    data: str,
+    *lanes: str,
+    when: When = REDUCES,
+    initial: str = "",
+    state: tuple[tuple[str, str], ...] = SUMS_OF_VECTOR,
+) -> Footprint:
+    """The data streams into ``dst`` with what is held in its lane, and into ``reduce_res``."""
+    return Footprint(
+        reads=(
+            streamed(data),
+            *(per_lane(role) for role in lanes),
+            *reduced(data, *lanes, when=when, initial=initial),
+        ),
+        writes=written("dst", "reduce_res"),
+        state=state,
+    )
+
+
+def of_partition(
+    name: str, summary: str, data: str, fact: str, result: Result, *, beta1: str
+) -> Instruction:
+    """Some numbers of each partition, made of all its elements."""
+    return Instruction(
+        name=name,
+        summary=summary,
+        signatures={"beta1": beta1, "0.2": f"dst*, {data}*, name=None"},
+        roles=(tile("dst", on_chip(fact)), tile(data, on_chip(fact))),
+        engines=Engines("vector"),
+        footprint=Footprint(reads=(folded(data),), writes=written("dst")),
+        result=result,
+    )
+
+
+def gathers(data: str, indices: str) -> Footprint:
+    """Elements from where an index says."""
+    return Footprint(
+        reads=(picked(data, where=SOME), decides(indices, "it is an index")),
+        writes=written("dst"),
+    )
+
+
+def copies(source: str) -> Footprint:
+    """Each element as it is, or converted."""
+    return Footprint(reads=(moved(source),), writes=written("dst"))
+
+
+def language(
+    name: str,
+    summary: str,
+    signatures: tuple[str, str | None],
+    *roles: Role,
+    reads: tuple[Reads, ...] = (),
+    engine: str = "unknown",
+    result: Result | None = None,
+    traits: frozenset[Trait] = frozenset(),
+    instead: str = "",
+    removal: tuple[str, ...] = ("NKI-M024",),
+) -> Instruction:
+    """A function of `nki.language` that makes ``dst``: in Beta 1, and again from 0.3 on."""
+    beta1, later = signatures
+    again = {} if later is None else {"0.3": later}
+    return Instruction(
+        name=f"language.{name}",
+        summary=summary,
+        signatures={"beta1": beta1, "0.2": None, **again},
+        roles=(tile("dst"), *roles),
+        engines=Engines(engine),
+        footprint=Footprint(reads=reads, writes=written("dst")),
+        result=result,
+        traits=traits,
+        instead=instead,
+        removal=removal,
+    )
