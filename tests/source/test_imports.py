@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from verifier.source.imports import Changes, Import, dependents, imports
+from verifier.source.imports import Changes, dependents, imports
+from verifier.source.readings import Import
 from verifier.source.project import Project
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from verifier.source.project import Project
+from verifier.source.readings import Import
 
 _STATEMENT = re.compile(
     r"(?:^|[;:])[ \t\f]*"
@@ -28,15 +29,6 @@ _STATEMENT = re.compile(
 _COMMENT = re.compile(r"#[^\n]*")
 _CLOSING = re.compile(r"(?:[^)#]|\#[^\n]*)*\)")
 _CONTINUED = re.compile(r"\\\r?\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    """``import module``, or ``from ..module import name`` (``level`` 2; ``*`` for all names)."""
-
-    module: str
-    level: int
-    name: str | None
 
 
 def imports(raw: bytes) -> tuple[Import, ...]:

@@ -17,7 +17,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from verifier.source import footprint, ir
 from verifier.source.outline import (
@@ -29,6 +28,7 @@ from verifier.source.outline import (
     outline,
     preferred,
 )
+from verifier.source.readings import Reading, readings
 from verifier.source.scopes import bound_by
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
@@ -50,6 +50,7 @@ class Module:
         "_digests",
         "_held",
         "_outline",
+        "_readings",
         "_syntax",
         "bindings",
         "file",
@@ -71,6 +72,7 @@ class Module:
         found = outline(SourceText(path, text))
         self._syntax = found.syntax if keep_syntax else None
         self._held = False
+        self._readings: tuple[Reading, ...] | None = None
         self._outline = Outline(
             found.bindings,
             found.star_imports,
@@ -148,13 +150,10 @@ class Module:
 
     def _order_digest(self) -> tuple[str, tuple[tuple[int, int], ...]]:
         """What the module does when it runs, and what its definitions mention."""
-        parts: list[object] = []
+        parts = [reading.spelled() for reading in self.readings()]
         places = []
         for index, statement in self.chunked_syntax():
             chunk = self._outline.chunks[index]
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-                parts.append((statement.name, sorted(names)))
             if index in self._outline.effects or isinstance(statement, _SIMPLE):
                 places.append((chunk.line, chunk.end_line))
                 parts.append("\n".join(self.lines[chunk.line - 1 : chunk.end_line]))
@@ -240,6 +239,13 @@ class Module:
         starts = [chunk.line for chunk in self._outline.chunks]
         for statement in self.syntax():
             yield bisect_right(starts, first_line_of(statement)) - 1, statement
+
+    def readings(self) -> tuple[Reading, ...]:
+        """What the top-level statements that parse mention."""
+        if self._readings is None:
+            found = readings(self.chunked_syntax(), self._outline.effects, self.bindings)
+            self._readings = tuple(found)
+        return self._readings
 
     def statements_of(self, chunk: int) -> tuple[ir.Stmt, ...]:
         """The statements of a chunk.
@@ -341,8 +347,6 @@ class Project:
             folder = root if root.is_dir() else root.parent
             self._roots.setdefault(os.path.abspath(folder), folder)
         self._modules: dict[str, Module | SourceError] = {}
-        #: what was read off modules, by file; for who reads them
-        self.readings: dict[str, Any] = {}
         self._search: dict[str, tuple[str, ...]] = {}
         self._locations: dict[tuple[str, str], _Location | None] = {}
 

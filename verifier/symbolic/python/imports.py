@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from verifier.source import ir, standard
-from verifier.source.imports import Import
 from verifier.source.project import Module
+from verifier.source.readings import Import
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import missing, modules
 from verifier.symbolic.python.attempts import attempt

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from verifier.source import standard
-from verifier.source.imports import Import
 from verifier.source.project import Module
+from verifier.source.readings import Import
 from verifier.symbolic.python.vm import VM
 
 
