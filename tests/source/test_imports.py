@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from verifier.source.imports import Changes, dependents, imports
-from verifier.source.readings import Import
 from verifier.source.project import Project
+from verifier.source.readings import Import
 
 
 @pytest.mark.parametrize(
