@@ -63,6 +63,15 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.symbolic",
         }
     ),
+    "verifier.service": frozenset(
+        {
+            "verifier.configuration",
+            "verifier.engine",
+            "verifier.report",
+            "verifier.rulebase",
+            "verifier.source",
+        }
+    ),
     "verifier.cache": frozenset(
         {"verifier", "verifier.engine", "verifier.report", "verifier.source"}
     ),
@@ -75,6 +84,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.hardware",
             "verifier.report",
             "verifier.rulebase",
+            "verifier.service",
             "verifier.source",
         }
     ),
@@ -91,6 +101,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.lsp",
             "verifier.report",
             "verifier.rulebase",
+            "verifier.service",
             "verifier.source",
         }
     ),

@@ -14,6 +14,7 @@ from verifier.configuration.model import ConfigurationError, Resolved
 from verifier.configuration.settings import Configurations
 from verifier.configuration.table import SETTINGS, said_of
 from verifier.rulebase import all_rules
+from verifier.service.policy import Policy
 
 all_rules()  # once, not inside the first example
 
@@ -54,7 +55,9 @@ def test_settings_or_mistakes(root: Path, content: dict[str, Any]) -> None:
             assert "\n" not in str(problem)
     if found is None:
         return
-    found.request("k/gemm.py")
+    policy = Policy(Configurations())
+    policy.settled("k/gemm.py")
+    policy.request("k/gemm.py", ())
     for said in said_of(found).values():
         for entry in said.entries:
             assert entry.origin.source == "default" or 1 <= entry.origin.line <= len(lines)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from verifier.configuration.model import ConfigurationError, Overrides, Resolved
-from verifier.configuration.settings import Configurations, for_file
+from verifier.configuration.settings import Configurations
 from verifier.configuration.table import said_of
 from verifier.rulebase import all_rules
+from verifier.service.policy import Policy
 
 from .support import mistakes, tree
 
@@ -32,8 +33,11 @@ def test_without_configuration_the_defaults_hold(root: Path) -> None:
     assert found.settings.jobs is None
     entries = [entry for given in said_of(found).values() for entry in given.entries]
     assert {str(entry.origin) for entry in entries} == {"default"}
-    request = found.request("gemm.py", ("src",), tiles=True)
-    assert (request.path, request.roots, request.tiles) == ("gemm.py", ("src",), True)
+    policy = Policy(Configurations())
+    policy.settled("gemm.py")
+    request = policy.request("gemm.py", ("src",), tiles=True)
+    assert (request.path, request.roots) == (str(root / "gemm.py"), ("src",))
+    assert request.tiles
     assert (request.targets, request.contracts, request.select) == ((), (), ())
 
 
@@ -108,21 +112,26 @@ def test_config_and_isolated(root: Path) -> None:
     ]
 
 
-def test_for_file_notices_changes(root: Path) -> None:
-    assert for_file("src/a.py").settings.jobs is None
+def test_changes_are_noticed(root: Path) -> None:
+    configurations = Configurations()
+
+    def jobs() -> int | None:
+        configurations.refresh()
+        return configurations.for_file("src/a.py").settings.jobs
+
+    assert jobs() is None
     tree(root, tilelint="jobs = 2\n")
-    assert for_file("src/a.py").settings.jobs == 2
+    assert jobs() == 2
     tree(root, tilelint="jobs = 12\n")
-    assert for_file("src/a.py").settings.jobs == 12
+    assert jobs() == 12
     tree(root, src__pyproject="[tool.tilelint]\njobs = 5\n")
-    assert for_file("src/a.py").settings.jobs == 5
-    assert for_file("src/a.py", Overrides(jobs=7)).settings.jobs == 7
+    assert jobs() == 5
     tree(root, src__pyproject="[tool.tilelint]\njobs = 'x'\n")
     with pytest.raises(ConfigurationError):
-        for_file("src/a.py")
+        jobs()
     (root / "src" / "pyproject.toml").unlink()
     (root / "tilelint.toml").unlink()
-    assert for_file("src/a.py").settings.jobs is None
+    assert jobs() is None
 
 
 def test_settings_of_a_run_are_those_of_the_common_folder(root: Path) -> None:
@@ -242,7 +251,9 @@ presets.decode.gemm = "(a: bf16[8192, 1])"
     )
 
     def texts(path: str, *given: str) -> tuple[list[str], list[tuple[str, str]]]:
-        request = Configurations(Overrides(contracts=given)).for_file(path).request(path)
+        policy = Policy(Configurations(Overrides(contracts=given)))
+        policy.settled(path)
+        request = policy.request(path, ())
         return list(request.contracts), list(request.presets)
 
     pools = ["pool(x: fp32[64, N])", "pool[2](x: fp32[128, N])  # launched twice"]

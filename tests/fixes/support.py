@@ -6,9 +6,11 @@ from pathlib import Path
 
 from tests.fixtures.support import settings_of
 from verifier.cli.fix import Again, Fixing
-from verifier.cli.suppressing import Finish
+from verifier.configuration.model import Overrides
+from verifier.configuration.settings import Configurations
 from verifier.report.model import FileRequest, FileResult
-from verifier.rulebase import all_rules
+from verifier.service.policy import Policy
+from verifier.service.results import Finish
 
 
 def request(path: Path) -> FileRequest:
@@ -22,18 +24,20 @@ def request(path: Path) -> FileRequest:
     )
 
 
-def finish() -> Finish:
-    rules = {rule.id for rule in all_rules()}
-    return Finish(lambda _: rules, lambda result: result, complete=False)
+def finish(path: Path) -> Finish:
+    """The last step of a check that no configuration says anything of."""
+    policy = Policy(Configurations(Overrides(isolated=True)))
+    policy.settled(str(path))
+    return Finish(policy)
 
 
 def mend(path: Path, *, write: bool = False) -> tuple[Fixing, FileResult, FileResult]:
     """What fixing a file does, and what is reported before and after."""
     again = Again([request(path)])
     before = again({}, [str(path)])
-    (first,) = finish()(before, {})
+    (first,) = finish(path)(before)
     fixing = Fixing(unsafe=True, write=write)
-    after = fixing.fix(before, again, finish())
+    after = fixing.fix(before, again, finish(path))
     texts = {name: new for name, (_, new) in fixing.changed.items()}
-    (last,) = finish()(after, texts)
+    (last,) = finish(path)(after, texts)
     return fixing, first, last

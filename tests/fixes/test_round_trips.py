@@ -36,7 +36,7 @@ def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
     for other in path.parent.glob("*.py"):
         shutil.copy(other, tmp_path)
     copy = tmp_path / path.name
-    again, done = Again([request(copy)]), finish()
+    again, done = Again([request(copy)]), finish(copy)
     texts: dict[str, str] = {}
     for _ in range(6):
         (result,) = done(again(texts, [str(copy)]), texts)

@@ -348,6 +348,13 @@ def test_configuration_files_count(tmp_path: Path) -> None:
             )
             driver.change(uri, 2, ((0, 0), (0, 0), "\n"))
             assert ROWS not in [d.code for d in await driver.checked(uri, 2)]
+            # what is wrong with one is shown where it stands
+            config.write_text('\nselect = ["nonsense"]\n', encoding="utf-8")
+            driver.change(uri, 3, ((0, 0), (0, 0), "\n"))
+            assert not await driver.checked(uri, 3)
+            await driver.until(lambda: bool(driver.diagnostics.get(config.as_uri())))
+            (wrong,) = driver.diagnostics[config.as_uri()]
+            assert (wrong.range.start.line, "nonsense" in wrong.message) == (1, True)
 
     drive(work)
 

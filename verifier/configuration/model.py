@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from verifier.report.model import FileError, FileRequest, Severity
+from verifier.report.model import FileError, Severity
 
 #: the configuration files: one of this tool's own, and one that is shared
 NAME, PROJECT = "tilelint.toml", "pyproject.toml"
@@ -140,45 +140,18 @@ class Resolved:
     said: Mapping[str, Given[Any]] | None = None
     excluded: Origin | None = None
 
-    def request(
-        self,
-        path: str,
-        roots: tuple[str, ...] = (),
-        *,
-        statistics: bool = False,
-        part: tuple[int, int] = (0, 1),
-        tiles: bool = False,
-    ) -> FileRequest:
-        """What to ask of the engine for this file; see :class:`FileRequest` for the rest."""
-        settings = self.settings
-        return FileRequest(
-            path=path,
-            roots=roots,
-            targets=settings.targets,
-            api_version=settings.api_version,
-            contracts=tuple(dict.fromkeys(c.text for c in settings.contracts)),
-            presets=tuple(dict.fromkeys((c.preset, c.text) for c in settings.presets)),
-            select=settings.select,
-            ignore=settings.ignore,
-            timeout=settings.timeout,
-            statistics=statistics,
-            part=part,
-            tiles=tiles,
-        )
-
     def placed(self, error: FileError) -> FileError:
         """An error that the engine found at a kernel, at the line that has its contract.
 
         Its path is then absolute.
         """
-        if error.kind != "usage" or not error.message.startswith("contract `"):
+        if not error.contract:
             return error
         from verifier.configuration.contracts import parse
 
         for contract in (*self.settings.contracts, *self.settings.presets):
             origin = contract.origin
-            start = f"contract `{parse(contract.text)}`: "
-            if origin.source == "file" and error.message.startswith(start):
+            if origin.source == "file" and str(parse(contract.text)) == error.contract:
                 return replace(error, path=origin.path, line=origin.line)
         return error
 

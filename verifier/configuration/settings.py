@@ -42,21 +42,6 @@ if TYPE_CHECKING:
     from verifier.configuration.table import Layer
 
 
-def for_file(path: str, overrides: Overrides | None = None) -> Resolved:
-    """The settings of one file; what was read before is read again only if it has changed.
-
-    Raises:
-        ConfigurationError: the file's configuration, or ``overrides``, cannot be used.
-    """
-    chosen = overrides or Overrides()
-    known = _kept.get(chosen)
-    if known is None:
-        _kept.clear()
-        known = _kept[chosen] = Configurations(chosen)
-    known.refresh()
-    return known.for_file(path)
-
-
 class Configurations:
     """The configuration of every file, under one command line. Each file is read once."""
 
@@ -258,9 +243,6 @@ class Configurations:
         if document is not None:
             layers = [document.layer, *(document.overrides[n][1] for n in matching)]
         return answer(layers, self._top, files)
-
-
-_kept: dict[Overrides, Configurations] = {}
 
 
 def _said(overrides: Overrides) -> Layer | None:

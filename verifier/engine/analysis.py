@@ -266,7 +266,8 @@ def _unit(
             effect = Effect(unit.contract, definition, outer, inputs)
         except ContractMismatchError as mismatch:
             message = f"contract `{unit.contract}`: {mismatch}"
-            errors.append(report.FileError(str(entry.path), entry.line, message, "usage"))
+            about = str(unit.contract)
+            errors.append(report.FileError(str(entry.path), entry.line, message, "usage", about))
             return Outcome(unit.bare("error"))
     job = Request(
         name=entry.name,

@@ -115,11 +115,8 @@ def _judged(
     """Discharge the obligations of all runs."""
     entry = unit.entry
     rules = rulebase.of_dialect(entry.dialect)
-    selected = {
-        rule.id
-        for rule in rules
-        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
-    }
+    chosen = report.chosen
+    selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     found = _Judged()
     around = _around(unit.module, entry, unit.api, selected)
     for run in runs:

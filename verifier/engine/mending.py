@@ -115,7 +115,7 @@ class _Mender:
                 fix = diagnostic.fix
                 assert fix is not None
                 regions = [edit.span for edit in fix.edits]
-                if not any(_touch(a, b) for a in regions for b in taken):
+                if not any(a.touches(b) for a in regions for b in taken):
                     batch.append(diagnostic)
                     taken += regions
             return batch
@@ -173,11 +173,6 @@ def _key(diagnostic: report.Diagnostic) -> object:
     assert fix is not None
     texts = tuple(edit.text for edit in fix.edits)
     return (_path(diagnostic), diagnostic.rule, diagnostic.kernel, diagnostic.message, texts)
-
-
-def _touch(a: report.Span, b: report.Span) -> bool:
-    first, last = (a.line, a.column), (a.end_line, a.end_column)
-    return first <= (b.end_line, b.end_column) and (b.line, b.column) <= last
 
 
 def _replacement(edit: report.Edit) -> Replacement:

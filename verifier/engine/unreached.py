@@ -90,11 +90,8 @@ def judgement(
     whatever they are."""
     entry, target = unit.entry, unit.target
     rules = [rule for rule in rulebase.of_dialect(entry.dialect) if rule.unreached]
-    selected = {
-        rule.id
-        for rule in rules
-        if (not request.select or rule.id in request.select) and rule.id not in request.ignore
-    }
+    chosen = report.chosen
+    selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     job = replace(job, opaque=True)
     runs = run_all(
         project, DIALECTS[entry.dialect].make(), target, unit.api, job, solver.decide, deadline

@@ -46,19 +46,9 @@ def compatible(fixes: Iterable[Fix]) -> list[Edit]:
     taken: list[Edit] = []
     for fix in fixes:
         new = [edit for edit in fix.edits if edit not in taken]
-        if not any(_meet(edit, other) for edit in new for other in taken):
+        if not any(edit.span.touches(other.span) for edit in new for other in taken):
             taken += new
     return taken
-
-
-def _meet(a: Edit, b: Edit) -> bool:
-    x, y = a.span, b.span
-    if x.path != y.path:
-        return False
-    return (x.line, x.column) <= (y.end_line, y.end_column) and (y.line, y.column) <= (
-        x.end_line,
-        x.end_column,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the worker does with a file: its settings, the engine, suppressions and severities."""
+"""What the worker does with a file: the engine, between the two ends of the service."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.configuration.model import ConfigurationError, Overrides, Resolved
-from verifier.configuration.settings import for_file
-from verifier.configuration.severity import overridden
-from verifier.engine import suppressions
+from verifier.configuration.model import ConfigurationError, Overrides
+from verifier.configuration.settings import Configurations
 from verifier.engine.workspace import Workspace
 from verifier.lsp.messages import Answer, Check
 from verifier.report.model import FileError, FileResult
-from verifier.rulebase import all_rules
+from verifier.service.policy import Policy
+from verifier.service.results import Finish
 from verifier.source.lowering import keep
 from verifier.source.outline import outline
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
@@ -30,7 +29,7 @@ class Analysis:
     def __init__(self) -> None:
         keep(_LOWERED)
         self._workspace = Workspace()
-        self._rules = all_rules()
+        self._policy: Policy | None = None
 
     def update(self, texts: Mapping[str, str | None]) -> None:
         """Take over the buffers that changed; None: the file counts again."""
@@ -42,43 +41,37 @@ class Analysis:
 
         A configuration that cannot be used is an error of the file: nothing is guessed instead.
         """
+        nothing = Answer(job.number, FileResult(job.path))
         try:
-            resolved = for_file(job.path, job.overrides)
+            policy = self._policy_under(job.overrides)
+            if policy.settled(job.path).excluded is not None:
+                return nothing
         except ConfigurationError as error:
             errors = tuple(
                 FileError(problem.path or job.path, problem.line, problem.message, "usage")
                 for problem in error.problems
             )
             return Answer(job.number, FileResult(job.path, errors=errors))
-        if resolved.excluded is not None:
-            return Answer(job.number, FileResult(job.path))
         text = self._read(job.path)
         if text is not None and not may_hold_kernels(text.encode("utf-8", "surrogatepass")):
-            return Answer(job.number, FileResult(job.path))  # not our business, parse or not
-        request = resolved.request(job.path, job.folders, tiles=True)
+            return nothing  # not our business, parse or not
+        request = policy.request(job.path, job.folders, tiles=True)
         limit = job.limit
         if limit is not None and request.timeout is not None and limit >= request.timeout:
             limit = None
         if limit is not None:
             request = replace(request, timeout=limit)
         result = self._workspace.check(request)
-        short = any(limit and k.time_ms > 1000 * limit * NEARLY for k in result.kernels)
-        result = self._finished(result, resolved, job.overrides)
-        return Answer(job.number, result, self._broken(result), short)
+        short = {k.name for k in result.kernels if limit and k.time_ms > 1000 * limit * NEARLY}
+        [result] = Finish(policy, read=self._read)([result])
+        return Answer(job.number, result, self._broken(result), frozenset(short))
 
-    def _finished(self, result: FileResult, resolved: Resolved, overrides: Overrides) -> FileResult:
-        """The steps behind the engine that the command line takes as well."""
-        settings = resolved.settings
-        chosen = {rule.id for rule in self._rules if rule.id not in settings.ignore}
-        if settings.select:
-            chosen &= set(settings.select)
-        if overrides.contracts:
-            chosen.discard("unused-suppression")  # other inputs may need it
-        found = suppressions.apply(
-            [result], self._read, selected=lambda _path: chosen, narrow=overrides.narrow
-        )
-        diagnostics = [d for each in found for d in each.diagnostics]
-        return replace(result, diagnostics=overridden(diagnostics, settings.severity))
+    def _policy_under(self, overrides: Overrides) -> Policy:
+        """The settings as they are on disk now, below what the editor says."""
+        if self._policy is None or self._policy.configurations.overrides != overrides:
+            self._policy = Policy(Configurations(overrides))
+        self._policy.renew()
+        return self._policy
 
     def _read(self, path: str) -> str | None:
         try:

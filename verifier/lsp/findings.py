@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from verifier.lsp.messages import Answer
 from verifier.lsp.text import Buffer, Change, moved, touched
@@ -19,9 +18,6 @@ from verifier.report.model import (
     Tile,
     deduplicate,
 )
-
-#: of its limit, what a kernel has used that was cut short
-_NEARLY: Final = 0.8
 
 #: revision of every buffer, by path, at the time of an analysis
 Revisions = Mapping[str, int]
@@ -78,16 +74,12 @@ class Findings:
         """The file is closed."""
         self._checked.pop(path, None)
 
-    def take(self, path: str, revisions: Revisions, answer: Answer, limit: float | None) -> None:
+    def take(self, path: str, revisions: Revisions, answer: Answer) -> None:
         """The result of an analysis takes the place of the one before."""
         assert answer.result is not None
         before = self._checked.get(path)
         result = answer.result
-        cut = {
-            k.name
-            for k in result.kernels
-            if answer.short and limit is not None and k.time_ms > 1000 * limit * _NEARLY
-        }
+        cut = set(answer.short)
         kept: list[tuple[Diagnostic, Revisions]] = []
         kept_kernels: list[tuple[KernelReport, Revisions]] = []
         if before is not None and (answer.broken or cut):
@@ -122,10 +114,12 @@ class Findings:
     # ----------------------------------------------------------------- where things are by now
 
     def paths(self) -> set[str]:
-        """The files that findings lie in."""
-        return {
-            d.span.path for checked in self._checked.values() for d, _ in _diagnostics(checked)
-        } | set(self._checked)
+        """The files that findings or errors lie in."""
+        found = set(self._checked)
+        for checked in self._checked.values():
+            found.update(diagnostic.span.path for diagnostic, _ in _diagnostics(checked))
+            found.update(error.path for error in checked.errors)
+        return found
 
     def found(self) -> list[Found]:
         """Everything that was found and is not suppressed, once each."""
@@ -157,16 +151,15 @@ class Findings:
                             yield kernel, replace(tile, span=span)
 
     def errors(self, path: str) -> list[FileError]:
-        """What is wrong with a file as a whole, at the lines where that is now."""
-        checked = self._checked.get(path)
-        if checked is None:
-            return []
-        out = []
-        for error in checked.errors:
-            if error.path == path:
-                line = self._line(path, error.line, checked.revisions)
-                out.append(replace(error, line=line))
-        return out
+        """What is wrong with a file as a whole, at the lines where that is now, each once: also
+        with a configuration, which the files that it is for tell."""
+        out: dict[FileError, None] = {}
+        for checked in self._checked.values():
+            for error in checked.errors:
+                if error.path == path:
+                    line = self._line(path, error.line, checked.revisions)
+                    out[replace(error, line=line)] = None
+        return list(out)
 
     def kernels(self, path: str) -> list[KernelReport]:
         """The kernels of a file, at the lines where they are now."""

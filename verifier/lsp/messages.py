@@ -43,14 +43,14 @@ class Answer:
     """What came of a :class:`Check`.
 
     ``dropped``: it was cancelled. ``broken``: first and last line of what does not parse.
-    ``short``: the limit of the check, not that of the configuration, may have ended a kernel.
+    ``short``: kernels that the limit of the check, not that of the configuration, may have ended.
     ``error``: the analysis failed, and how.
     """
 
     number: int
     result: FileResult | None = None
     broken: tuple[tuple[int, int], ...] = ()
-    short: bool = False
+    short: frozenset[str] = frozenset()
     dropped: bool = False
     error: str = ""
     seconds: float = 0.0

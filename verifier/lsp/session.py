@@ -182,7 +182,7 @@ class Session:
     def _take(
         self, path: str, revisions: dict[str, int], answer: Answer, limit: float | None
     ) -> None:
-        self.findings.take(path, revisions, answer, limit)
+        self.findings.take(path, revisions, answer)
         if answer.short and limit is not None and path not in self._unfinished:
             self._unfinished.append(path)
         self._client.publish(path)

@@ -9,7 +9,7 @@ The JSON and concise formats print 1-based columns (``column + 1``), as ruff and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -40,6 +40,14 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    def touches(self, other: Span) -> bool:
+        """Whether they share a place, be it only the end of one that is the start of another."""
+        return (
+            self.path == other.path
+            and (self.line, self.column) <= (other.end_line, other.end_column)
+            and (other.line, other.column) <= (self.end_line, self.end_column)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +208,17 @@ class FileError:
     line: int
     message: str
     kind: ErrorKind = "internal"
+    #: the contract that does not fit its kernel, as it reads when it is written out
+    contract: str = ""
 
 
 #: Counters (summed on merge), lists (concatenated) and mappings of these (merged by key).
 Statistics: TypeAlias = dict[str, Any]
+
+
+def chosen(rule: str, select: Collection[str], ignore: Collection[str]) -> bool:
+    """Whether a rule is checked; an empty ``select`` means every rule. All are rule ids."""
+    return (not select or rule in select) and rule not in ignore
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""From what the engine found to what is reported: suppressions, then severities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from verifier.report.model import FileResult
+from verifier.service.policy import Policy
+
+#: the text of a file, or None if it cannot be read
+Reader: TypeAlias = Callable[[str], str | None]
+
+
+class Disk:
+    """The texts of files on disk, each read once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str | None] = {}
+
+    def __call__(self, path: str) -> str | None:
+        """The text of a file, or None if it cannot be read."""
+        if path not in self._texts:
+            from verifier.source.text import SourceError, decode, read_bytes
+
+            try:
+                self._texts[path] = decode(Path(path), read_bytes(Path(path))).text
+            except SourceError:
+                self._texts[path] = None
+        return self._texts[path]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The last step of every check.
+
+    ``complete``: the results are of all kernels that may come to these files.
+    """
+
+    policy: Policy
+    complete: bool = False
+    read: Reader = field(default_factory=Disk)
+
+    def __call__(
+        self, results: Sequence[FileResult], texts: Mapping[str, str] | None = None
+    ) -> list[FileResult]:
+        """``texts`` stand in place of what ``read`` says."""
+        return [self.policy.weighed(result) for result in self._marked(results, texts or {})]
+
+    def _marked(
+        self, results: Sequence[FileResult], texts: Mapping[str, str]
+    ) -> Sequence[FileResult]:
+        """See :func:`verifier.engine.suppressions.apply`, which is only loaded if there are any."""
+        from verifier.source.suppressions import may_suppress
+
+        def read(path: str) -> str | None:
+            return texts[path] if path in texts else self.read(path)
+
+        paths = dict.fromkeys(result.path for result in results if result.path)
+        paths |= dict.fromkeys(d.span.path for result in results for d in result.diagnostics)
+        places = (j.span for r in results for kernel in r.kernels for j in kernel.judged)
+        paths |= dict.fromkeys(place.path for place in places)
+        known = (read(path) for path in paths)
+        if not any(text is not None and may_suppress(text) for text in known):
+            return results
+        from verifier.engine.suppressions import apply
+
+        return apply(
+            results,
+            read,
+            selected=self.policy.selected,
+            whole=self.complete,
+            narrow=self.policy.configurations.overrides.narrow,
+        )
