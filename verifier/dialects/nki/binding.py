@@ -6,53 +6,22 @@ predicate is false: they fail on every path that reaches them.
 
 from __future__ import annotations
 
-import ast
 import difflib
 from dataclasses import dataclass
-from functools import cache
 
+from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import names
-from verifier.dialects.nki.signatures import (
-    Parameter,
-    Signature,
-    generations_with,
-    lookup,
-    removal,
-)
+from verifier.dialects.nki.signatures import generations_with, lookup, removal
 from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.tensors import DType, Operand
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import BufferValue, Enumerator
 
 SIGNATURE_RULE = "api-signature"
 REMOVED_RULE = "api-removed"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Arguments of a call by parameter, defaults included, in signature order.
-
-    ``complete`` is False when a required argument is missing.
-    """
-
-    signature: Signature
-    operands: dict[str, Operand]
-    complete: bool
-
-    def value(self, name: str) -> object:
-        operand = self.operands.get(name)
-        return operand.value if operand is not None else None
-
-    def span(self, name: str, otherwise: Span) -> Span:
-        operand = self.operands.get(name)
-        return operand.span if operand is not None else otherwise
-
-    def given(self, name: str) -> bool:
-        operand = self.operands.get(name)
-        return operand is not None and operand.given
 
 
 def spoken(name: str) -> str:
@@ -101,54 +70,48 @@ def _version(generation: str) -> str:
 
 def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
     """Assign arguments to parameters as Python would, and report what does not fit."""
-    arguments: dict[str, Arg] = {}
-    positional = signature.positional
-    for position, argument in enumerate(call.args):
-        if position < len(positional):
-            arguments[positional[position].name] = argument
-            continue
-        _report(
-            machine,
-            argument.span,
-            f"{len(call.args)} positional arguments fit {spoken(signature.name)}",
-            f"`{call.text}` takes {len(positional)} positional argument"
-            f"{'' if len(positional) == 1 else 's'}, {len(call.args)} are given",
-            facts=("N01",) if _shape_of_beta1(signature, call) else ("N02",),
-            help=_expected(signature),
-        )
-        break
-    for keyword, argument in call.keywords.items():
-        if keyword not in signature.names:
-            _unknown_keyword(machine, signature, call, keyword, argument)
-        elif keyword in arguments:
-            _report(
-                machine,
-                argument.span,
-                f"`{keyword}` is given once",
-                f"`{call.text}` is given `{keyword}` twice",
-                facts=("N02",),
-            )
-        else:
-            arguments[keyword] = argument
-    missing = [p for p in signature.parameters if p.default is None and p.name not in arguments]
-    if missing:
-        _missing(machine, signature, call, missing)
-    operands: dict[str, Operand] = {}
+    arguments = assigned(signature, call, _Faults(machine, signature, call))
     for parameter in signature.parameters:
         given = arguments.get(parameter.name)
         if given is not None:
             _check_enumeration(machine, call, parameter, given)
-            operands[parameter.name] = Operand(parameter.name, given.value, given.span)
-        elif parameter.default is not None:
-            value = default_value(parameter.default)
-            operands[parameter.name] = Operand(parameter.name, value, call.span, given=False)
-    return Bound(signature, operands, not missing)
+    return bound(signature, call, arguments, default_value)
 
 
-@cache
-def _literal(text: str) -> object:
-    value: object = ast.literal_eval(text)
-    return value
+@dataclass(frozen=True, slots=True)
+class _Faults:
+    """:class:`verifier.dialects.binding.Faults` as checks of ``api-signature``."""
+
+    machine: Machine
+    signature: Signature
+    call: Call
+
+    def crowded(self, first: Arg, most: int) -> None:
+        signature, call = self.signature, self.call
+        _report(
+            self.machine,
+            first.span,
+            f"{len(call.args)} positional arguments fit {spoken(signature.name)}",
+            f"`{call.text}` takes {most} positional argument"
+            f"{'' if most == 1 else 's'}, {len(call.args)} are given",
+            facts=("N01",) if _shape_of_beta1(signature, call) else ("N02",),
+            help=_expected(signature),
+        )
+
+    def unknown(self, keyword: str, argument: Arg) -> None:
+        _unknown_keyword(self.machine, self.signature, self.call, keyword, argument)
+
+    def twice(self, keyword: str, argument: Arg) -> None:
+        _report(
+            self.machine,
+            argument.span,
+            f"`{keyword}` is given once",
+            f"`{self.call.text}` is given `{keyword}` twice",
+            facts=("N02",),
+        )
+
+    def missing(self, parameters: tuple[Parameter, ...]) -> None:
+        _missing(self.machine, self.signature, self.call, parameters)
 
 
 def default_value(text: str) -> object:
@@ -160,10 +123,7 @@ def default_value(text: str) -> object:
         return DType.named(member)
     if kind == "buffer":
         return BufferValue(names.BUFFERS[member])
-    value = _literal(text)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return E.const(value)
-    return value
+    return literal(text)
 
 
 def _check_enumeration(machine: Machine, call: Call, parameter: Parameter, argument: Arg) -> None:
@@ -207,7 +167,9 @@ def _shape_of_beta1(signature: Signature, call: Call) -> bool:
     return len(call.args) <= len(old.positional) and required <= len(call.args) + len(call.keywords)
 
 
-def _missing(machine: Machine, signature: Signature, call: Call, missing: list[Parameter]) -> None:
+def _missing(
+    machine: Machine, signature: Signature, call: Call, missing: tuple[Parameter, ...]
+) -> None:
     listed = " and ".join(f"`{p.name}`" for p in missing)
     old_form = _shape_of_beta1(signature, call)
     help_ = _expected(signature)

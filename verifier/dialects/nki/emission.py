@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from verifier.dialects.binding import Bound
 from verifier.dialects.nki import names
-from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound, spoken
+from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
+from verifier.dialects.binding import Bound
 from verifier.dialects.nki import isa, names
-from verifier.dialects.nki.binding import SIGNATURE_RULE, Bound
+from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt

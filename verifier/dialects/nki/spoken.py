@@ -50,15 +50,7 @@ def _generation(owner: ApiRef, text: str) -> str:
 def parameters(name: str, generation: str) -> str:
     """``(dst, src, *, engine=engine.unknown)``."""
     signature = lookup(name, generation)
-    if signature is None:
-        return ""
-    shown: list[str] = []
-    for parameter in signature.parameters:
-        if parameter.keyword_only and "*" not in shown:
-            shown.append("*")
-        default = parameter.default
-        shown.append(parameter.name if default is None else f"{parameter.name}={default}")
-    return f"({', '.join(shown)})"
+    return "" if signature is None else str(signature)
 
 
 def described(name: str, generation: str) -> str:
