@@ -6,8 +6,30 @@ the call is reached.
 
 from __future__ import annotations
 
+from rules.nki.samples import variants
 from verifier.rulebase import Rule, register
 
+_API_SIGNATURE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def largest_of_rows(x):
+    assert x.shape == (96, 640)
+    assert x.dtype == nl.bfloat16
+    out = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((96, 640), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    largest = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.sbuf)
+-    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keep_dims=True)
++    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keepdims=True)
+    nisa.dma_copy(dst=out, src=largest)
+    return out
+"""
+)
 register(
     Rule(
         id="api-signature",
@@ -41,45 +63,32 @@ register(
         on="host",
         unreached=True,
         sources=("NKI ISA reference", "NKI migration guides 0.2 to 0.6"),
-        failing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def largest_of_rows(x):
-    assert x.shape == (96, 640)
-    assert x.dtype == nl.bfloat16
-    out = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    rows = nl.ndarray((96, 640), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=rows, src=x)
-    largest = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keep_dims=True)
-    nisa.dma_copy(dst=out, src=largest)
-    return out
-""",
-        passing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def largest_of_rows(x):
-    assert x.shape == (96, 640)
-    assert x.dtype == nl.bfloat16
-    out = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    rows = nl.ndarray((96, 640), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=rows, src=x)
-    largest = nl.ndarray((96, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=rows, axis=1, keepdims=True)
-    nisa.dma_copy(dst=out, src=largest)
-    return out
-""",
+        failing=_API_SIGNATURE.failing,
+        passing=_API_SIGNATURE.passing,
     )
 )
 
+_API_REMOVED = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    assert x.shape == (64, 320)
+    assert x.dtype == nl.float32
+    out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
+-    rows = nl.ndarray((nl.par_dim(64), 320), dtype=x.dtype, buffer=nl.sbuf)
++    rows = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
+    nisa.dma_copy(dst=out, src=twice)
+    return out
+"""
+)
 register(
     Rule(
         id="api-removed",
@@ -113,41 +122,7 @@ register(
         on="host",
         unreached=True,
         sources=("NKI migration guides 0.2 to 0.6", "NKI release notes"),
-        failing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def doubled(x):
-    assert x.shape == (64, 320)
-    assert x.dtype == nl.float32
-    out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
-    rows = nl.ndarray((nl.par_dim(64), 320), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=rows, src=x)
-    twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
-    nisa.dma_copy(dst=out, src=twice)
-    return out
-""",
-        passing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def doubled(x):
-    assert x.shape == (64, 320)
-    assert x.dtype == nl.float32
-    out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
-    rows = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=rows, src=x)
-    twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
-    nisa.dma_copy(dst=out, src=twice)
-    return out
-""",
+        failing=_API_REMOVED.failing,
+        passing=_API_REMOVED.passing,
     )
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import check, register
-from rules.nki.samples import kernel
+from rules.nki.samples import kernel, variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -73,6 +73,23 @@ def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
     )
 
 
+_INDEX_PATTERN = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def positions():
+    out = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.shared_hbm)
+    index = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.sbuf)
+-    nisa.iota(dst=index, pattern=[[10, 11], [1, 10]], offset=0, channel_multiplier=120)
++    nisa.iota(dst=index, pattern=[[10, 12], [1, 10]], offset=0, channel_multiplier=120)
+    nisa.dma_copy(dst=out, src=index)
+    return out
+"""
+)
 register(
     Rule(
         id="index-pattern",
@@ -89,34 +106,8 @@ register(
         operations=("isa.iota", "isa.affine_select"),
         check=_index_pattern,
         sources=("NKI ISA iota, affine_select",),
-        failing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def positions():
-    out = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.shared_hbm)
-    index = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.iota(dst=index, pattern=[[10, 11], [1, 10]], offset=0, channel_multiplier=120)
-    nisa.dma_copy(dst=out, src=index)
-    return out
-""",
-        passing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def positions():
-    out = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.shared_hbm)
-    index = nl.ndarray((16, 120), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.iota(dst=index, pattern=[[10, 12], [1, 10]], offset=0, channel_multiplier=120)
-    nisa.dma_copy(dst=out, src=index)
-    return out
-""",
+        failing=_INDEX_PATTERN.failing,
+        passing=_INDEX_PATTERN.passing,
     )
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rules.nki import kit
 from rules.nki.kit import check, register
-from rules.nki.operands import SBUF
+from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability

@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import dedent, indent
+from typing import NamedTuple
 
 Shape = tuple[int, ...]
+
+
+class Examples(NamedTuple):
+    """A kernel that breaks a rule, and the same kernel mended."""
+
+    failing: str
+    passing: str
+
+
+def variants(text: str) -> Examples:
+    """Both kernels out of one text, written as a diff.
+
+    A line that begins with ``-`` is in the one that breaks the rule only, a line with ``+`` takes
+    its place; all others are in both.
+    """
+    lines = text.splitlines(keepends=True)
+    return Examples(
+        failing="".join(line.removeprefix("-") for line in lines if not line.startswith("+")),
+        passing="".join(line.removeprefix("+") for line in lines if not line.startswith("-")),
+    )
+
 
 _FRAME = """\
 {header}import nki

@@ -7,8 +7,8 @@ from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
-from rules.nki.operands import SBUF
-from rules.nki.samples import kernel
+from rules.nki.operands.memories import SBUF
+from rules.nki.samples import kernel, variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -120,6 +120,25 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
         )
 
 
+_CORE_BARRIER = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def meet(x):
+    assert x.shape == (64, 90)
+    out = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+-    nisa.core_barrier(data=tile, cores=(0, 1))
++    nisa.core_barrier(data=out, cores=(0, 1))
+    return out
+"""
+)
 register(
     Rule(
         id="core-barrier",
@@ -135,38 +154,8 @@ register(
         operations=("isa.core_barrier",),
         check=_core_barrier,
         sources=("NKI ISA core_barrier",),
-        failing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def meet(x):
-    assert x.shape == (64, 90)
-    out = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.dma_copy(dst=out, src=tile)
-    nisa.core_barrier(data=tile, cores=(0, 1))
-    return out
-""",
-        passing="""\
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def meet(x):
-    assert x.shape == (64, 90)
-    out = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((64, 90), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.dma_copy(dst=out, src=tile)
-    nisa.core_barrier(data=out, cores=(0, 1))
-    return out
-""",
+        failing=_CORE_BARRIER.failing,
+        passing=_CORE_BARRIER.passing,
     )
 )
 
@@ -336,6 +325,28 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         )
 
 
+_COLLECTIVE_OPERANDS = variants(
+    """\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def reduce_over_devices(x):
+    assert x.shape == (64, 30)
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+-    tile = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.sbuf)
+-    nisa.dma_copy(dst=tile, src=x)
++    staged = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
++    nisa.dma_copy(dst=staged, src=x)
+    group = ncc.ReplicaGroup([[0, 1]])
+-    ncc.all_reduce(srcs=[tile], dsts=[out], replica_group=group, op=nl.add)
++    ncc.all_reduce(srcs=[staged], dsts=[out], replica_group=group, op=nl.add)
+    return out
+"""
+)
 register(
     Rule(
         id="collective-operands",
@@ -360,39 +371,7 @@ register(
         ),
         check=_collective,
         sources=("NKI collectives",),
-        failing="""\
-import nki
-import nki.collectives as ncc
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def reduce_over_devices(x):
-    assert x.shape == (64, 30)
-    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    group = ncc.ReplicaGroup([[0, 1]])
-    ncc.all_reduce(srcs=[tile], dsts=[out], replica_group=group, op=nl.add)
-    return out
-""",
-        passing="""\
-import nki
-import nki.collectives as ncc
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def reduce_over_devices(x):
-    assert x.shape == (64, 30)
-    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
-    staged = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
-    nisa.dma_copy(dst=staged, src=x)
-    group = ncc.ReplicaGroup([[0, 1]])
-    ncc.all_reduce(srcs=[staged], dsts=[out], replica_group=group, op=nl.add)
-    return out
-""",
+        failing=_COLLECTIVE_OPERANDS.failing,
+        passing=_COLLECTIVE_OPERANDS.passing,
     )
 )

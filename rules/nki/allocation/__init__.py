@@ -1,0 +1,1 @@
+"""Tiles as they are allocated: extent, rank, size, and placement."""

@@ -1,0 +1,1 @@
+"""Data movement by DMA: element counts, memories, types, descriptors, transposition."""

@@ -1,0 +1,106 @@
+"""Transfers that fold what they move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.samples import variants
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+
+def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
+    operator = kit.operator_name(op.value("reduce_op"))
+    if operator is not None:
+        yield check(
+            op,
+            "reduce_op",
+            E.truth(operator == "add"),
+            "reduce_op is add",
+            f"DMA cannot reduce with {operator}",
+            "DCM01",
+            about=(),
+        )
+    scales = op.value("scales")
+    if isinstance(scales, (tuple, list)):
+        numbers = [kit.constant(scale) for scale in scales]
+        if None not in numbers:
+            yield check(
+                op,
+                "scales",
+                E.truth(all(number == 1 for number in numbers)),
+                "every scale is 1.0",
+                "DMA cannot scale its sources",
+                "DCM01",
+                about=(),
+            )
+    sources = op.value("srcs")
+    if not isinstance(sources, tuple):
+        return
+    yield check(
+        op,
+        "srcs",
+        E.truth(1 <= len(sources) <= 16),
+        "1 to 16 sources",
+        "a computing DMA takes 1 to 16 sources",
+        "DCM10",
+        values=(("sources", E.const(len(sources))),),
+        about=(),
+    )
+    if any(isinstance(source, View) and source.indirect for source in sources):
+        yield check(
+            op,
+            "srcs",
+            E.truth(len(sources) == 2 and op.value("unique_indices") is not False),
+            "2 sources, with unique indices",
+            "an indirect computing DMA takes two sources and unique indices",
+            "DCM04",
+            values=(("sources", E.const(len(sources))),),
+            about=(),
+        )
+
+
+_DMA_COMPUTE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+-def largest(a, b):
++def total(a, b):
+    assert a.shape == (128, 44) and b.shape == (128, 44)
+    assert a.dtype == nl.float32 and b.dtype == nl.float32
+    out = nl.ndarray((128, 44), dtype=nl.float32, buffer=nl.shared_hbm)
+-    nisa.dma_compute(dst=out, srcs=[a, b], reduce_op=nl.maximum)
++    nisa.dma_compute(dst=out, srcs=[a, b], reduce_op=nl.add)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-compute",
+        code="NKI511",
+        family="dma",
+        summary="a computing DMA adds up to sixteen sources, unscaled",
+        reason=(
+            "The DMA engines can add elements on their way. Addition of up to sixteen equally "
+            "sized sources is all they do, two of them when one is gathered."
+        ),
+        facts=("DCM01", "DCM04", "DCM10"),
+        on="operation",
+        operations=("isa.dma_compute",),
+        check=_dma_compute,
+        sources=("NKI ISA dma_compute",),
+        failing=_DMA_COMPUTE.failing,
+        passing=_DMA_COMPUTE.passing,
+    )
+)

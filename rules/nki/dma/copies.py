@@ -1,0 +1,374 @@
+"""Sizes, memories and element types of what is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.dma.memories import OFF_CHIP, REACHED
+from rules.nki.kit import at_least, check, register
+from rules.nki.operands.memories import SBUF
+from rules.nki.samples import variants
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+
+def _dma_size(op: Operation, target: Target) -> Iterator[Check]:
+    if op.name == "isa.dma_compute":
+        yield from _compute_sizes(op)
+        return
+    dst_role, src_role = "dst", kit.described(op).footprint.reads[0].role
+    dst, src = op.view(dst_role), op.view(src_role)
+    if dst is None or src is None:
+        return
+    equal = E.eq(dst.elements, src.elements)
+    text = f"elements of {dst_role} == elements of {src_role}"
+    if op.name == "language.store" and not at_least(op.api, "0.2"):
+        equal = E.or_(equal, kit.broadcastable(src.shape, dst.shape))
+        facts: tuple[str, ...] = ("L23",)
+    else:
+        facts = ("L23",) if op.name == "language.store" else ("D01", "DCP01")
+    yield check(
+        op,
+        src_role,
+        equal,
+        text,
+        f"{src_role} and {dst_role} have different numbers of elements",
+        *facts,
+        values=(
+            (f"elements of {dst_role}", dst.elements),
+            (f"elements of {src_role}", src.elements),
+        ),
+        about=(dst_role, src_role),
+        help=("cut both sides to the same size; the last tile is often a smaller one",),
+    )
+
+
+def _compute_sizes(op: Operation) -> Iterator[Check]:
+    dst, sources = op.view("dst"), op.value("srcs")
+    if dst is None or not isinstance(sources, tuple):
+        return
+    for position, source in enumerate(sources):
+        if isinstance(source, View):
+            yield check(
+                op,
+                "srcs",
+                E.eq(dst.elements, source.elements),
+                f"elements of srcs[{position}] == elements of dst",
+                f"srcs[{position}] and dst have different numbers of elements",
+                "DCM02",
+                values=(
+                    ("elements of dst", dst.elements),
+                    (f"elements of srcs[{position}]", source.elements),
+                ),
+                about=("dst",),
+                views=(source,),
+            )
+
+
+_DMA_SIZE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copy_tiles(x):
+    rows, columns = x.shape
+    assert rows == 200 and columns == 96
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for start in range(0, rows, 128):
+-        tile = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.sbuf)
+        height = min(128, rows - start)
++        tile = nl.ndarray((height, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[start : start + height, :])
+-        nisa.dma_copy(dst=out[start : start + height, :], src=tile[0:height, :])
++        nisa.dma_copy(dst=out[start : start + height, :], src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-size",
+        code="NKI501",
+        family="dma",
+        summary="a DMA moves as many elements as it has room for",
+        reason=(
+            "A DMA walks two access patterns at once, one for reading and one for writing. Their "
+            "shapes may differ, their element counts may not: either the rest of the destination "
+            "keeps what it had, or the source runs out."
+        ),
+        facts=("D01", "DCP01", "L23", "DCM02"),
+        on="operation",
+        operations=("isa.dma_copy", "isa.dma_compute", "language.store"),
+        check=_dma_size,
+        sources=("NKI ISA dma_copy, tile size", "NKI ISA dma_compute, tile size"),
+        failing=_DMA_SIZE.failing,
+        passing=_DMA_SIZE.passing,
+    )
+)
+
+
+def _dma_buffers(op: Operation, target: Target) -> Iterator[Check]:
+    strict = at_least(op.api, "0.3")
+    for role in ("dst", "src", "srcs"):
+        value = op.value(role)
+        views = value if isinstance(value, tuple) else (value,)
+        for view in views:
+            if not isinstance(view, View):
+                continue
+            if role == "src" and not strict:
+                continue  # before 0.3 the compiler moved PSUM sources to SBUF by itself
+            found = kit.buffer_check(
+                op,
+                role,
+                view,
+                REACHED,
+                f"{role} is in {kit.BUFFER_WORDS[view.buffer]}, which DMA cannot reach",
+                *(("B27", "DCP02") if role == "src" else ("D02", "BUF35")),
+                help=("copy the tile to SBUF with nisa.tensor_copy first",),
+            )
+            if found is not None:
+                yield found
+
+
+_DMA_BUFFERS = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+-def direct_store(left_t, right):
++def staged_store(left_t, right):
+    assert left_t.shape == (72, 24) and right.shape == (72, 360)
+    out = nl.ndarray((24, 360), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.ndarray((72, 24), dtype=nl.bfloat16, buffer=nl.sbuf)
+    b = nl.ndarray((72, 360), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=left_t)
+    nisa.dma_copy(dst=b, src=right)
+    product = nl.ndarray((24, 360), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=product, stationary=a, moving=b, accumulate=False)
+-    nisa.dma_copy(dst=out, src=product)
++    staged = nl.ndarray((24, 360), dtype=nl.float32, buffer=nl.sbuf)
++    nisa.tensor_copy(dst=staged, src=product)
++    nisa.dma_copy(dst=out, src=staged)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-buffers",
+        code="NKI502",
+        family="dma",
+        summary="DMA moves data between HBM and SBUF, not from or to PSUM",
+        reason=(
+            "The DMA engines have ports to HBM and SBUF. PSUM belongs to the compute engines: a "
+            "result in PSUM is copied to SBUF by one of them before it can leave the chip."
+        ),
+        facts=("D02", "DCP02", "B27", "DCM03", "BUF35"),
+        on="operation",
+        operations=("isa.dma_copy", "isa.dma_compute"),
+        check=_dma_buffers,
+        sources=("NKI ISA dma_copy, memory types", "NKI migration guide 0.3, dma_copy"),
+        failing=_DMA_BUFFERS.failing,
+        passing=_DMA_BUFFERS.passing,
+    )
+)
+
+
+def _load_store(op: Operation, target: Target) -> Iterator[Check]:
+    if op.name == "language.store":
+        dst, value = op.view("dst"), op.view("value")
+        if dst is not None:
+            found = kit.buffer_check(
+                op, "dst", dst, OFF_CHIP, "nl.store writes to HBM, and dst is not there", "L21"
+            )
+            if found is not None:
+                yield found
+        if value is not None:
+            beta = not at_least(op.api, "0.2")
+            found = kit.buffer_check(
+                op,
+                "value",
+                value,
+                (Buffer.SBUF, Buffer.PSUM) if beta else SBUF,
+                f"nl.store cannot read {kit.BUFFER_WORDS[value.buffer]}",
+                "L21",
+                help=("copy the tile to SBUF first",),
+            )
+            if found is not None:
+                yield found
+        return
+    src = op.view("src")
+    if src is None:
+        return
+    name = op.name.rpartition(".")[2]
+    fact = "L24" if name == "load_transpose2d" else "L20"
+    found = kit.buffer_check(
+        op, "src", src, OFF_CHIP, f"nl.{name} reads from HBM, and src is not there", fact
+    )
+    if found is not None:
+        yield found
+    if name == "load":
+        if not at_least(op.api, "0.2"):
+            return  # Beta 1 makes a column of a one-dimensional source
+        yield check(
+            op,
+            "src",
+            E.truth(src.rank >= 2),
+            "rank of src >= 2",
+            "nl.load makes a tile, and src has no free axis",
+            "L20",
+            values=(("rank of src", E.const(src.rank)),),
+            help=("index or reshape the source to two dimensions",),
+        )
+        return
+    yield check(
+        op,
+        "src",
+        E.truth(src.rank == 2 and not src.indirect),
+        "src is two-dimensional",
+        "nl.load_transpose2d transposes a two-dimensional source",
+        "L24",
+        values=(("rank of src", E.const(src.rank)),),
+    )
+
+
+_LOAD_STORE_OPERANDS = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def reload(x):
+    assert x.shape == (100, 70)
+    out = nl.ndarray((100, 70), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+-    again = nl.load(tile)
++    again = nl.copy(tile)
+    nl.store(out, again)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="load-store-operands",
+        code="NKI503",
+        family="dma",
+        summary="nl.load reads HBM into a tile, nl.store writes a tile to HBM",
+        reason=(
+            "nl.load makes an SBUF tile of the shape of its source, so the source is a tensor in "
+            "HBM with a partition and a free axis. nl.store is the way back. Values that already "
+            "are on chip are used as they are, or copied by a compute engine."
+        ),
+        facts=("L20", "L21", "L24"),
+        on="operation",
+        operations=("language.load", "language.store", "language.load_transpose2d"),
+        check=_load_store,
+        sources=("NKI language load, store, load_transpose2d",),
+        failing=_LOAD_STORE_OPERANDS.failing,
+        passing=_LOAD_STORE_OPERANDS.passing,
+    )
+)
+
+
+def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
+    dst, src = op.view("dst"), op.view("src")
+    if dst is None or src is None:
+        return
+    same = dst.dtype.same(src.dtype)
+    names = f"{kit.dtype_words(src.dtype)} and {kit.dtype_words(dst.dtype)}"
+    if op.name == "isa.dma_transpose":
+        yield check(
+            op,
+            "dst",
+            same,
+            f"dtype of dst == dtype of src (they are {names})",
+            "a DMA transpose does not convert: dst has another dtype than src",
+            "DTR03",
+            about=("dst", "src"),
+        )
+        return
+    if kit.choice(op.value("dge_mode")) == "hwdge" and at_least(op.api, "0.3"):
+        yield check(
+            op,
+            "dst",
+            same,
+            f"dtype of dst == dtype of src (they are {names})",
+            "the hardware descriptor engine does not convert: dst has another dtype than src",
+            "D04",
+            about=("dst", "src"),
+            help=("view one side with the other's dtype, or leave dge_mode open",),
+        )
+        return
+    known = dst.dtype.name is not None and src.dtype.name is not None
+    if not target.has(Capability.MX_MATMUL) and not known:
+        return  # only trn3 has packed types: an input of free type has none of them
+    packed = E.or_(dst.dtype.among(kit.PACKED), src.dtype.among(kit.PACKED))
+    yield check(
+        op,
+        "dst",
+        E.or_(same, E.not_(packed)),
+        f"dtypes are equal, or none is packed (they are {names})",
+        "DMA cannot convert packed x4 elements",
+        "D12",
+        about=("dst", "src"),
+        help=("quantize with nisa.quantize_mx, or view one side with the other's dtype",),
+    )
+
+
+_DMA_DTYPE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def cast_on_the_way(x):
+    assert x.shape == (128, 128) and x.dtype == nl.float32
+    out = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+-    tile = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
++    tile = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-dtype",
+        code="NKI504",
+        family="dma",
+        summary="where DMA cannot convert, source and destination have one dtype",
+        reason=(
+            "DMA converts through float32, element by element. Packed x4 elements have no float32 "
+            "value, descriptors made by hardware have no conversion, and a transposing DMA moves "
+            "bits only."
+        ),
+        facts=("D04", "D12", "DTR03"),
+        on="operation",
+        operations=("isa.dma_copy", "isa.dma_transpose"),
+        check=_dma_dtype,
+        sources=("NKI DMA overview", "NKI migration guide 0.3, dge_mode type matching"),
+        failing=_DMA_DTYPE.failing,
+        passing=_DMA_DTYPE.passing,
+    )
+)

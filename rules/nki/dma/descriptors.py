@@ -1,0 +1,247 @@
+"""How a transfer is described: who makes descriptors, priorities, indices out of range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.samples import variants
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+
+def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
+    mode = kit.choice(op.value("dge_mode"))
+    if mode is None and "dge_mode" in op.operands:
+        return
+    indirect = [role for role in ("dst", "src") if (v := op.view(role)) is not None and v.indirect]
+    if mode == "hwdge":
+        yield check(
+            op,
+            "dge_mode",
+            E.truth(target.has(Capability.HARDWARE_DESCRIPTORS)),
+            f"the target is trn2 or newer (it is {target.name})",
+            f"{target.name} has no hardware descriptor engine",
+            "D03",
+            "H74",
+            about=(),
+        )
+    if mode in ("hwdge", "none") and indirect:
+        vector = any(_gathers(op.view(role)) for role in indirect)
+        yield check(
+            op,
+            "dge_mode",
+            E.truth(not vector),
+            "gather and scatter use dge_mode unknown or swdge",
+            f"dge_mode {mode} cannot gather or scatter",
+            *(("D06", "D08") if mode == "hwdge" else ("D06", "D07")),
+            about=tuple(indirect),
+            help=("leave dge_mode open, or use nisa.dge_mode.swdge",),
+        )
+    trigger = kit.engine(op)
+    if op.name == "isa.dma_copy" and trigger not in (None, "unknown"):
+        yield check(
+            op,
+            "engine",
+            E.truth(trigger in ("sync", "scalar") and mode == "hwdge"),
+            "engine is sync or scalar, with dge_mode hwdge",
+            f"engine {trigger} cannot trigger this DMA",
+            "D05",
+            about=(),
+            help=("an engine is chosen together with dge_mode=nisa.dge_mode.hwdge only",),
+        )
+
+
+def _gathers(view: View | None) -> bool:
+    return view is not None and view.indirect and "vector" in view.reason
+
+
+_DGE_MODE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+-def vector_queue(x):
++def scalar_queue(x):
+    assert x.shape == (80, 512)
+    out = nl.ndarray((80, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((80, 512), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(
+-        dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge, engine=nisa.engine.vector
++        dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge, engine=nisa.engine.scalar
+    )
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dge-mode",
+        code="NKI505",
+        family="dma",
+        summary="the way descriptors are generated can do what the copy asks for",
+        reason=(
+            "Descriptors are computed ahead of time, by software on the GpSimd, or by hardware "
+            "triggered from the Sync or Scalar engine (trn2 and newer). Only software can follow "
+            "an index per row, and only the hardware way lets the call choose an engine."
+        ),
+        facts=("D03", "D05", "D06", "D07", "D08", "H74", "DCP04"),
+        on="operation",
+        operations=("isa.dma_copy", "isa.dma_transpose"),
+        check=_dge_mode,
+        sources=("NKI ISA dma_copy", "NKI descriptor generation guide"),
+        failing=_DGE_MODE.failing,
+        passing=_DGE_MODE.passing,
+    )
+)
+
+
+def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
+    value = op.value("priority")
+    level = kit.as_expr(value)
+    if level is None:
+        return
+    fact = "K12" if op.name.startswith("collectives.") else "D09"
+    yield check(
+        op,
+        "priority",
+        E.and_(E.ge(level, 0), E.le(level, 3)),
+        "0 <= priority <= 3",
+        "there is no such DMA priority",
+        fact,
+        values=(("priority", level),),
+        about=(),
+    )
+    yield check(
+        op,
+        "priority",
+        E.truth(target.has(Capability.DMA_PRIORITIES)),
+        f"the target is trn3 or newer (it is {target.name})",
+        f"{target.name} has no DMA priorities",
+        fact,
+        "H88",
+        about=(),
+        help=("leave priority out",),
+    )
+
+
+_DMA_PRIORITY = variants(
+    """\
+# target: trn3
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def urgent(x):
+    assert x.shape == (128, 700)
+    out = nl.ndarray((128, 700), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, 700), dtype=x.dtype, buffer=nl.sbuf)
+-    nisa.dma_copy(dst=tile, src=x, priority=4)
++    nisa.dma_copy(dst=tile, src=x, priority=0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-priority",
+        code="NKI506",
+        family="dma",
+        summary="DMA priorities are 0 to 3, on trn3 and newer",
+        reason=(
+            "The DMA engines of the fourth generation sort traffic into four classes, 0 being the "
+            "highest. Earlier engines have a single one."
+        ),
+        facts=("D09", "K12", "H88"),
+        on="operation",
+        operations=(
+            "isa.dma_copy",
+            "isa.dma_transpose",
+            "collectives.all_reduce",
+            "collectives.all_gather",
+            "collectives.reduce_scatter",
+            "collectives.all_to_all",
+            "collectives.collective_permute",
+        ),
+        check=_dma_priority,
+        sources=("NKI ISA dma_copy", "Trainium3 architecture, DMA traffic shaping"),
+        failing=_DMA_PRIORITY.failing,
+        passing=_DMA_PRIORITY.passing,
+    )
+)
+
+
+def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
+    if kit.choice(op.value("oob_mode")) != "skip":
+        return
+    value = op.value("srcs")
+    sources = value if isinstance(value, tuple) else (op.view("src"),)
+    views = [view for view in (op.view("dst"), *sources) if isinstance(view, View)]
+    if not views:
+        return
+    yield check(
+        op,
+        "oob_mode",
+        E.truth(any(view.indirect for view in views)),
+        "an operand is addressed at run time",
+        "oob_mode skip has nothing to skip: every address of this DMA is static",
+        {"isa.dma_transpose": "DTR11", "isa.dma_compute": "DCM09"}.get(op.name, "D10"),
+        about=(),
+        severity=None if op.name != "isa.dma_copy" else "warning",
+    )
+
+
+_OOB_MODE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+-def lenient(x):
++def strict(x):
+    assert x.shape == (64, 130)
+    out = nl.ndarray((64, 130), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 130), dtype=x.dtype, buffer=nl.sbuf)
+-    nisa.dma_copy(dst=tile, src=x, oob_mode=nisa.oob_mode.skip)
++    nisa.dma_copy(dst=tile, src=x, oob_mode=nisa.oob_mode.error)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="oob-mode",
+        code="NKI507",
+        family="dma",
+        summary="oob_mode skip goes with addresses that are known at run time only",
+        reason=(
+            "Skipping elements whose address is out of range is a feature of indirect accesses. "
+            "On static addresses it hides a mistake that could be found before running."
+        ),
+        facts=("D10", "DTR11", "DCM09"),
+        on="operation",
+        operations=("isa.dma_copy", "isa.dma_transpose", "isa.dma_compute"),
+        check=_oob_mode,
+        sources=("NKI ISA dma_transpose", "NKI 0.4 release notes, dma_compute"),
+        failing=_OOB_MODE.failing,
+        passing=_OOB_MODE.passing,
+    )
+)

@@ -1,0 +1,317 @@
+"""Transpositions by DMA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.dma.memories import OFF_CHIP, REACHED
+from rules.nki.kit import at_least, check, register
+from rules.nki.operands.memories import SBUF
+from rules.nki.samples import variants
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+_AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+
+
+def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
+    src, dst = op.view("src"), op.view("dst")
+    if src is None or not at_least(op.api, "0.2"):
+        return
+    if op.value("axes") is not None and kit.integers(op.value("axes")) is None:
+        return
+    given = kit.integers(op.value("axes"))
+    rank = src.rank
+    expected = _AXES.get(rank)
+    yield check(
+        op,
+        "src",
+        E.truth(expected is not None),
+        "rank of src is 2, 3 or 4",
+        "a DMA transposes tensors of 2, 3 or 4 dimensions",
+        "DTR01",
+        values=(("rank of src", E.const(rank)),),
+    )
+    if expected is None:
+        return
+    if given is not None:
+        matches = len(given) == rank and all(
+            axis is E.const(want) for axis, want in zip(given, expected, strict=True)
+        )
+        yield check(
+            op,
+            "axes",
+            E.truth(matches),
+            f"axes == {expected}",
+            "a DMA transposes by exchanging the first and the last axis",
+            "DTR01",
+            about=(),
+        )
+    if dst is None or not at_least(op.api, "0.4"):
+        return
+    target_shape = tuple(src.shape[axis] for axis in expected)
+    values = (("rank of dst", E.const(dst.rank)), ("rank of src", E.const(rank)))
+    yield check(
+        op,
+        "dst",
+        kit.same_shape(dst.shape, target_shape),
+        f"the shape of dst is that of src with its axes in the order {expected}",
+        "dst does not have the transposed shape of src",
+        "DTR02",
+        values=values
+        if dst.rank != rank
+        else tuple((f"dimension {k} of dst", size) for k, size in enumerate(dst.shape))
+        + tuple((f"dimension {k} of src", size) for k, size in enumerate(src.shape)),
+        about=("dst", "src"),
+    )
+
+
+_DMA_TRANSPOSE_SHAPE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def turn(x):
+    assert x.shape == (64, 96) and x.dtype == nl.bfloat16
+-    out = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+-    turned = nl.ndarray((64, 96), dtype=nl.bfloat16, buffer=nl.sbuf)
++    out = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.shared_hbm)
++    turned = nl.ndarray((96, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.dma_transpose(dst=turned, src=x, priority=None)  # priority: NKI 0.4 and newer
+    nisa.dma_copy(dst=out, src=turned)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-transpose-shape",
+        code="NKI508",
+        family="dma",
+        summary="a DMA transpose exchanges first and last axis, exactly",
+        reason=(
+            "The transposing DMA knows one permutation per rank: the first axis and the last are "
+            "exchanged. From NKI 0.4 on the destination has the permuted shape, with the same "
+            "rank; lower ranks are no longer padded."
+        ),
+        facts=("DTR01", "DTR02"),
+        on="operation",
+        operations=("isa.dma_transpose",),
+        check=_dma_transpose_shape,
+        sources=("NKI ISA dma_transpose", "NKI migration guide 0.4"),
+        failing=_DMA_TRANSPOSE_SHAPE.failing,
+        passing=_DMA_TRANSPOSE_SHAPE.passing,
+    )
+)
+
+
+def _dma_transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
+    src, dst = op.view("src"), op.view("dst")
+    if not at_least(op.api, "0.2"):
+        return
+    if src is not None:
+        found = kit.buffer_check(
+            op,
+            "src",
+            src,
+            OFF_CHIP if src.indirect else REACHED,
+            f"a DMA transpose cannot read {kit.BUFFER_WORDS[src.buffer]}",
+            "BUF36",
+        )
+        if found is not None:
+            yield found
+    if dst is None:
+        return
+    found = kit.buffer_check(
+        op,
+        "dst",
+        dst,
+        SBUF,
+        f"a DMA transpose writes SBUF, and dst is in {kit.BUFFER_WORDS[dst.buffer]}",
+        "BUF36",
+        *(("OQ13",) if dst.buffer.off_chip else ()),
+        severity="warning" if dst.buffer.off_chip else None,
+    )
+    if found is not None:
+        yield found
+
+
+_DMA_TRANSPOSE_BUFFERS = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+-def turn_in_memory(x):
++def turn_on_chip(x):
+    assert x.shape == (48, 80) and x.dtype == nl.float16
+    out = nl.ndarray((80, 48), dtype=nl.float16, buffer=nl.shared_hbm)
+-    nisa.dma_transpose(dst=out, src=x)
++    turned = nl.ndarray((80, 48), dtype=nl.float16, buffer=nl.sbuf)
++    nisa.dma_transpose(dst=turned, src=x)
++    nisa.dma_copy(dst=out, src=turned)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-transpose-buffers",
+        code="NKI509",
+        family="dma",
+        summary="a DMA transpose reads HBM or SBUF and writes SBUF",
+        reason=(
+            "The transposing DMA writes rows across the partitions of SBUF. Other destinations are "
+            "not documented as working."
+        ),
+        facts=("BUF36", "OQ13"),
+        on="operation",
+        operations=("isa.dma_transpose",),
+        check=_dma_transpose_buffers,
+        sources=("NKI ISA dma_transpose",),
+        failing=_DMA_TRANSPOSE_BUFFERS.failing,
+        passing=_DMA_TRANSPOSE_BUFFERS.passing,
+    )
+)
+
+
+def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
+    src = op.view("src")
+    mode = kit.choice(op.value("dge_mode"))
+    if src is None or src.rank not in _AXES or not at_least(op.api, "0.2"):
+        return
+    first, last = src.shape[0], src.shape[-1]
+    width = src.dtype.among(frozenset(c for c in dt.ITEMSIZE if dt.ITEMSIZE[c] == 2))
+    widths = f"dtype of src has 2 bytes (it is {kit.dtype_words(src.dtype)})"
+    values = (("first dimension of src", first), ("last dimension of src", last))
+    if src.indirect:
+        yield check(
+            op,
+            "src",
+            E.truth(
+                mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_TRANSPOSE)
+            ),
+            "dge_mode is unknown or swdge, on trn2 or newer",
+            "an indirect DMA transpose needs software descriptors, on trn2 or newer",
+            "DTR07",
+            "H75",
+        )
+        yield check(
+            op, "src", width, widths, "an indirect DMA transpose moves 2-byte elements", "DTR07"
+        )
+        yield check(
+            op,
+            "src",
+            E.and_(kit.divisible(first, 16), E.le(last, 128)),
+            "first dimension of src is a multiple of 16 and last dimension of src <= 128",
+            "the source does not fit an indirect DMA transpose",
+            "DTR08",
+            values=values,
+        )
+        return
+    yield check(
+        op,
+        "dge_mode",
+        E.truth(mode in (None, "unknown", "hwdge")),
+        "dge_mode is unknown or hwdge",
+        f"a direct DMA transpose cannot use dge_mode {mode}",
+        "DTR04",
+        about=(),
+    )
+    if mode != "hwdge":
+        return
+    yield check(op, "src", width, widths, "a hardware DMA transpose moves 2-byte elements", "DTR06")
+    if at_least(op.api, "0.6"):
+        yield check(
+            op,
+            "src",
+            E.le(last, 128),
+            "last dimension of src <= 128",
+            "the rows of src are too long for a hardware DMA transpose",
+            "DTR06",
+            values=values,
+        )
+        if src.rank > 2:
+            rows = E.and_(
+                kit.one_of(first, (1, 2, 4, 8, 16)), kit.divisible(first * src.shape[-2], 16)
+            )
+            text = "first dimension of src is 1, 2, 4, 8 or 16 and fills rows of 16"
+        else:
+            rows, text = E.eq(first, 16), "first dimension of src == 16"
+    else:
+        yield check(
+            op,
+            "src",
+            kit.divisible(last, 128),
+            "last dimension of src is a multiple of 128",
+            "the rows of src do not suit a hardware DMA transpose",
+            "DTR06",
+            values=values,
+        )
+        rows, text = E.eq(first, 16), "first dimension of src == 16"
+    yield check(
+        op,
+        "src",
+        rows,
+        text,
+        "the source does not fit a hardware DMA transpose",
+        "DTR05",
+        values=values,
+    )
+
+
+_DMA_TRANSPOSE_SIZE = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def turn_fast(x):
+-    assert x.shape == (24, 128) and x.dtype == nl.bfloat16
+-    out = nl.ndarray((128, 24), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+-    turned = nl.ndarray((128, 24), dtype=nl.bfloat16, buffer=nl.sbuf)
++    assert x.shape == (16, 128) and x.dtype == nl.bfloat16
++    out = nl.ndarray((128, 16), dtype=nl.bfloat16, buffer=nl.shared_hbm)
++    turned = nl.ndarray((128, 16), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.dma_transpose(dst=turned, src=x, dge_mode=nisa.dge_mode.hwdge)
+    nisa.dma_copy(dst=out, src=turned)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="dma-transpose-size",
+        code="NKI510",
+        family="dma",
+        summary="a DMA transpose with chosen descriptors has the block sizes they work on",
+        reason=(
+            "Hardware descriptors transpose blocks of 16 rows of 2-byte elements. Software "
+            "descriptors follow an index per row, also 16 rows at a time. With dge_mode left open "
+            "the compiler picks what fits."
+        ),
+        facts=("DTR04", "DTR05", "DTR06", "DTR07", "DTR08", "H75", "OQ17"),
+        on="operation",
+        operations=("isa.dma_transpose",),
+        check=_dma_transpose_size,
+        sources=("NKI ISA dma_transpose", "NKI 0.6 release notes"),
+        failing=_DMA_TRANSPOSE_SIZE.failing,
+        passing=_DMA_TRANSPOSE_SIZE.passing,
+    )
+)

@@ -1,0 +1,1 @@
+"""Operands that stream element by element: equal shapes, broadcasts."""

@@ -1,0 +1,238 @@
+"""Functions of `nki.language`, and assignments to parts of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.samples import variants
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.trace import Operation
+
+
+def _of_two(instruction: Instruction) -> bool:
+    """Whether it computes on two tiles or numbers, element by element."""
+    vectors = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
+    return vectors == ["x", "y"] and instruction.role("condition") is None
+
+
+_SYMBOLS: Final = frozenset({"+", "-", "*", "/", "%", "**", "&", "|", "^", "<<", ">>"})
+
+
+def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    x, y = op.view("x"), op.view("y")
+    if x is None or y is None:
+        return
+    strict = at_least(op.api, "0.3")
+    if strict:
+        predicate = E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free))
+        text = "x and y have the same shape"
+    else:
+        pairs = list(zip(reversed(x.shape), reversed(y.shape), strict=False))
+        predicate = E.and_(*(E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1)) for a, b in pairs))
+        text = "the dimensions of x and y are equal or 1"
+        if op.call_text in _SYMBOLS:
+            predicate = E.and_(predicate, E.eq(x.partitions, y.partitions))
+            text += ", and their partitions are equal"
+    severity = "warning" if strict else None
+    yield check(
+        op,
+        "y",
+        predicate,
+        text,
+        "x and y do not have the same shape"
+        if strict
+        else "the shapes of x and y do not go together",
+        "L40" if strict else "P17",
+        values=(
+            ("partitions of x", x.partitions),
+            ("x free size", x.free),
+            ("partitions of y", y.partitions),
+            ("y free size", y.free),
+        ),
+        about=("x", "y"),
+        severity=severity,
+        help=("nisa.tensor_scalar applies one value per partition to a tile",)
+        if strict
+        else ("use .broadcast_to to repeat a row over the partitions",),
+    )
+
+
+_LANGUAGE_BROADCAST = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def add_row(matrix, row):
+    assert matrix.shape == (64, 250) and row.shape == (1, 250)
+    out = nl.ndarray((64, 250), dtype=matrix.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(matrix)
+-    line = nl.load(row)
++    line = nl.load(row).broadcast_to((64, 250))
+    nl.store(out, tile + line)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="language-broadcast",
+        code="NKI404",
+        family="elementwise",
+        summary="tiles combined by a function of nki.language have shapes that go together",
+        reason=(
+            "From NKI 0.3 on, binary functions do not broadcast: both tiles have the same shape. "
+            "In Beta 1 a dimension of size 1 is repeated, along the partition axis by functions "
+            "only: operators do not, since that moves data between lanes."
+        ),
+        facts=("L40", "P17", "OQ27"),
+        on="operation",
+        concerns=_of_two,
+        check=_language_shapes,
+        sources=("NKI 0.3 and 0.4 known issues", "Beta 1 known issues, unsupported syntax"),
+        failing=_LANGUAGE_BROADCAST.failing,
+        passing=_LANGUAGE_BROADCAST.passing,
+    )
+)
+
+
+def _where_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    condition = op.view("condition")
+    for role in ("x", "y"):
+        view = op.view(role)
+        if view is None or condition is None:
+            continue
+        same = E.and_(E.eq(view.partitions, condition.partitions), E.eq(view.free, condition.free))
+        if not at_least(op.api, "0.3"):
+            same = E.or_(same, kit.broadcastable(view.shape, condition.shape))
+        yield check(
+            op,
+            role,
+            same,
+            f"{role} has the shape of condition",
+            f"{role} and condition have different shapes",
+            "L33",
+            values=(
+                (f"partitions of {role}", view.partitions),
+                (f"{role} free size", view.free),
+                ("partitions of condition", condition.partitions),
+                ("condition free size", condition.free),
+            ),
+            about=(role, "condition"),
+        )
+
+
+_WHERE_SHAPES = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def mask_scores(keep, scores, floor):
+    assert keep.shape == (128, 96) and scores.shape == (128, 96)
+-    assert floor.shape == (128, 95)
++    assert floor.shape == (128, 96)
+    out = nl.ndarray((128, 96), dtype=scores.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.where(nl.load(keep), nl.load(scores), nl.load(floor)))
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="where-shapes",
+        code="NKI405",
+        family="elementwise",
+        summary="nl.where selects between tiles of the condition's shape",
+        reason=(
+            "The condition holds one truth value per element; the tiles it selects from have an "
+            "element for each of them."
+        ),
+        facts=("L33",),
+        on="operation",
+        operations=("language.where",),
+        check=_where_shapes,
+        sources=("NKI language where",),
+        failing=_WHERE_SHAPES.failing,
+        passing=_WHERE_SHAPES.passing,
+    )
+)
+
+
+def _wide(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The extents that are not 1: dimensions of size 1 may be left out or added."""
+    return tuple(extent for extent in shape if extent is not E.const(1))
+
+
+def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
+    dst, value = op.view("dst"), op.view("value")
+    if dst is None or value is None:
+        return
+    yield check(
+        op,
+        "value",
+        E.or_(
+            kit.broadcastable(value.shape, dst.shape),
+            kit.same_shape(_wide(value.shape), _wide(dst.shape)),
+        ),
+        "the value has the shape of the target, or dimensions of size 1",
+        "the assigned value does not fit the target",
+        "X69",
+        values=(
+            *((f"target dimension {k}", extent) for k, extent in enumerate(dst.shape)),
+            *((f"value dimension {k}", extent) for k, extent in enumerate(value.shape)),
+        ),
+        about=("dst", "value"),
+    )
+
+
+_ASSIGNMENT_SHAPE = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def collect(x):
+-    assert x.shape == (128, 200)
++    assert x.shape == (128, 100)
+    out = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.shared_hbm)
+    buffer = nl.ndarray((128, 100), dtype=x.dtype, buffer=nl.sbuf)
+    tile = nl.load(x)
+    buffer[...] = nl.exp(tile)
+    nl.store(out, buffer)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="assignment-shape",
+        code="NKI406",
+        family="elementwise",
+        summary="a tile assigned into another has its shape, or is repeated to it",
+        reason=(
+            "An assignment writes every element of its target. A value with a dimension of size 1 "
+            "is repeated along it; the other way round, elements of the value would be lost."
+        ),
+        facts=("X69",),
+        on="operation",
+        operations=("language.assign",),
+        check=_assignment_shape,
+        sources=("Beta 1 errors, store destination smaller than the other shape",),
+        failing=_ASSIGNMENT_SHAPE.failing,
+        passing=_ASSIGNMENT_SHAPE.passing,
+    )
+)

@@ -1,0 +1,1 @@
+"""The Tensor Engine: products of matrices, and transpositions."""

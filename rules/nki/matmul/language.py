@@ -1,0 +1,119 @@
+"""Products by `nki.language`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.operands.memories import SBUF
+from rules.nki.samples import variants
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+
+def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
+    x, y = op.view("x"), op.view("y")
+    transposed = op.value("transpose_x")
+    if transposed is None:
+        transposed = False
+    if not isinstance(transposed, bool):
+        return
+    if not transposed and at_least(op.api, "0.3"):
+        yield check(
+            op,
+            "transpose_x",
+            E.FALSE,
+            "transpose_x is True",
+            "nl.matmul works with transpose_x=True only",
+            "L27",
+            about=(),
+            help=("pass the left operand as [K, M] and transpose_x=True",),
+        )
+        return
+    if x is None or y is None:
+        return
+    if at_least(op.api, "0.3"):
+        for role, view in (("x", x), ("y", y)):
+            found = kit.buffer_check(
+                op, role, view, SBUF, f"{role} of nl.matmul has to be in SBUF", "L26"
+            )
+            if found is not None:
+                yield found
+    depth, columns = (x.partitions, x.free) if transposed else (x.free, x.partitions)
+    fact = "L26" if transposed else "L28"
+    side = "partitions of x" if transposed else "x free size"
+    yield check(
+        op,
+        "y",
+        E.eq(depth, y.partitions),
+        f"{side} == partitions of y",
+        "the two inputs of nl.matmul contract over different sizes",
+        fact,
+        values=((side, depth), ("partitions of y", y.partitions)),
+        about=("x", "y"),
+    )
+    yield check(
+        op,
+        "x",
+        E.and_(E.le(depth, target.contraction_max), E.le(columns, target.stationary_free_max)),
+        f"contraction <= {target.contraction_max} and rows of the result <= "
+        f"{target.stationary_free_max}",
+        "x is too large for one matmul",
+        fact,
+        values=(("contraction", depth), ("rows of the result", columns)),
+    )
+    limit = target.psum_bank_bytes // 4
+    yield check(
+        op,
+        "y",
+        E.le(y.free, limit),
+        f"y free size <= {limit}",
+        "y has too many columns for one matmul",
+        fact,
+        values=(("y free size", y.free),),
+        help=(f"split y into tiles of at most {limit} columns",),
+    )
+
+
+_LANGUAGE_MATMUL = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def similarity(keys, queries):
+-    assert keys.shape == (100, 60) and queries.shape == (90, 300)
++    assert keys.shape == (100, 60) and queries.shape == (100, 300)
+    scores = nl.ndarray((60, 300), dtype=nl.float32, buffer=nl.shared_hbm)
+    k = nl.load(keys)
+    q = nl.load(queries)
+    nl.store(scores, nl.matmul(k, q, transpose_x=True))
+    return scores
+"""
+)
+
+
+register(
+    Rule(
+        id="language-matmul",
+        code="NKI213",
+        family="matmul",
+        summary="operands of nl.matmul fit into one matmul instruction",
+        reason=(
+            "nl.matmul stands for one matmul instruction (and, in Beta 1, a transposition of x "
+            "before it): the contraction is at most 128 long, the result has at most 128 rows and "
+            "512 columns. From NKI 0.3 on only the transposed form is supported."
+        ),
+        facts=("L26", "L27", "L28"),
+        on="operation",
+        operations=("language.matmul",),
+        check=_language_matmul,
+        sources=("NKI language matmul", "NKI 0.4 known issues"),
+        failing=_LANGUAGE_MATMUL.failing,
+        passing=_LANGUAGE_MATMUL.passing,
+    )
+)

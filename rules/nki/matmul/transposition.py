@@ -1,0 +1,239 @@
+"""Transpositions on the Tensor Engine, and on the Vector Engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.operands.memories import PSUM, SBUF
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+
+def _transpose_engine(op: Operation) -> str | None:
+    """``tensor`` or ``vector``; None if the call leaves it open or it is not known."""
+    named = kit.engine(op)
+    if named in ("tensor", "vector"):
+        return named
+    dst = op.view("dst")
+    if named == "unknown" and at_least(op.api, "0.2") and dst is not None:
+        return "vector" if dst.buffer is Buffer.SBUF else None
+    return None
+
+
+def _transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
+    data, dst = op.view("data"), op.view("dst")
+    if data is None or dst is None:
+        return
+    yield check(
+        op,
+        "dst",
+        E.and_(E.eq(dst.partitions, data.free), E.eq(dst.free, data.partitions)),
+        "partitions of dst == data free size and dst free size == partitions of data",
+        "dst does not have the transposed shape of data",
+        "TRN01",
+        values=(
+            ("partitions of dst", dst.partitions),
+            ("dst free size", dst.free),
+            ("partitions of data", data.partitions),
+            ("data free size", data.free),
+        ),
+        about=("dst", "data"),
+    )
+
+
+_TRANSPOSE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def {name}(x):
+    assert x.shape == ({p}, {f}) and x.dtype == nl.{dtype}
+    out = nl.ndarray(({p2}, {f2}), dtype=nl.{dtype}, buffer=nl.shared_hbm)
+    tile = nl.ndarray(({p}, {f}), dtype=nl.{dtype}, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    turned = nl.ndarray(({p2}, {f2}), dtype=nl.{turned}, buffer=nl.{buffer})
+    nisa.nc_transpose(dst=turned, data=tile{engine})
+    held = nl.ndarray(({p2}, {f2}), dtype=nl.{dtype}, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=held, src=turned)
+    nisa.dma_copy(dst=out, src=held)
+    return out
+"""
+
+
+def _transposing(
+    name: str,
+    shape: tuple[int, int],
+    result: tuple[int, int],
+    dtype: str = "bfloat16",
+    turned: str = "bfloat16",
+    buffer: str = "psum",
+    engine: str = "",
+) -> str:
+    (p, f), (p2, f2) = shape, result
+    chosen = f", engine=nisa.engine.{engine}" if engine else ""
+    return _TRANSPOSE.format(
+        name=name,
+        p=p,
+        f=f,
+        p2=p2,
+        f2=f2,
+        dtype=dtype,
+        turned=turned,
+        buffer=buffer,
+        engine=chosen,
+    )
+
+
+register(
+    Rule(
+        id="transpose-shape",
+        code="NKI214",
+        family="matmul",
+        summary="the destination of a transpose has the transposed shape",
+        reason=(
+            "A transposition turns the partition axis into the free axis: a tile of P partitions "
+            "and F elements becomes one of F partitions and P elements, its free axes flattened."
+        ),
+        facts=("TRN01",),
+        on="operation",
+        operations=("isa.nc_transpose",),
+        check=_transpose_shape,
+        sources=("NKI ISA nc_transpose, layout",),
+        failing=_transposing("flip", (96, 40), (96, 40)),
+        passing=_transposing("flip", (96, 40), (40, 96)),
+    )
+)
+
+
+def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
+    data = op.view("data")
+    if data is None:
+        return
+    engine = _transpose_engine(op)
+    if engine == "vector":
+        limit, fact = target.transpose_vector_max, "TRN03"
+        message = "the Vector Engine transposes blocks of at most 32 by 32"
+    else:
+        limit, fact = target.stationary_free_max, "TRN02"
+        message = "the tile is too large for one transpose"
+    yield check(
+        op,
+        "data",
+        E.and_(E.le(data.partitions, limit), E.le(data.free, limit)),
+        f"partitions of data <= {limit} and data free size <= {limit}",
+        message,
+        fact,
+        values=(("partitions of data", data.partitions), ("data free size", data.free)),
+        help=("transpose on the Tensor Engine, with a PSUM tile as dst",)
+        if engine == "vector"
+        else (f"transpose blocks of {limit} by {limit}",),
+    )
+
+
+register(
+    Rule(
+        id="transpose-size",
+        code="NKI215",
+        family="matmul",
+        summary="a transpose fits into its engine: 128 by 128, or 32 by 32 on the Vector Engine",
+        reason=(
+            "The Tensor Engine transposes by passing a tile through its array of 128 by 128. The "
+            "Vector Engine exchanges rows and columns within blocks of 32 by 32. Which one runs "
+            "depends on engine= and on where dst lies: the Tensor Engine cannot write SBUF."
+        ),
+        facts=("TRN02", "TRN03", "TRN07"),
+        on="operation",
+        operations=("isa.nc_transpose",),
+        check=_transpose_size,
+        sources=("NKI ISA nc_transpose, tile size", "NKI 0.4 release notes"),
+        failing=_transposing("small_flip", (64, 48), (48, 64), buffer="sbuf", engine="vector"),
+        passing=_transposing("small_flip", (32, 24), (24, 32), buffer="sbuf", engine="vector"),
+    )
+)
+
+
+def _transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
+    if not at_least(op.api, "0.2"):
+        return
+    tensor = kit.engine(op) == "tensor"
+    for role in ("data", "dst"):
+        view = op.view(role)
+        if view is None:
+            continue
+        allowed = (SBUF if role == "data" else PSUM) if tensor else (Buffer.SBUF, Buffer.PSUM)
+        found = kit.buffer_check(
+            op,
+            role,
+            view,
+            allowed,
+            f"{role} of a transpose cannot be in {kit.BUFFER_WORDS[view.buffer]}",
+            *(("TRN04", "BUF03") if tensor else ("TRN05", "BUF04")),
+        )
+        if found is not None:
+            yield found
+
+
+register(
+    Rule(
+        id="transpose-buffers",
+        code="NKI216",
+        family="matmul",
+        summary="a transpose on the Tensor Engine reads SBUF and writes PSUM",
+        reason=(
+            "On the Tensor Engine a transposition is a pass through the array, from SBUF to PSUM. "
+            "The Vector Engine reads and writes either memory, but not HBM."
+        ),
+        facts=("TRN04", "TRN05", "BUF03", "BUF04"),
+        on="operation",
+        operations=("isa.nc_transpose",),
+        check=_transpose_buffers,
+        sources=("NKI ISA nc_transpose, memory types",),
+        failing=_transposing("turn", (90, 70), (70, 90), buffer="sbuf", engine="tensor"),
+        passing=_transposing("turn", (90, 70), (70, 90), engine="tensor"),
+    )
+)
+
+
+def _transpose_dtype(op: Operation, target: Target) -> Iterator[Check]:
+    data, dst = op.view("data"), op.view("dst")
+    if data is None or dst is None or not at_least(op.api, "0.2"):
+        return
+    yield check(
+        op,
+        "dst",
+        dst.dtype.same(data.dtype),
+        f"dtype of dst == dtype of data (they are {kit.dtype_words(dst.dtype)} and "
+        f"{kit.dtype_words(data.dtype)})",
+        "a transpose does not convert: dst has another dtype than data",
+        "TRN06",
+        about=("dst", "data"),
+        help=("give dst the dtype of data, and cast when copying it on",),
+    )
+
+
+register(
+    Rule(
+        id="transpose-dtype",
+        code="NKI217",
+        family="matmul",
+        summary="a transpose keeps the element type",
+        reason=(
+            "A transposition moves bits. The destination has the element type of the data; a "
+            "conversion is a separate copy."
+        ),
+        facts=("TRN06",),
+        on="operation",
+        operations=("isa.nc_transpose",),
+        check=_transpose_dtype,
+        sources=("NKI ISA nc_transpose, data types",),
+        failing=_transposing("cast_flip", (60, 20), (20, 60), turned="float32"),
+        passing=_transposing("copy_flip", (60, 20), (20, 60), "float32", "float32"),
+    )
+)

@@ -1,0 +1,1 @@
+"""How instructions reach their operands: partitions, access patterns, memories."""

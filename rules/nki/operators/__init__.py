@@ -1,0 +1,1 @@
+"""Operators, engines, commands and features that instructions and targets have."""

@@ -1,0 +1,119 @@
+"""Commands to accumulators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.samples import kernel
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+#: who has the command at all
+_COMMAND_FACTS: Final = {"reset": ("NKI-AC09",), "load_reduce": ("NKI-AC08",)}
+
+
+def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
+    command = kit.choice(op.value("reduce_cmd"))
+    if command is None:
+        return
+    instruction = kit.described(op)
+    commands, short = instruction.commands, instruction.short
+    if commands is None:
+        return
+    fact = commands.fact
+    yield check(
+        op,
+        "reduce_cmd",
+        E.truth(command in commands.admitted),
+        f"reduce_cmd is one that {short} has (it is {command})",
+        f"{short} has no reduce command {command}",
+        *dict.fromkeys((fact, *_COMMAND_FACTS.get(command, ()))),
+        about=(),
+        help=("commands: " + ", ".join(sorted(commands.admitted)),),
+    )
+    role = commands.initial
+    if role and not kit.is_unknown(op.value(role)):
+        value = op.value(role)
+        empty = value is None or (op.name == "isa.exponential" and kit.constant(value) == 0)
+        loads = command == "load_reduce"
+        if not (loads and op.name == "isa.exponential"):
+            yield check(
+                op,
+                role if not empty else "reduce_cmd",
+                E.truth(loads != empty),
+                f"{role} is given exactly with reduce_cmd load_reduce",
+                f"{role} is missing" if loads else f"{role} goes with load_reduce only",
+                fact,
+                "AC08",
+                about=(),
+            )
+    if op.name == "isa.activation" and command in ("reduce", "reset_reduce"):
+        value = op.value("reduce_op")
+        if not kit.is_unknown(value):
+            yield check(
+                op,
+                "reduce_cmd",
+                E.truth(value is not None),
+                "reduce_op is given",
+                f"reduce_cmd {command} needs a reduce_op",
+                "ACT12",
+                about=(),
+                help=("pass reduce_op=nl.add",),
+            )
+
+
+register(
+    Rule(
+        id="reduce-command",
+        code="NKI614",
+        family="operators",
+        summary="the reduce command is one the instruction has, with what it needs",
+        reason=(
+            "reduce_cmd drives the accumulators that an engine keeps between instructions. Each "
+            "instruction implements some of the commands; load_reduce starts from an initial value "
+            "that has to be given, and the others have no use for one."
+        ),
+        facts=("AC08", "AC09"),
+        on="operation",
+        enforces=lambda i: (i.commands.fact,) if i.commands is not None else (),
+        check=_reduce_command,
+        sources=("NKI ISA activation, select_reduce, tensor_scalar_reduce, exponential",),
+        failing=kernel(
+            "running_max",
+            {"x": ((128, 45), "float32"), "m": ((128, 1), "float32")},
+            ((128, 45), "float32"),
+            """
+            nisa.tensor_scalar_reduce(
+                dst=result,
+                data=x_tile,
+                op0=nl.multiply,
+                operand0=2.0,
+                reduce_op=nl.maximum,
+                reduce_res=m_tile,
+                reduce_cmd=nisa.reduce_cmd.load_reduce,
+            )
+            """,
+        ),
+        passing=kernel(
+            "running_max",
+            {"x": ((128, 45), "float32"), "m": ((128, 1), "float32")},
+            ((128, 45), "float32"),
+            """
+            nisa.tensor_scalar_reduce(
+                dst=result,
+                data=x_tile,
+                op0=nl.multiply,
+                operand0=2.0,
+                reduce_op=nl.maximum,
+                reduce_res=m_tile,
+                reduce_cmd=nisa.reduce_cmd.reset_reduce,
+            )
+            """,
+        ),
+    )
+)

@@ -1,0 +1,234 @@
+"""What only some targets and compilers have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.samples import kernel, variants
+from verifier.hardware import targets
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+
+def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
+    instruction = kit.described(op)
+    if instruction.needs is not None:
+        yield _has_instruction(op, instruction.short, target, *instruction.needs)
+    for item in instruction.operators:
+        operator = kit.operator_name(op.value(item.role))
+        if operator is None or operator not in item.needs:
+            continue
+        capability, facts = item.needs[operator]
+        first = targets.first_with(capability)
+        yield check(
+            op,
+            item.role,
+            E.truth(target.has(capability)),
+            f"the target is {first.name} or newer (it is {target.name})",
+            f"{target.name} has no {operator} in {instruction.short}",
+            *facts,
+            about=(),
+        )
+    if op.name in ("isa.activation", "isa.activation_reduce"):
+        yield from _bias(op, target)
+    for role, operand in op.operands.items():
+        view = operand.value
+        if isinstance(view, View) and instruction.computes and instruction.needs is None:
+            packed = view.dtype.among(kit.PACKED)
+            if not target.has(Capability.MX_MATMUL) and packed is not E.FALSE:
+                what = view.dtype.name or "its dtype"
+                yield check(
+                    op,
+                    role,
+                    E.not_(packed),
+                    f"{role} is not packed (it is {what})",
+                    f"{target.name} cannot compute with {what}",
+                    "H82",
+                )
+
+
+def _has_instruction(
+    op: Operation, short: str, target: Target, capability: Capability, facts: tuple[str, ...]
+) -> Check:
+    first = targets.first_with(capability)
+    version = f"nisa.nc_version.{first.version}"
+    return Check(
+        predicate=E.truth(target.has(capability)),
+        span=op.span,
+        text=f"the target is {first.name} or newer (it is {target.name})",
+        message=f"{target.name} has no {short}",
+        facts=facts,
+        help=(f"guard the call with nisa.get_nc_version() >= {version}",),
+    )
+
+
+def _bias(op: Operation, target: Target) -> Iterator[Check]:
+    bias, operand = op.value("bias"), op.operands.get("bias")
+    given = operand is not None and operand.given
+    if given and kit.is_number(bias) and not target.has(Capability.BIAS_NUMBER):
+        yield check(
+            op,
+            "bias",
+            E.FALSE,
+            "bias is a tile of shape (partitions, 1)",
+            f"the Scalar Engine of {target.name} takes bias as a tile only",
+            "ACT05",
+            "H73",
+            about=(),
+        )
+    if target.has(Capability.BIASED_RECIPROCAL) or kit.is_unknown(bias):
+        return
+    if kit.operator_name(op.value("op")) == "reciprocal":
+        yield check(
+            op,
+            "bias",
+            E.truth(bias is None),
+            "bias is None",
+            f"reciprocal takes no bias on {target.name}",
+            "ACT09",
+            about=(),
+        )
+
+
+def _feature_facts(instruction: Instruction) -> Iterator[str]:
+    if instruction.needs is not None:
+        yield from instruction.needs[1]
+    for item in instruction.operators:
+        yield from (fact for _, facts in item.needs.values() for fact in facts)
+    if instruction.computes:
+        yield "NKI-H82"
+
+
+register(
+    Rule(
+        id="target-feature",
+        code="NKI615",
+        family="operators",
+        summary="the instruction, or the feature it uses, exists on the target",
+        reason=(
+            "Instructions and operators were added with each generation of the NeuronCore. A "
+            "kernel for several targets asks for the version before it uses the newer ones."
+        ),
+        facts=("ACT05", "ACT06", "ACT09", "H73"),
+        on="operation",
+        enforces=_feature_facts,
+        check=_target_feature,
+        sources=("NKI ISA", "Neuron architecture guides"),
+        failing=kernel(
+            "softmax_numerator",
+            {"x": ((128, 256), "float32")},
+            ((128, 256), "float32"),
+            "nisa.exponential(dst=result, src=x_tile, max_value=0.0)",
+        ),
+        passing=kernel(
+            "softmax_numerator",
+            {"x": ((128, 256), "float32")},
+            ((128, 256), "float32"),
+            "nisa.exponential(dst=result, src=x_tile, max_value=0.0)",
+            target="trn3",
+        ),
+    )
+)
+
+
+def _language_support(op: Operation, target: Target) -> Iterator[Check]:
+    instruction = kit.described(op)
+    short, simulated = instruction.short, instruction.simulated
+    if simulated is not None:
+        if at_least(op.api, simulated.since):
+            yield Check(
+                predicate=E.FALSE,
+                span=op.span,
+                text=f"nl.{short} exists on hardware",
+                message=f"nl.{short} does not compile for hardware",
+                facts=(simulated.fact,),
+                help=(simulated.instead,),
+            )
+        return
+    if op.name == "language.power" and at_least(op.api, "0.3"):
+        value = op.value("y")
+        if kit.is_number(value):
+            yield check(
+                op,
+                "y",
+                E.FALSE,
+                "y is a tile",
+                "nl.power takes its exponent as a tile",
+                "L44",
+                about=(),
+            )
+    if op.name == "language.power" or at_least(op.api, "0.5"):
+        if op.name == "language.power" and not at_least(op.api, "0.3"):
+            return
+        fact = "L44" if op.name == "language.power" else "L45"
+        for role in ("x", "y"):
+            view = op.view(role)
+            if view is None or not view.buffer.on_chip:
+                continue
+            found = kit.buffer_check(
+                op,
+                role,
+                view,
+                (Buffer.SBUF,),
+                f"nl.{short} runs on GpSimd, which cannot reach {role} in PSUM",
+                fact,
+                help=("copy the tile to SBUF first",),
+            )
+            if found is not None:
+                yield found
+
+
+def _support_facts(instruction: Instruction) -> Iterator[str]:
+    if instruction.simulated is not None:
+        yield instruction.simulated.fact
+    if instruction.name in ("language.power", "language.rsqrt"):
+        yield "NKI-L44" if instruction.short == "power" else "NKI-L45"
+
+
+_LANGUAGE_SUPPORT = variants(
+    """\
+import nki
+import nki.language as nl
+
+
+@nki.jit
+def ratio(a, b):
+    assert a.shape == (64, 25) and b.shape == (64, 25)
+    out = nl.ndarray((64, 25), dtype=a.dtype, buffer=nl.shared_hbm)
+    top = nl.load(a)
+    bottom = nl.load(b)
+-    nl.store(out, nl.divide(top, bottom))
++    nl.store(out, nl.multiply(top, nl.reciprocal(bottom)))
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="language-support",
+        code="NKI616",
+        family="operators",
+        summary="functions of nki.language are used as far as hardware supports them",
+        reason=(
+            "Some functions of nki.language run in the simulator only, and some became programs of "
+            "GpSimd, which sees SBUF alone. They are accepted when a kernel is traced and fail "
+            "when it is compiled."
+        ),
+        facts=("L44", "L45"),
+        on="operation",
+        enforces=_support_facts,
+        check=_language_support,
+        sources=("NKI 0.4 known issues", "NKI migration guide 0.5"),
+        failing=_LANGUAGE_SUPPORT.failing,
+        passing=_LANGUAGE_SUPPORT.passing,
+    )
+)

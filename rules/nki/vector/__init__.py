@@ -1,0 +1,1 @@
+"""Instructions of the Vector Engine with shapes of their own."""

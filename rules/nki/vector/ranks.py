@@ -1,0 +1,149 @@
+"""Ranks that an instruction demands, and transpositions by `nki.language`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki.kit import at_least, check, register
+from rules.nki.samples import variants
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+
+def _beta1_rank(op: Operation, target: Target) -> Iterator[Check]:
+    if op.name == "isa.exponential":
+        for role in ("src", "dst"):
+            view = op.view(role)
+            if view is not None:
+                yield check(
+                    op,
+                    role,
+                    E.truth(view.rank <= 4),
+                    f"rank of {role} <= 4",
+                    f"{role} has too many dimensions for exponential",
+                    "A08",
+                    values=((f"rank of {role}", E.const(view.rank)),),
+                )
+        return
+    data = op.view("data")
+    if data is not None and not at_least(op.api, "0.2"):
+        yield check(
+            op,
+            "data",
+            E.truth(data.rank == 2),
+            "rank of data == 2",
+            "scalar_tensor_tensor takes two-dimensional data",
+            "STT05",
+            values=(("rank of data", E.const(data.rank)),),
+        )
+
+
+_OPERAND_RANK = variants(
+    """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def fused(x, y):
+-    assert x.shape == (128, 6, 20) and y.shape == (128, 6, 20)
+-    out = nl.ndarray((128, 6, 20), dtype=nl.float32, buffer=nl.shared_hbm)
++    assert x.shape == (128, 120) and y.shape == (128, 120)
++    out = nl.ndarray((128, 120), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    b = nl.load(y)
+    both = nisa.scalar_tensor_tensor(
+        data=a, op0=nl.multiply, operand0=3.0, op1=nl.add, operand1=b
+    )
+    nl.store(out, both)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="operand-rank",
+        code="NKI628",
+        family="vector",
+        summary="operands have no more dimensions than the instruction encodes",
+        reason=(
+            "Some instructions spend so many bits on their arguments that fewer dimensions of the "
+            "access pattern are left: exponential has three free ones, scalar_tensor_tensor had "
+            "one in Beta 1."
+        ),
+        facts=("A08", "STT05"),
+        on="operation",
+        operations=("isa.exponential", "isa.scalar_tensor_tensor"),
+        check=_beta1_rank,
+        of_rank=True,
+        sources=("NKI ISA exponential", "Beta 1 scalar_tensor_tensor"),
+        failing=_OPERAND_RANK.failing,
+        passing=_OPERAND_RANK.passing,
+    )
+)
+
+
+def _language_transpose(op: Operation, target: Target) -> Iterator[Check]:
+    x = op.view("x")
+    if x is None:
+        return
+    limit = target.stationary_free_max
+    yield check(
+        op,
+        "x",
+        E.and_(E.truth(x.rank == 2), E.le(x.partitions, limit), E.le(x.free, limit)),
+        f"x is two-dimensional, at most {limit} by {limit}",
+        "the tile is too large for nl.transpose",
+        "L29",
+        values=(("partitions of x", x.partitions), ("x free size", x.free)),
+        help=(f"transpose blocks of {limit} by {limit}",),
+    )
+
+
+register(
+    Rule(
+        id="language-transpose",
+        code="NKI629",
+        family="vector",
+        summary="nl.transpose takes a tile of at most 128 by 128",
+        reason=(
+            "nl.transpose is one pass through the Tensor Engine's array of 128 by 128 processing "
+            "elements."
+        ),
+        facts=("L29",),
+        on="operation",
+        operations=("language.transpose",),
+        check=_language_transpose,
+        sources=("NKI language transpose",),
+        failing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def turn(x):
+    assert x.shape == (64, 5, 12)
+    out = nl.ndarray((60, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.transpose(nl.load(x)))
+    return out
+""",
+        passing="""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def turn(x):
+    assert x.shape == (64, 160)
+    out = nl.ndarray((160, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    for part in nl.affine_range(2):
+        turned = nl.transpose(nl.load(x[:, nl.ds(part * 80, 80)]))
+        nl.store(out[nl.ds(part * 80, 80), :], turned)
+    return out
+""",
+    )
+)

@@ -1,0 +1,162 @@
+"""Reductions along free axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import at_least, check, register
+from rules.nki.samples import kernel
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.trace import Operation
+
+
+def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
+    """The reduced axes, counted from 0; None if they are not known."""
+    value = op.value("axis")
+    numbers = kit.integers(value)
+    if numbers is None:
+        single = kit.as_expr(value)
+        numbers = None if single is None else (single,)
+    if numbers is None or not all(number.is_const for number in numbers):
+        return None
+    return frozenset(n.const + rank if n.const < 0 else n.const for n in numbers)
+
+
+def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
+    role = kit.described(op).footprint.reads[0].role
+    fact = "RED01" if op.name == "isa.tensor_reduce" else "L50"
+    view = op.view(role)
+    if view is None:
+        return
+    axes = reduced_axes(op, view.rank)
+    if axes is None:
+        yield from kit.not_followed(op, "axis", fact)
+        return
+    written = ", ".join(map(str, sorted(axes)))
+    yield check(
+        op,
+        "axis",
+        E.truth(0 not in axes and all(0 <= axis < view.rank for axis in axes)),
+        f"the reduced axes are free axes, 1 to {view.rank - 1} (they are {written})",
+        "the reduction runs over the partition axis, or over an axis that is not there",
+        fact,
+        about=(role,),
+        help=("transpose first, or reduce over partitions with a matmul by ones",),
+    )
+    old = not at_least(op.api, "0.3")
+    if op.name == "isa.tensor_reduce" and old and axes == {1}:
+        return  # before 0.3 axis 1 stood for the last axis (NKI-RED02)
+    if old and op.name.startswith("language."):
+        return  # the compiler of Beta 1 reorders free axes for functions of the language
+    trailing = frozenset(range(view.rank - len(axes), view.rank))
+    yield check(
+        op,
+        "axis",
+        E.truth(axes == trailing and len(axes) <= target.access_dims),
+        f"the reduced axes are the last ones (they are {written} of {view.rank})",
+        "the reduced axes are not the innermost ones",
+        fact if not (old and op.name == "isa.tensor_reduce") else "RED08",
+        about=(role,),
+        given=(E.truth(0 not in axes),),
+        help=("permute the free axes of the view so that the reduced ones come last",),
+    )
+
+
+register(
+    Rule(
+        id="reduce-axes",
+        code="NKI621",
+        family="vector",
+        summary="a reduction runs over the innermost free axes",
+        reason=(
+            "A lane folds its stream of elements and writes a value whenever the inner loops of "
+            "the access pattern have run through. It can therefore reduce the innermost axes of a "
+            "partition, and never across partitions, which are other lanes."
+        ),
+        facts=("RED01", "RED08", "L50"),
+        on="operation",
+        concerns=lambda instruction: Trait.REDUCES in instruction.traits,
+        check=_reduce_axes,
+        sources=("NKI ISA tensor_reduce", "NKI language sum"),
+        failing=kernel(
+            "sum_columns",
+            {"x": ((64, 30), "float32")},
+            ((64, 1), "float32"),
+            "nisa.tensor_reduce(dst=result, op=nl.add, data=x_tile, axis=0)",
+        ),
+        passing=kernel(
+            "sum_rows",
+            {"x": ((64, 30), "float32")},
+            ((64, 1), "float32"),
+            "nisa.tensor_reduce(dst=result, op=nl.add, data=x_tile, axis=1)",
+        ),
+    )
+)
+
+
+def _reduce_result_shape(op: Operation, target: Target) -> Iterator[Check]:
+    data, dst = op.view("data"), op.view("dst")
+    if data is None or dst is None or not op.operands["dst"].given:
+        return
+    axes = reduced_axes(op, data.rank)
+    if axes is None or 0 in axes:
+        return
+    kept = kit.product(data.shape[k] for k in range(1, data.rank) if k not in axes)
+    yield check(
+        op,
+        "dst",
+        E.eq(dst.partitions, data.partitions),
+        "partitions of dst == partitions of data",
+        "dst and data have different numbers of partitions",
+        "RED03",
+        values=(
+            ("partitions of dst", dst.partitions),
+            ("partitions of data", data.partitions),
+        ),
+        about=("dst", "data"),
+    )
+    yield check(
+        op,
+        "dst",
+        E.eq(dst.free, kept),
+        "dst free size == elements of data that are kept",
+        "dst does not have one element per reduced row",
+        "RED03",
+        values=(("dst free size", dst.free), ("elements that are kept", kept)),
+        about=("dst", "data"),
+    )
+
+
+register(
+    Rule(
+        id="reduce-result-shape",
+        code="NKI622",
+        family="vector",
+        summary="the result of a reduction has the axes that are not reduced",
+        reason=(
+            "The reduction writes one element for each combination of the remaining free axes. A "
+            "larger destination keeps old values, a smaller one cannot hold the result."
+        ),
+        facts=("RED03",),
+        on="operation",
+        operations=("isa.tensor_reduce",),
+        check=_reduce_result_shape,
+        sources=("NKI ISA tensor_reduce, tile size",),
+        failing=kernel(
+            "group_max",
+            {"x": ((128, 4, 50), "float32")},
+            ((128, 1), "float32"),
+            "nisa.tensor_reduce(dst=result, op=nl.maximum, data=x_tile, axis=2)",
+        ),
+        passing=kernel(
+            "group_max",
+            {"x": ((128, 4, 50), "float32")},
+            ((128, 4), "float32"),
+            "nisa.tensor_reduce(dst=result, op=nl.maximum, data=x_tile, axis=2)",
+        ),
+    )
+)

@@ -1,0 +1,101 @@
+"""Selections by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.samples import kernel
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+
+def _range_select(op: Operation, target: Target) -> Iterator[Check]:
+    data = op.view("on_true_tile")
+    start = kit.as_expr(op.value("range_start"))
+    if data is not None and start is not None:
+        limit = 2**24
+        yield check(
+            op,
+            "range_start",
+            E.le(start + data.free, limit),
+            f"range_start + on_true_tile free size <= {limit}",
+            "the range counts beyond what float32 holds exactly",
+            "RSL05",
+            values=(("range_start", start), ("on_true_tile free size", data.free)),
+            about=("on_true_tile",),
+        )
+    value = op.value("on_false_value")
+    number = kit.constant(value)
+    if number is not None:
+        yield check(
+            op,
+            "on_false_value",
+            E.truth(abs(number + 3.4028235e38) < 1e31),
+            "on_false_value is the smallest float32",
+            "on_false_value has to be the smallest float32",
+            "RSL06",
+            about=(),
+            help=("leave on_false_value out",),
+        )
+
+
+register(
+    Rule(
+        id="range-select",
+        code="NKI627",
+        family="vector",
+        summary="range_select counts within float32 and fills with the smallest float32",
+        reason=(
+            "The instruction compares element indices as float32 numbers, which are exact up to "
+            "2 to the 24th, and knows one fill value."
+        ),
+        facts=("RSL05", "RSL06"),
+        on="operation",
+        operations=("isa.range_select",),
+        check=_range_select,
+        sources=("NKI ISA range_select",),
+        failing=kernel(
+            "window",
+            {
+                "x": ((128, 200), "float32"),
+                "low": ((128, 1), "float32"),
+                "high": ((128, 1), "float32"),
+            },
+            ((128, 200), "float32"),
+            """
+            nisa.range_select(
+                dst=result,
+                on_true_tile=x_tile,
+                comp_op0=nl.greater_equal,
+                comp_op1=nl.less,
+                bound0=low_tile,
+                bound1=high_tile,
+                on_false_value=0.0,
+            )
+            """,
+        ),
+        passing=kernel(
+            "window",
+            {
+                "x": ((128, 200), "float32"),
+                "low": ((128, 1), "float32"),
+                "high": ((128, 1), "float32"),
+            },
+            ((128, 200), "float32"),
+            """
+            nisa.range_select(
+                dst=result,
+                on_true_tile=x_tile,
+                comp_op0=nl.greater_equal,
+                comp_op1=nl.less,
+                bound0=low_tile,
+                bound1=high_tile,
+            )
+            """,
+        ),
+    )
+)

@@ -1,0 +1,115 @@
+"""Exchange of the partitions of a quadrant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.nki import kit
+from rules.nki.kit import check, register
+from rules.nki.operands.partitions import start_predicate
+from rules.nki.samples import kernel
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Rule
+from verifier.symbolic import expr as E
+from verifier.symbolic.trace import Operation
+
+
+def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
+    dst, src = op.view("dst"), op.view("src")
+    mask = kit.integers(op.value("shuffle_mask"))
+    lanes = target.quadrant
+    if mask is None:
+        yield from kit.not_followed(op, "shuffle_mask", "SHF02")
+    else:
+        yield check(
+            op,
+            "shuffle_mask",
+            E.truth(len(mask) == lanes),
+            f"shuffle_mask has {lanes} entries",
+            f"a shuffle mask has one entry for each of {lanes} partitions",
+            "SHF02",
+            values=(("entries", E.const(len(mask))),),
+            about=(),
+        )
+        yield check(
+            op,
+            "shuffle_mask",
+            E.and_(
+                *(
+                    E.or_(E.eq(entry, 255), E.and_(E.ge(entry, 0), E.lt(entry, lanes)))
+                    for entry in mask
+                )
+            ),
+            f"entries of shuffle_mask are 0 to {lanes - 1}, or 255",
+            "a shuffle mask names a partition outside its quadrant",
+            "SHF02",
+            about=(),
+            help=("255 leaves an output partition unchanged",),
+        )
+    if dst is None or src is None:
+        return
+    yield check(
+        op,
+        "dst",
+        E.eq(dst.free, src.free),
+        "dst free size == src free size",
+        "dst and src have different numbers of elements per partition",
+        "SHF01",
+        values=(("dst free size", dst.free), ("src free size", src.free)),
+        about=("dst", "src"),
+    )
+    active = lanes * E.ceildiv(E.maximum(dst.partitions, src.partitions), lanes)
+    for role, view in (("dst", dst), ("src", src)):
+        start = view.start_partition
+        if start is None or not view.buffer.on_chip:
+            continue
+        yield check(
+            op,
+            role,
+            start_predicate(start, active, target),
+            f"start partition of {role} is 0, "
+            f"or {target.partitions // 2} with at most {target.partitions // 2} active "
+            f"partitions, or a multiple of {lanes} with {lanes}",
+            f"{role} starts at a partition that a shuffle cannot start at",
+            "P11",
+            "SHF03",
+            values=((f"start partition of {role}", start), ("active partitions", active)),
+        )
+
+
+register(
+    Rule(
+        id="shuffle-mask",
+        code="NKI625",
+        family="vector",
+        summary="a stream shuffle permutes whole quadrants with a mask of 32 entries",
+        reason=(
+            "The shuffle unit works on quadrants of 32 partitions: the same 32 entries say for "
+            "each of them which partition of the quadrant an output partition reads. Operands "
+            "start where a quadrant does, and there is no path between quadrants."
+        ),
+        facts=("SHF01", "SHF02", "SHF03", "P11"),
+        on="operation",
+        operations=("isa.nc_stream_shuffle",),
+        check=_shuffle,
+        sources=("NKI ISA nc_stream_shuffle",),
+        failing=kernel(
+            "rotate",
+            {"x": ((32, 70), "float32")},
+            ((32, 70), "float32"),
+            """
+            mask = list(range(1, 33))
+            nisa.nc_stream_shuffle(dst=result, src=x_tile, shuffle_mask=mask)
+            """,
+        ),
+        passing=kernel(
+            "rotate",
+            {"x": ((32, 70), "float32")},
+            ((32, 70), "float32"),
+            """
+            mask = list(range(1, 32)) + [0]
+            nisa.nc_stream_shuffle(dst=result, src=x_tile, shuffle_mask=mask)
+            """,
+        ),
+    )
+)
