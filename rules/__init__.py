@@ -6,6 +6,8 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
+from verifier.dialects.names import OKK, PPL
+
 #: Every family of rules and what it is about.
 FAMILIES: Mapping[str, str] = {
     "operands": "Partitions, access patterns and memories of operands",
@@ -22,9 +24,9 @@ FAMILIES: Mapping[str, str] = {
     "dtypes": "Element types that an instruction or a target supports",
     "api": "Names and signatures of the API generation",
     "memory": "Initialisation, outputs, tails, dependences, accumulation, capacity, overlap",
-    "okk": "OKK (BM1684): extents, alignment, start NPUs, strides, windows, matrices, packed "
+    OKK: "OKK (BM1684): extents, alignment, start NPUs, strides, windows, matrices, packed "
     "types, overlap of live tensors, races in parallel sections, stores",
-    "ppl": "PPL (BM1684X and later): blocks and views, cores, capacity with pipelined buffers, "
+    PPL: "PPL (BM1684X and later): blocks and views, cores, capacity with pipelined buffers, "
     "dtypes per chip, windows, products, transfers, and Python that the front end compiles to "
     "something else",
     "host": "Python that dies or misleads while the kernel is traced",

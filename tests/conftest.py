@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
+import verifier.dialects  # noqa: F401  # sources are searched for their kernels
+
 # a test never meets the results of an earlier run
 os.environ["TILELINT_CACHE_DIR"] = ""
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from verifier.dialects.names import NKI, OKK, PPL
+
 ROOT = Path(__file__).resolve().parent.parent
 
 #: What a folder (or a module beside the folders) may import besides itself. Every arrow points
@@ -27,12 +29,15 @@ ALLOWED: dict[str, frozenset[str]] = {
         {"verifier.symbolic", "verifier.hardware", "verifier.source", "verifier.layouts"}
     ),
     "verifier.solver": frozenset({"verifier.symbolic"}),
-    "verifier.rulebase": frozenset({"verifier.symbolic", "verifier.hardware", "verifier.source"}),
+    "verifier.rulebase": frozenset(
+        {"verifier.dialects", "verifier.symbolic", "verifier.hardware", "verifier.source"}
+    ),
     "verifier.configuration": frozenset(
         {"verifier.hardware", "verifier.report", "verifier.rulebase"}
     ),
     "rules": frozenset(
         {
+            "verifier.dialects",
             "verifier.rulebase",
             "verifier.symbolic",
             "verifier.hardware",
@@ -94,6 +99,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "rules",
             "verifier.cache",
             "verifier.configuration",
+            "verifier.dialects",
             "verifier.engine",
             "verifier.executor",
             "verifier.hardware",
@@ -108,8 +114,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "verifier.__main__": frozenset({"verifier.cli"}),
 }
 
-#: The imports that go up: the registry loads rules and descriptions when first asked for them.
-REGISTRIES = {("verifier.rulebase", "rules"), ("verifier.rulebase", "verifier.dialects")}
+#: The imports that go up: the registry loads rules when first asked for them.
+REGISTRIES = {("verifier.rulebase", "rules")}
 
 #: Libraries with one home.
 HOMES = {
@@ -134,8 +140,12 @@ COMPILERS = {"verifier.solver.search": "terms of the solver"}
 EXECUTOR = "verifier.executor"
 RUNNERS = {"verifier.cli.run", "verifier.cli.replay", "verifier.lsp.replaying"}
 
-#: What rules, whatever they import, take from reading source: places, nothing else.
-RULES_SOURCE = "verifier.source.ir"
+#: What rules, whatever they import, take from reading source (places) and from dialects (their
+#: names), and nothing else.
+RULES_TAKE = {
+    "verifier.source": "verifier.source.ir",
+    "verifier.dialects": "verifier.dialects.names",
+}
 
 
 def sources() -> list[Path]:
@@ -230,14 +240,36 @@ def test_libraries_with_one_home(library: str) -> None:
     assert wrong == []
 
 
-def test_rules_know_places_only() -> None:
+def test_rules_know_places_and_names_only() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in sources()
         if unit(module_name(path)) == "rules"
         for line, name in imports(path)
-        if unit(name) == "verifier.source" and name != RULES_SOURCE
+        if RULES_TAKE.get(unit(name), name) != name
     ]
+    assert wrong == []
+
+
+def test_dialects_are_named_by_their_constants() -> None:
+    """Whoever has to tell dialects apart says so by an import."""
+    wrong = []
+    for path in sources():
+        if unit(module_name(path)) == "verifier.dialects":
+            continue
+        exported = {
+            id(item)
+            for node in parsed(path).body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+            for item in ast.walk(node.value)
+        }
+        wrong += [
+            f"{path.relative_to(ROOT)}:{node.lineno}"
+            for node in ast.walk(parsed(path))
+            if isinstance(node, ast.Constant)
+            and node.value in {NKI, OKK, PPL}
+            and id(node) not in exported
+        ]
     assert wrong == []
 
 

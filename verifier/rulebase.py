@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
@@ -85,8 +86,8 @@ class Rule:
     enforces: Callable[[Instruction], Iterable[str]] | None = None
     severity: str = "error"
     sources: tuple[str, ...] = ()
-    #: whose kernels it judges: "nki", "okk", "ppl"
-    dialects: tuple[str, ...] = ("nki",)
+    #: whose kernels it judges
+    dialects: tuple[str, ...] = (NKI,)
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
     #: after a violation, what would have prevented it is taken for granted
@@ -130,12 +131,12 @@ def all_rules() -> Sequence[Rule]:
     """Every rule, ordered by code."""
     if not _registry.loaded:
         import rules
-        from verifier import dialects
+        from verifier.dialects.registry import instructions
 
         rules.load()
-        instructions = dialects.instructions()
+        described = instructions()
         for name, rule in _registry.rules.items():
-            _registry.rules[name] = _derived(rule, instructions)
+            _registry.rules[name] = _derived(rule, described)
         _registry.loaded = True
     return sorted(_registry.rules.values(), key=lambda rule: rule.code)
 
@@ -164,7 +165,7 @@ _TPU_FACTS = ("ADR-", "BUG-", "CHIP-", "LAY-", "OKK-", "PPL-", "TPU-")
 
 def cited(facts: Sequence[str], dialect: str) -> tuple[str, ...]:
     """The facts as a report on a kernel of ``dialect`` cites them: those that speak of it."""
-    if dialect == "nki":
+    if dialect == NKI:
         kept = [fact for fact in facts if not fact.startswith(_TPU_FACTS)]
     else:
         kept = [fact for fact in facts if not fact.startswith("NKI-")]

@@ -6,6 +6,7 @@ call is reached.
 
 from __future__ import annotations
 
+from verifier.dialects.names import OKK
 from verifier.rulebase import Rule, register
 
 _SCALED = """\
@@ -40,7 +41,7 @@ register(
         facts=("OKK-D01", "OKK-D02"),
         on="host",
         unreached=True,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel header okk.h",),
         failing=_SCALED.replace("2.0, shape, None, None", "2.0, shape, None"),
         passing=_SCALED,

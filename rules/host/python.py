@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from verifier.dialects.names import NKI, OKK, PPL
 from verifier.rulebase import Rule, register
 
 #: kernels in Python: whatever the device, this is Python's own
-HOST_DIALECTS = ("nki", "okk", "ppl")
+HOST_DIALECTS = (NKI, OKK, PPL)
 
 _PASSING_SCALE = """\
 import nki

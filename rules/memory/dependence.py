@@ -8,6 +8,7 @@ from rules.memory import examples
 from rules.memory.cases import apart, before, contains, copy, covered, dominates
 from rules.memory.order import Barriers, Foreign, reads_of_others, same_value
 from rules.memory.words import allocation_note, element
+from verifier.dialects.names import NKI, PPL
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -28,7 +29,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         if not uses.writes or uses.storage.kind == "constant":
             continue
         buffer = uses.storage.buffer
-        if trace.dialect == "ppl":
+        if trace.dialect == PPL:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, "cores", "PPL-B13", barriers)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
@@ -277,7 +278,7 @@ register(
         ),
         facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
         on="trace",
-        dialects=("nki", "ppl"),
+        dialects=(NKI, PPL),
         check=carried_dependences,
         failing=examples.DEPENDENCE_FAILING,
         passing=examples.DEPENDENCE_PASSING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rules.memory.order import barriers
+from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -115,7 +116,7 @@ register(
         facts=("NKI-BAR02", "PPL-B11"),
         on="trace",
         check=divergence,
-        dialects=("nki", "ppl"),
+        dialects=(NKI, PPL),
         sources=("NKI LNC guide", "NKI ISA core_barrier"),
         failing=_MEET.replace("@@", "1"),
         passing=_MEET.replace("@@", "2"),

@@ -17,6 +17,7 @@ from rules.memory.words import (
     region,
     write_note,
 )
+from verifier.dialects.names import NKI, PPL
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.source.ir import Span
@@ -131,7 +132,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         span=first.span,
         text=f"every element of `{name}` read here was written before",
         message=message,
-        facts=("PPL-B12",) if operation.api == "ppl" else ("NKI-B20",),
+        facts=("PPL-B12",) if operation.api == PPL else ("NKI-B20",),
         given=given,
         values=values,
         notes=tuple(notes),
@@ -172,7 +173,7 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
     if trace.dies:
         return
     table = index(trace)
-    if trace.dialect == "ppl":
+    if trace.dialect == PPL:
         yield from _unwritten_parameters(table)
         return
     for path, views, span in trace.returns:
@@ -204,7 +205,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
         if not all(_linear(write) for write in uses.writes):
             continue
         found, point = _output_check(table, view, (), storage.span)
-        if trace.dialect != "ppl":
+        if trace.dialect != PPL:
             places = dict(zip(point, storage.shape, strict=True))
             if found.reason or not determined(trace, storage.shape):
                 continue
@@ -324,7 +325,7 @@ register(
         ),
         facts=("NKI-B20", "PPL-B12"),
         on="trace",
-        dialects=("nki", "ppl"),
+        dialects=(NKI, PPL),
         check=uninitialised_reads,
         failing=examples.UNINITIALISED_FAILING,
         passing=examples.UNINITIALISED_PASSING,
@@ -343,7 +344,7 @@ register(
         ),
         facts=("NKI-B19", "NKI-E30", "PPL-B13"),
         on="trace",
-        dialects=("nki", "ppl"),
+        dialects=(NKI, PPL),
         check=unwritten_outputs,
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,

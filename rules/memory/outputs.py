@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.memory import examples
+from verifier.dialects.names import NKI, PPL
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Rule, register
@@ -77,7 +78,7 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
         facts=("NKI-E30",),
         help=(
             ("store the result to a global tensor",)
-            if trace.dialect == "ppl"
+            if trace.dialect == PPL
             else (
                 "allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",
             )
@@ -117,7 +118,7 @@ register(
         facts=("NKI-E30", "PPL-A03"),
         on="trace",
         check=some_output,
-        dialects=("nki", "ppl"),
+        dialects=(NKI, PPL),
         failing=examples.NO_OUTPUT_FAILING,
         passing=examples.NO_OUTPUT_PASSING,
     )

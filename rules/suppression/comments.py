@@ -6,6 +6,7 @@ These rules look at the comments, not at the kernels: they are applied once all 
 
 from __future__ import annotations
 
+from verifier.dialects.names import NKI, OKK, PPL
 from verifier.rulebase import Rule, register
 
 FAMILY = "suppression"
@@ -50,7 +51,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
-        dialects=("nki", "okk", "ppl"),
+        dialects=(NKI, OKK, PPL),
         failing=_rows(128, _USED),
         passing=_rows(256, _USED),
     )
@@ -69,7 +70,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
-        dialects=("nki", "okk", "ppl"),
+        dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore[partition-extend] -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -89,7 +90,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
-        dialects=("nki", "okk", "ppl"),
+        dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore partition-extent -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -108,7 +109,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
-        dialects=("nki", "okk", "ppl"),
+        dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -128,7 +129,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
-        dialects=("nki", "okk", "ppl"),
+        dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore[partition-extent]"),
         passing=_rows(256, _USED),
     )

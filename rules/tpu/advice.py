@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rules.tpu import flow
 from rules.tpu.examples import pair
 from rules.tpu.kit import function
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -55,7 +56,7 @@ register(
     Rule(
         id="okk-assert-logs",
         code="OKK501",
-        family="okk",
+        family=OKK,
         summary="OKKERNEL_ASSERT stops a kernel in the functional model only",
         reason=(
             "On the device the macro writes a line to the log and goes on. What it states is an "
@@ -65,7 +66,7 @@ register(
         on="trace",
         check=assertions_log,
         severity="note",
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("okk.h",),
         failing=_LOGGED[0],
         passing=_LOGGED[1],

@@ -8,6 +8,7 @@ from typing import Final
 from rules.tpu import functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -69,7 +70,7 @@ register(
     Rule(
         id="okk-work-tensor",
         code="OKK231",
-        family="okk",
+        family=OKK,
         summary="a work tensor shares no memory with the other operands",
         reason=(
             "Functions with a work tensor keep intermediate results there while they read the "
@@ -78,7 +79,7 @@ register(
         facts=("OKK-E01", "OKK-E02"),
         on="operation",
         check=_work,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fp32_unary",),
         failing=_WORK_EXAMPLE[0],
         passing=_WORK_EXAMPLE[1],
@@ -156,7 +157,7 @@ register(
     Rule(
         id="okk-partly-in-place",
         code="OKK232",
-        family="okk",
+        family=OKK,
         summary="a result lies exactly where its source does, or shares nothing with it",
         reason=(
             "Elementwise functions may work in place: each element is read before it is written. "
@@ -166,7 +167,7 @@ register(
         facts=("OKK-E03", "OKK-E04"),
         on="operation",
         check=_partly_in_place,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_PARTLY[0],
         passing=_PARTLY[1],

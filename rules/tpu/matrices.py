@@ -8,6 +8,7 @@ from typing import Final
 from rules.tpu import functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -70,7 +71,7 @@ register(
     Rule(
         id="okk-matrix-width",
         code="OKK211",
-        family="okk",
+        family=OKK,
         summary="a channel of a matrix has between 1 and min(128, columns) columns",
         reason=(
             "A matrix lies in local memory as channels of some columns each. The manual admits 1 "
@@ -80,7 +81,7 @@ register(
         on="operation",
         operations=(*_TRANSFERS, "okk.bdc_matmul"),
         check=_width,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn", "OKKernel manual, layout"),
         failing=_WIDTH[0],
         passing=_WIDTH[1],
@@ -137,7 +138,7 @@ register(
     Rule(
         id="okk-matrix-lane",
         code="OKK212",
-        family="okk",
+        family=OKK,
         summary="a matrix that is transferred starts where its channels do not wrap once more",
         reason=(
             "Matrix transfers compute the distance of two rows without the start lane, compute "
@@ -148,7 +149,7 @@ register(
         on="operation",
         operations=_TRANSFERS,
         check=_matrix_lane,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("measured on the functional behaviour of BM1684",),
         failing=_MATRIX_LANE[0],
         passing=_MATRIX_LANE[1],
@@ -190,7 +191,7 @@ register(
     Rule(
         id="okk-matrix-rows",
         code="OKK213",
-        family="okk",
+        family=OKK,
         summary="the rows of a matrix that is stored do not overlap",
         reason=(
             "row_stride is the distance of two rows in system memory, in elements: less than the "
@@ -200,7 +201,7 @@ register(
         on="operation",
         operations=("okk.gdma_32bit_matrix_L2S",),
         check=_rows,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, gdma",),
         failing=_ROWS[0],
         passing=_ROWS[1],

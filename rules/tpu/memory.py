@@ -11,6 +11,7 @@ from rules.tpu import destroyed, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -268,7 +269,7 @@ register(
     Rule(
         id="okk-live-overlap",
         code="OKK301",
-        family="okk",
+        family=OKK,
         summary="no write reaches into a part of a tensor that is still to be read",
         reason=(
             "Local memory is addressed by hand. A tensor that is larger than the room planned for "
@@ -280,7 +281,7 @@ register(
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
         on="trace",
         check=live_overlap,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),
         failing=_OVERLAP[0],
         passing=_OVERLAP[1],
@@ -509,7 +510,7 @@ register(
     Rule(
         id="okk-uninitialised-read",
         code="OKK302",
-        family="okk",
+        family=OKK,
         summary="what an operation reads in local memory was written before",
         reason=(
             "Local memory holds what the kernel before left there. Functions that add to their "
@@ -519,7 +520,7 @@ register(
         facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
         on="trace",
         check=uninitialised,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
         failing=_UNWRITTEN[0],
         passing=_UNWRITTEN[1],

@@ -9,6 +9,7 @@ from typing import Final
 from rules.tpu import functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import AXES, check, function, words
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -111,7 +112,7 @@ register(
     Rule(
         id="okk-shape-range",
         code="OKK101",
-        family="okk",
+        family=OKK,
         summary="every extent of a shape fits the field that holds it",
         reason=(
             "Instructions hold extents in fields of 16, 12 or 11 bits. An extent of 0 divides by "
@@ -121,7 +122,7 @@ register(
         facts=("OKK-B01", "OKK-B02", "OKK-B03", "OKK-B04", "OKK-B05", "OKK-P09", "OKK-Q04"),
         on="operation",
         check=_shape_range,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_SHAPE[0],
         passing=_SHAPE[1],
@@ -209,7 +210,7 @@ register(
     Rule(
         id="okk-address-alignment",
         code="OKK102",
-        family="okk",
+        family=OKK,
         summary="an operand's address is a multiple of what the function works on",
         reason=(
             "Functions without stride arguments, pools, convolution results and matrices work on "
@@ -233,7 +234,7 @@ register(
         ),
         on="operation",
         check=_alignment,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_ALIGN[0],
         passing=_ALIGN[1],
@@ -300,7 +301,7 @@ register(
     Rule(
         id="okk-local-extent",
         code="OKK103",
-        family="okk",
+        family=OKK,
         summary="every local operand ends within its lane",
         reason=(
             "A lane of BM1684 has 524288 bytes. A compute function that reaches further writes "
@@ -309,7 +310,7 @@ register(
         facts=("OKK-F01", "ADR-01", "ADR-08", "ADR-09", "ADR-10", "OKK-G05", "OKK-P11", "OKK-P22"),
         on="operation",
         check=_local_extent,
-        dialects=("okk",),
+        dialects=(OKK,),
         gather=True,
         sources=("OKKernel manual, layout", "OKKernel manual, refined interface"),
         failing=_EXTENT[0],
@@ -394,7 +395,7 @@ register(
     Rule(
         id="okk-start-lane",
         code="OKK104",
-        family="okk",
+        family=OKK,
         summary="the operands of a function start in the same lane",
         reason=(
             "Each NPU reads and writes its own memory: channel c of every operand must lie in the "
@@ -415,7 +416,7 @@ register(
         ),
         on="operation",
         check=_start_lane,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_LANE[0],
         passing=_LANE[1],
@@ -487,7 +488,7 @@ register(
     Rule(
         id="okk-stride-lane",
         code="OKK105",
-        family="okk",
+        family=OKK,
         summary="strides are used in the lane that they were computed for",
         reason=(
             "How many channels a lane holds depends on the lane in which a tensor starts, and the "
@@ -498,7 +499,7 @@ register(
         facts=("LAY-06", "ADR-20", "ADR-21", "ADR-22"),
         on="operation",
         check=_stride_lane,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, layout",),
         failing=_STRIDE_LANE[0],
         passing=_STRIDE_LANE[1],
@@ -581,7 +582,7 @@ register(
     Rule(
         id="okk-stride-fields",
         code="OKK106",
-        family="okk",
+        family=OKK,
         summary="strides are given where they must be, and fit their fields",
         reason=(
             "Copies move rows whose elements follow each other: the w stride must be 1. Compute "
@@ -591,7 +592,7 @@ register(
         facts=("OKK-D01", "OKK-D02", "OKK-D03", "OKK-D04", "OKK-P07", "OKK-P12"),
         on="operation",
         check=_stride_fields,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_FIELDS[0],
         passing=_FIELDS[1],
@@ -722,7 +723,7 @@ register(
     Rule(
         id="okk-overlapping-elements",
         code="OKK107",
-        family="okk",
+        family=OKK,
         summary="the elements of a result lie at different places",
         reason=(
             "Strides that are smaller than what lies within them, or 0, put several elements of "
@@ -732,7 +733,7 @@ register(
         facts=("ADR-23", "ADR-24", "OKK-D05", "LAY-F"),
         on="operation",
         check=_lost_writes,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, layout",),
         failing=_LOST[0],
         passing=_LOST[1],

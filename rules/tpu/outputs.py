@@ -9,6 +9,7 @@ from rules.memory.cases import Copy, copy, covered_point
 from rules.tpu import flow, functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -94,7 +95,7 @@ register(
     Rule(
         id="okk-system-extent",
         code="OKK401",
-        family="okk",
+        family=OKK,
         summary="transfers stay within the buffers of system memory",
         reason=(
             "The device writes wherever it is told. A part that reaches beyond its buffer "
@@ -104,7 +105,7 @@ register(
         facts=("OKK-F01", "BUG-01", "BUG-03"),
         on="operation",
         check=_system_extent,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, gdma",),
         failing=_CONTRACT.format(trips=_UP, part="1000"),
         passing=_CONTRACT.format(trips=_UP, part=_REST),
@@ -304,7 +305,7 @@ register(
     Rule(
         id="okk-output-coverage",
         code="OKK402",
-        family="okk",
+        family=OKK,
         summary="every element of a declared output is written",
         reason=(
             "What the kernel does not store keeps the values that the host's buffer had. A tail "
@@ -314,7 +315,7 @@ register(
         facts=("BUG-01", "BUG-04", "BUG-06"),
         on="trace",
         check=coverage,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, demo",),
         failing=_CONTRACT.format(trips="length // 1000", part="1000"),
         passing=_CONTRACT.format(trips=_UP, part=_REST),
@@ -380,7 +381,7 @@ register(
     Rule(
         id="okk-early-return",
         code="OKK403",
-        family="okk",
+        family=OKK,
         summary="a kernel does not return before it has stored a result",
         reason=(
             "A case that is not implemented and returns leaves the output as it was, and the host "
@@ -390,7 +391,7 @@ register(
         on="trace",
         check=early_returns,
         severity="warning",
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, demo",),
         failing=_EARLY_PAIR[0],
         passing=_EARLY_PAIR[1],
@@ -487,7 +488,7 @@ register(
     Rule(
         id="okk-written-twice",
         code="OKK404",
-        family="okk",
+        family=OKK,
         summary="no store writes only what another one has written",
         reason=(
             "A store whose elements all were stored before does not belong there: its offset is "
@@ -499,7 +500,7 @@ register(
         on="trace",
         check=written_twice,
         severity="warning",
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, demo",),
         failing=_TWICE[0],
         passing=_TWICE[1],

@@ -16,7 +16,6 @@ from rules.tpu.ppl_kit import (
     INT8,
     INT16,
     INTS,
-    PPL,
     SIGNED,
     UNSIGNED,
     bits,
@@ -28,6 +27,7 @@ from rules.tpu.ppl_kit import (
     tensors,
     tiu,
 )
+from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -346,7 +346,7 @@ register(
     Rule(
         id="ppl-dtypes",
         code="PPL040",
-        family="ppl",
+        family=PPL,
         summary="device functions get elements that they compute with",
         reason=(
             "Arithmetic on floats and on integers are different instructions, most of which want "
@@ -362,7 +362,7 @@ register(
         check=dtypes,
         failing=elementwise("pl.tiu.fmul(b, a, 2.0)", dtype="fp16", out="fp32"),
         passing=_DOUBLED,
-        dialects=PPL,
+        dialects=(PPL,),
     )
 )
 
@@ -370,7 +370,7 @@ register(
     Rule(
         id="ppl-iterations",
         code="PPL041",
-        family="ppl",
+        family=PPL,
         summary="iterative functions take up to four steps",
         reason="The number of steps has a small field in the instruction.",
         facts=("TPU-B06", "TPU-B18"),
@@ -379,6 +379,6 @@ register(
         check=iterations,
         failing=_ROOT.replace("num_iter=3", "num_iter=5"),
         passing=_ROOT,
-        dialects=PPL,
+        dialects=(PPL,),
     )
 )

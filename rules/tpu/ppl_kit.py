@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule, register
@@ -14,7 +15,6 @@ from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
-PPL: Final = ("ppl",)
 AXES: Final = ("n", "c", "h", "w")
 
 # ----------------------------------------------------------------------------- dtype sets
@@ -280,7 +280,7 @@ def declare(
         Rule(
             id=id,
             code=code,
-            family="ppl",
+            family=PPL,
             summary=summary,
             reason=reason,
             facts=facts,
@@ -289,7 +289,7 @@ def declare(
             failing=failing,
             passing=passing,
             severity=severity,
-            dialects=PPL,
+            dialects=(PPL,),
             gather=gather,
             learns=learns,
         )

@@ -14,7 +14,6 @@ from rules.tpu.ppl_kit import (
     INT8,
     INT32,
     INTS,
-    PPL,
     check,
     dtype_words,
     equal,
@@ -24,6 +23,7 @@ from rules.tpu.ppl_kit import (
     implies,
     tiu,
 )
+from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -250,7 +250,7 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
         Rule(
             id=_id,
             code=_code,
-            family="ppl",
+            family=PPL,
             summary=_summary,
             reason=_reason,
             facts=_facts,
@@ -259,6 +259,6 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
             check=_check,
             failing=_failing,
             passing=_PRODUCT,
-            dialects=PPL,
+            dialects=(PPL,),
         )
     )

@@ -11,7 +11,6 @@ from rules.tpu.ppl_kit import (
     INT8,
     INT16,
     INT32,
-    PPL,
     bits,
     check,
     dtype_words,
@@ -26,6 +25,7 @@ from rules.tpu.ppl_kit import (
     product,
     tensors,
 )
+from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
@@ -529,7 +529,7 @@ for _id, _code, _summary, _reason, _facts, _check, _operations, _failing, _passi
         Rule(
             id=_id,
             code=_code,
-            family="ppl",
+            family=PPL,
             summary=_summary,
             reason=_reason,
             facts=_facts,
@@ -538,6 +538,6 @@ for _id, _code, _summary, _reason, _facts, _check, _operations, _failing, _passi
             check=_check,
             failing=_failing,
             passing=_passing,
-            dialects=PPL,
+            dialects=(PPL,),
         )
     )

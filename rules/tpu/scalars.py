@@ -8,6 +8,7 @@ from typing import Final
 from rules.tpu import functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -92,7 +93,7 @@ register(
     Rule(
         id="okk-scalar-range",
         code="OKK221",
-        family="okk",
+        family=OKK,
         summary="numbers among the arguments lie in the range that the function admits",
         reason=(
             "A series has 1 to 64 terms, a 32-bit shift goes by at most 32 and a 16-bit shift by "
@@ -113,7 +114,7 @@ register(
         ),
         on="operation",
         check=_scalars,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
         failing=_NAMES_SERIES[0],
         passing=_NAMES_SERIES[1],
@@ -253,7 +254,7 @@ register(
     Rule(
         id="okk-packed-types",
         code="OKK222",
-        family="okk",
+        family=OKK,
         summary="a packed fixed-point function has the types that its op_type names",
         reason=(
             "The bits of op_type name the width and sign of sources and result. Not all of them "
@@ -274,7 +275,7 @@ register(
         ),
         on="operation",
         check=_packed_types,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fixed_point",),
         failing=_TYPES[0],
         passing=_TYPES[1],

@@ -8,6 +8,7 @@ from rules.tpu import flow, functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import END, START, Section, Use, in_order, sections
 from rules.tpu.kit import function, words
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
@@ -117,7 +118,7 @@ register(
     Rule(
         id="okk-parallel-race",
         code="OKK311",
-        family="okk",
+        family=OKK,
         summary="transfers and computations of a parallel section share no memory that is written",
         reason=(
             "Between parallel_start and parallel_end transfers run in their order and "
@@ -128,7 +129,7 @@ register(
         facts=("OKK-X05", "OKK-X06", "OKK-X07", "OKK-X04"),
         on="trace",
         check=races,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
         failing=_RACE[0],
         passing=_RACE[1],
@@ -250,7 +251,7 @@ register(
     Rule(
         id="okk-parallel-nesting",
         code="OKK312",
-        family="okk",
+        family=OKK,
         summary="parallel sections are not nested, they end, and no poll stands in one",
         reason=(
             "poll and parallel_start are for the sequential mode only, parallel_end for the "
@@ -259,7 +260,7 @@ register(
         facts=("OKK-X03",),
         on="trace",
         check=nesting,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, common",),
         failing=_NESTING[0],
         passing=_NESTING[1],
@@ -345,7 +346,7 @@ register(
     Rule(
         id="okk-missing-poll",
         code="OKK313",
-        family="okk",
+        family=OKK,
         summary="a kernel initializes first and polls last",
         reason=(
             "Functions only issue instructions. Without poll the kernel reports its end while "
@@ -355,7 +356,7 @@ register(
         facts=("OKK-X01", "OKK-X02"),
         on="trace",
         check=begins_and_ends,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, common",),
         failing=_POLLED[0],
         passing=_POLLED[1],

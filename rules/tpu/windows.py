@@ -9,6 +9,7 @@ from rules.tpu import functions, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from rules.tpu.operands import MOST_PIXELS
+from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -138,7 +139,7 @@ register(
     Rule(
         id="okk-window-parameters",
         code="OKK201",
-        family="okk",
+        family=OKK,
         summary="padding, stride and dilation fit their fields",
         reason=(
             "Instructions hold padding, strides and dilation in 4 bits: 0 to 15 for padding, 1 to "
@@ -148,7 +149,7 @@ register(
         on="operation",
         operations=_NAMES,
         check=_parameters,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
         failing=_PARAMETERS[0],
         passing=_PARAMETERS[1],
@@ -176,7 +177,7 @@ register(
     Rule(
         id="okk-window-size",
         code="OKK202",
-        family="okk",
+        family=OKK,
         summary="the window fits into the padded input, and its output into the fields",
         reason=(
             "A window that is larger than the input with its padding has no place to be: the "
@@ -187,7 +188,7 @@ register(
         on="operation",
         operations=_NAMES,
         check=_output,
-        dialects=("okk",),
+        dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
         failing=_OUTPUT[0],
         passing=_OUTPUT[1],

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verifier.dialects import DIALECTS
+from verifier.dialects.registry import DIALECTS
 from verifier.engine.analysis import analyze_file
-from verifier.hardware import catalogue
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source.discovery import kernel_definition, kernels
@@ -48,7 +47,7 @@ def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     definition = kernel_definition(project, entry)
     assert definition is not None
     E.fresh_context()
-    (chip,) = catalogue.chosen((), "okk")
+    (chip,) = DIALECTS["okk"].targets(())
     request = Request(name=entry.name, definition=definition, module=module)
     (run,) = run_all(
         project, DIALECTS["okk"].make(), chip, "okk", request, Solver(deadline=20).decide

@@ -23,7 +23,7 @@ from tests.oracles.agreement import judged, outside
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier.configuration.contracts import ContractError, parse
-from verifier.dialects import DIALECTS
+from verifier.dialects.registry import DIALECTS
 from verifier.engine import analyze_file
 from verifier.engine.analysis import project_of
 from verifier.engine.contracts import ContractMismatchError, Effect

@@ -15,6 +15,7 @@ from typing import TextIO
 
 import click
 
+import verifier.dialects  # noqa: F401  # from here on it is known what a kernel looks like
 from verifier.cli import signals
 from verifier.cli.output import PIPE_CLOSED, Refusal, complain
 

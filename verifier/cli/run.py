@@ -10,6 +10,7 @@ import click
 
 from verifier.cli import selection
 from verifier.cli.output import Refusal, complain, version
+from verifier.dialects.names import OKK, PPL
 
 if TYPE_CHECKING:
     from verifier.executor.arguments import Argument
@@ -180,7 +181,7 @@ def _tell(reply: Reply, name: str, path: str) -> int:
         plural = "" if errors == 1 else "s"
         click.echo(f"{options.glyphs.bad} {name}: {errors} violation{plural} ({count})")
         return _VIOLATED
-    tpu = reply.api_version in ("okk", "ppl")
+    tpu = reply.api_version in (OKK, PPL)
     api = reply.api_version.upper() if tpu else f"NKI {reply.api_version}"
     click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, {api})")
     for number, (dtype, shape) in enumerate(reply.outputs):

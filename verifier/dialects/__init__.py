@@ -1,69 +1,55 @@
-"""What gives meaning to the names and calls of kernel APIs, a package per dialect."""
+"""What gives meaning to the names and calls of kernel APIs, a package per dialect.
+
+To load this package is to have sources searched for kernels of these dialects; what interprets them
+is in :mod:`.registry`, which costs more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from verifier.dialects.descriptor import DialectDescriptor
-from verifier.dialects.nki import (
-    NkiDialect,
-    import_problem,
-    infer_generation,
-    jit_problem,
-    scan_features,
+from verifier.dialects.names import NKI, OKK, PPL
+from verifier.source.apis import KernelApi, register
+
+_NKI_WRAPPERS: Final = frozenset(
+    {
+        "jit",
+        "nki_jit",
+        "baremetal",
+        "benchmark",
+        "profile",
+        "trace",
+        "simulate",
+        "simulate_kernel",
+    }
 )
-from verifier.dialects.nki.isa import INSTRUCTIONS
-from verifier.dialects.nki.versions import GENERATIONS
-from verifier.dialects.okk import OkkDialect
-from verifier.dialects.ppl import PplDialect
-from verifier.symbolic.instruction import Instruction
 
-#: the dialects, by the names that discovery gives them
-DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
-    descriptor.name: descriptor
-    for descriptor in (
-        DialectDescriptor(
-            name="nki",
-            make=NkiDialect,
-            packages=frozenset({"nki", "neuronxcc"}),
-            generations=GENERATIONS,
-            infer=lambda tree: infer_generation(scan_features(tree)),
-            import_problem=import_problem,
-            decorator_problem=jit_problem,
-            target_keyword="platform_target",
-            language=("nki.language", "neuronxcc.nki.language"),
-        ),
-        DialectDescriptor(
-            name="okk",
-            make=OkkDialect,
-            packages=frozenset({"okk"}),
-            generations=("okk",),
-            infer=lambda tree: "okk",
-        ),
-        DialectDescriptor(
-            name="ppl",
-            make=PplDialect,
-            packages=frozenset({"ppl"}),
-            generations=("ppl",),
-            infer=lambda tree: "ppl",
-            asserts_kept=False,  # its compiler drops them (PPL-C02)
-        ),
-    )
-}
+#: how kernels of each dialect are told (of NKI: NKI-M042 and the like)
+APIS: Final = (
+    KernelApi(
+        dialect=NKI,
+        wrappers={
+            "nki": _NKI_WRAPPERS,
+            "neuronxcc": _NKI_WRAPPERS,
+            # `torch_neuronx.trace` and its like compile whole models
+            "torch_neuronx": frozenset({"nki_jit"}),
+            "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
+        },
+        frameworks=frozenset({"torch_neuronx", "jax_neuronx"}),
+        companions=frozenset({"neuronx_distributed"}),
+        words=(b"nki", b"jit"),
+    ),
+    KernelApi(
+        dialect=PPL,
+        wrappers={"ppl": frozenset({"jit"})},
+        words=(b"jit",),  # `apply` contains the name of the package
+    ),
+    KernelApi(
+        dialect=OKK,
+        wrappers={"okk": frozenset({"kernel", "jit"})},
+        words=(b"okk",),
+        typed=True,
+    ),
+)
 
-
-def of_generation(generation: str) -> DialectDescriptor:
-    """The dialect that a generation is of."""
-    return next(d for d in DIALECTS.values() if generation in d.generations)
-
-
-def of_packages(imported: set[str]) -> DialectDescriptor:
-    """The dialect of a file that imports from these packages: of several the first one."""
-    first, *_ = DIALECTS.values()
-    return next((d for d in DIALECTS.values() if d.packages & imported), first)
-
-
-def instructions() -> tuple[Instruction, ...]:
-    """Every function that is described."""
-    return tuple(INSTRUCTIONS.values())
+register(APIS)

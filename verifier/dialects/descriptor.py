@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from verifier.hardware import catalogue
+from verifier.hardware.catalogue import Hardware
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python.vm import VM
 
@@ -24,6 +26,9 @@ class DialectDescriptor:
 
     name: str
     make: Callable[[], Dialect[VM]]
+    #: whether its kernels run on a target, and the target when none is asked for
+    runs: Callable[[Hardware], bool]
+    target: str
     #: the packages that hold it
     packages: frozenset[str]
     #: the generations of the API, oldest first; a dialect without any has its name instead
@@ -39,3 +44,11 @@ class DialectDescriptor:
     language: tuple[str, ...] = ()
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
+
+    def targets(self, names: Iterable[str]) -> tuple[Hardware, ...]:
+        """The targets among ``names`` that run it; its default if there is none."""
+        found = (catalogue.find(name) for name in names)
+        fit = tuple(target for target in found if target is not None and self.runs(target))
+        default = catalogue.find(self.target)
+        assert default is not None
+        return fit or (default,)

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from verifier.configuration.contracts import Contract, ContractError, parse
-from verifier.dialects import DIALECTS
 from verifier.dialects.descriptor import DialectDescriptor
+from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
-from verifier.hardware import catalogue, targets
+from verifier.hardware import targets
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver
@@ -164,7 +164,7 @@ def _kernel(
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
-    for target in catalogue.chosen(names, entry.dialect):
+    for target in dialect.targets(names):
         for preset, contract in (*contracts,) or (("", None),):
             unit = Unit(entry, module, api, target, contract)
             outcome = _remembered(project, unit, request, memo, errors)

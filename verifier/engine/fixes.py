@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from verifier.dialects import of_generation
 from verifier.dialects.nki import renames
+from verifier.dialects.registry import of_generation
 from verifier.engine.verdicts import Verdict
 from verifier.hardware import dtypes
 from verifier.report import model as report

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from verifier import rulebase
 from verifier.configuration.contracts import Contract
-from verifier.dialects import DIALECTS
+from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, judged, obligations
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome

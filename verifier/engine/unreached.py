@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final, TypeGuard
 
 from verifier import rulebase
-from verifier.dialects import DIALECTS
+from verifier.dialects.registry import DIALECTS
 from verifier.engine import diagnostics, obligations
 from verifier.engine.fixes import Fixer
 from verifier.engine.judgement import Unit

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from verifier.dialects import DIALECTS, of_generation, of_packages
+from verifier.dialects.registry import DIALECTS, of_generation, of_packages
 from verifier.executor import places
 from verifier.executor.findings import MisuseError
 from verifier.executor.nested import nested
@@ -164,12 +164,12 @@ def hardware_of(name: str | None, api: str) -> Hardware:
     Raises:
         MisuseError: there is none of that name, or kernels of that API do not run on it.
     """
-    dialect = of_generation(api).name
-    found = catalogue.find(name or catalogue.DEFAULTS[dialect])
+    dialect = of_generation(api)
+    found = catalogue.find(name or dialect.target)
     if found is None:
         raise MisuseError(f"unknown target '{name}'")
-    if not catalogue.runs(found, dialect):
-        raise MisuseError(f"{found.name} does not run {dialect.upper()} kernels")
+    if not dialect.runs(found):
+        raise MisuseError(f"{found.name} does not run {dialect.name.upper()} kernels")
     return found
 
 

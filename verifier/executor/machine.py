@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier import rulebase
-from verifier.dialects import of_generation
+from verifier.dialects.registry import of_generation
 from verifier.executor import findings, places, tpu
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer

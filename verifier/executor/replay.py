@@ -21,7 +21,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from verifier.dialects import DIALECTS
+from verifier.dialects.names import OKK, PPL
+from verifier.dialects.registry import DIALECTS
 from verifier.executor import places, tpu_running, watch
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
@@ -531,7 +532,7 @@ def _arguments(
     Raises:
         MisuseError: the counterexample speaks of what is no argument.
     """
-    tpu = api in ("okk", "ppl")
+    tpu = api in (OKK, PPL)
     dtypes = _HALVES if tpu else _DTYPES
     parameters = found.signature().parameters
     given: dict[str, Any] = {}

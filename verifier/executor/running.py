@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from verifier import rulebase
+from verifier.dialects.names import NKI
 from verifier.executor import places, tpu_running
 from verifier.executor.findings import (
     MisuseError,
@@ -251,7 +252,7 @@ def _tensors(value: Any) -> list[Tensor]:
 def _finish(
     machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
 ) -> None:
-    trace = Trace(machine.kernel, span.path, span, machine.api, "nki")
+    trace = Trace(machine.kernel, span.path, span, machine.api, NKI)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     rule = machine.rules.by_id.get("output-buffer")
     if rule is not None:

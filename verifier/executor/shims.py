@@ -16,10 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from verifier.dialects import DIALECTS
+from verifier.dialects.names import NKI
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import table
 from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.registry import DIALECTS
 from verifier.executor import calls, operands, places, proxies, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.findings import MisuseError, UnsupportedError
@@ -98,7 +99,7 @@ class ValidationError(Exception):
 
 def spoken(ref: ApiRef) -> str:
     """A name with the package that it is of."""
-    package = ref.generation if ref.generation in tpu_shims.GENERATIONS else "nki"
+    package = ref.generation if ref.generation in tpu_shims.GENERATIONS else NKI
     return ref.name if ref.name == package else f"{package}.{ref.name}"
 
 
@@ -413,19 +414,19 @@ def exported(ref: ApiRef) -> list[str]:
         found |= {name for name, (_, kind) in dt.DTYPES.items() if kind != "host"}
     elif ref.name == "isa":
         found |= {*names.ENUMS, *names.ENGINE_ALIASES, "nc_version"}
-    elif ref.name == "nki":
+    elif ref.name == NKI:
         found |= {"jit", "language", "isa"}
     return sorted(name for name in found if "." not in name)
 
 
 #: the packages whose modules are looked up in a dialect, and which
-_MODULES: Final = {"nki": "nki", "neuronxcc": "nki", "okk": "okk", "ppl": "ppl"}
+_MODULES: Final = {root: dialect.name for dialect in DIALECTS.values() for root in dialect.packages}
 
 
 def value_of(dotted: str) -> object | None:
     """What an imported name means in the dialect that it is of."""
     dialect = _MODULES[dotted.partition(".")[0]]
-    return names.root(dotted) if dialect == "nki" else DIALECTS[dialect].make().root(dotted)
+    return names.root(dotted) if dialect == NKI else DIALECTS[dialect].make().root(dotted)
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

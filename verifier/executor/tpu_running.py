@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier import rulebase
+from verifier.dialects.names import OKK, PPL
 from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
@@ -62,7 +63,7 @@ class Given:
         """
         storage = tpu.buffer(machine, name, shape, dtype, array, span)
         self.buffers.append(storage)
-        if machine.api == "okk":
+        if machine.api == OKK:
             return start_of(storage)
         elements = None if shape is None else math.prod(shape)
         pointee = Pointee(name, dtype, elements, storage)
@@ -183,7 +184,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     if not any(True for _ in given.results()):
         # a kernel whose text writes nothing is another matter: here no write was come to
         machine.check(
-            "output-not-written" if machine.api == "ppl" else "okk-early-return",
+            "output-not-written" if machine.api == PPL else "okk-early-return",
             E.FALSE,
             span,
             f"`{machine.kernel}` writes to a buffer",
@@ -197,8 +198,8 @@ def _covered(machine: ConcreteMachine, given: Given, span: Span) -> None:
 
     Of OKK buffers only a contract says how large they are: a run alone does not break that rule.
     """
-    rule = "output-not-written" if machine.api == "ppl" else "okk-output-coverage"
-    if machine.api == "okk" and machine.options.about != rule:
+    rule = "output-not-written" if machine.api == PPL else "okk-output-coverage"
+    if machine.api == OKK and machine.options.about != rule:
         return
     for storage in given.buffers:
         memory = storage.bytes
@@ -223,7 +224,7 @@ def _covered(machine: ConcreteMachine, given: Given, span: Span) -> None:
                 memory.writer,
                 f"every element of `{storage.name}` is written",
                 f"not all of `{storage.name}` is written: {missing} of {size} bytes are not",
-                severity="warning" if machine.api == "ppl" else None,
+                severity="warning" if machine.api == PPL else None,
             )
 
 

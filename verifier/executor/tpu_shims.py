@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
+from verifier.dialects.names import OKK, PPL
 from verifier.dialects.okk import functions, names, records
 from verifier.executor import proxies
 from verifier.executor.session import Kernel, active
@@ -15,7 +16,7 @@ from verifier.symbolic.values import ApiRef
 Special = Callable[[ApiRef, tuple[Any, ...], dict[str, Any]], Any]
 
 #: generations of names that are of a TPU dialect
-GENERATIONS: Final = ("okk", "ppl")
+GENERATIONS: Final = (OKK, PPL)
 
 
 def special(ref: ApiRef) -> Special:
@@ -65,7 +66,7 @@ def _ppl_jit(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> An
 
 def exported(ref: ApiRef) -> list[str]:
     """What ``from module import *`` binds: for OKK all names as C spells them, and the types."""
-    if ref.generation != "okk":
+    if ref.generation != OKK:
         return []
     found = {*functions.all_names(), *records.RECORDS, *records.UNIONS, *records.CHOICES}
     found |= {*names.CONSTANTS, "OP_TYPE", "MUL_TYPE", "OKKERNEL_ASSERT", "OKKERNEL_LOG", "NULL"}
@@ -74,7 +75,7 @@ def exported(ref: ApiRef) -> list[str]:
 
 
 _SPECIAL: Final[dict[tuple[str, str], Special]] = {
-    ("okk", "kernel"): _okk_kernel,
-    ("okk", "jit"): _okk_kernel,
-    ("ppl", "jit"): _ppl_jit,
+    (OKK, "kernel"): _okk_kernel,
+    (OKK, "jit"): _okk_kernel,
+    (PPL, "jit"): _ppl_jit,
 }

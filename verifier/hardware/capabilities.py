@@ -37,6 +37,11 @@ class Capability(Enum):
     SMALL_TILES = "tiles of the array of 32 by 32 (NKI-MMU14)"
     OCP_FLOAT8 = "float8_e4m3fn operands of nc_matmul (NKI-H84)"
 
+    # -- TPUs: kernels and layouts
+    KERNEL_LIBRARY = "kernels of OKKernel's library (CHIP-01)"
+    COMPILED_KERNELS = "kernels of PPL's compiler (CHIP-25)"
+    STORAGE_MODES = "4N and 2N: elements of several batches in one word (LAY-4N)"
+    GROUPED_WEIGHTS = "weights of convolutions in groups of input channels (CHIP-24)"
     # -- TPUs: functions
     INTEGER_CONVOLUTIONS = "conv and deconv of integers (TPU-C14)"
     FIRST_PRODUCTS = "mm and fmm (TPU-D05)"

@@ -17,7 +17,6 @@ class Chip:
     """One TPU. Sizes are in bytes; local memory is ``lanes`` x ``local_bytes``."""
 
     name: str
-    dialects: tuple[str, ...]  # kernels that it runs: "okk", "ppl"
     arch: str  # CHIP-25; "bm1684" has none
     isa: int  # instruction set: 4 (BM1684), 6, 7, 8 or 9, the major number of the arch
     lanes: int  # X: NPUs, lanes
@@ -71,7 +70,6 @@ def _ppl(
 ) -> Chip:
     return Chip(
         name=name,
-        dialects=("ppl",),
         arch=arch,
         isa=int(arch.split("_")[1]),
         lanes=lanes,
@@ -82,11 +80,13 @@ def _ppl(
         l2_bytes=l2_bytes,
         dtypes=_COMMON | extra,
         channels_max=65535,
-        capabilities=capabilities,
+        capabilities=capabilities | _COMPILED,
         groups=groups,
     )
 
 
+#: what all have whose kernels a compiler makes
+_COMPILED: Final = frozenset({Capability.COMPILED_KERNELS, Capability.GROUPED_WEIGHTS})
 #: what all but the newest have
 _SIXTH: Final = frozenset(
     {
@@ -141,7 +141,6 @@ CHIPS: Final[dict[str, Chip]] = {
     for chip in (
         Chip(  # CHIP-01
             name="bm1684",
-            dialects=("okk",),
             arch="",
             isa=4,
             lanes=64,
@@ -152,6 +151,7 @@ CHIPS: Final[dict[str, Chip]] = {
             l2_bytes=0,
             dtypes=_INTEGERS | {"float32", "float16"},
             channels_max=4095,
+            capabilities=frozenset({Capability.KERNEL_LIBRARY, Capability.STORAGE_MODES}),
             groups={"float32": 2},
         ),
         _ppl(  # CHIP-02

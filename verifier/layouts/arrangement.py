@@ -10,6 +10,7 @@ from math import prod
 from typing import Final, TypeAlias
 
 from verifier.hardware import dtypes
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.layouts import strides as formulas
 from verifier.layouts.address import (
@@ -443,7 +444,7 @@ def _tensor(name: str, shape: tuple[int, ...], width: int | None) -> tuple[Index
 def _group(chip: Chip, asked: str, dtype: str) -> int:
     """Input channels to a group (CHIP-24)."""
     group = chip.groups.get(dtype)
-    if group is None or group == 1 or chip.isa < 6:
+    if group is None or group == 1 or not chip.has(Capability.GROUPED_WEIGHTS):
         kinds = [f"{size}ic {kind}" for kind, size in sorted(chip.groups.items()) if size > 1]
         raise LayoutError(f"{chip.name} has no groups for {dtype} weights: {', '.join(kinds)}")
     digits = asked.lower().removesuffix("ic")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.hardware.capabilities import Capability
 from verifier.layouts import strides as formulas
 from verifier.layouts.arrangement import Arrangement
 
@@ -69,7 +70,7 @@ def notes(of: Arrangement) -> list[str]:
             f"{shared} of {of.elements} elements share the place of another: "
             "such strides are for sources only"
         )
-    if of.layout in ("4n", "2n") and "okk" not in of.chip.dialects:
+    if of.layout in ("4n", "2n") and not of.chip.has(Capability.STORAGE_MODES):
         found.append(f"{of.layout} is a mode of OKK, which {of.chip.name} does not run")
     return found
 

@@ -11,17 +11,13 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from verifier.source import standard
+from verifier.source import apis, standard
 
 #: built-in types that make something empty
 _EMPTY: Final = frozenset({"bytearray", "dict", "frozenset", "list", "object", "set", "tuple"})
 #: built-in types that take a type in brackets
 _GENERIC: Final = frozenset({"dict", "frozenset", "list", "set", "tuple", "type"})
 _OF_METHODS: Final = frozenset({"property", "staticmethod", "classmethod"})
-#: libraries that kernels are made with: their decorators mark functions
-KERNEL_LIBRARIES: Final = frozenset(
-    {"jax_neuronx", "neuronx_distributed", "neuronxcc", "nki", "okk", "ppl", "torch_neuronx"}
-)
 #: how many types those names of ``typing`` take of which each takes a certain number
 _TAKES: Final[Mapping[str, int]] = {
     **dict.fromkeys(
@@ -123,7 +119,7 @@ class QuietExpressions:
         while isinstance(node, ast.Attribute):
             node = node.value
         origin = self.origins.get(node.id, "") if isinstance(node, ast.Name) else ""
-        return origin in KERNEL_LIBRARIES or standard.is_standard(origin)
+        return origin in apis.libraries() or standard.is_standard(origin)
 
     def as_annotation(self, node: ast.expr) -> bool:
         """Whether an expression is quiet as an annotation: nobody asks what it is worth."""

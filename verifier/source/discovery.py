@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from verifier.source import ir
+from verifier.source import apis, ir
+from verifier.source.apis import KernelApi
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
 from verifier.source.meanings import (
@@ -30,41 +31,6 @@ from verifier.source.outline import (
 )
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
-
-_DIALECTS = {
-    "nki": "nki",
-    "neuronxcc": "nki",
-    "torch_neuronx": "nki",
-    "jax_neuronx": "nki",
-    "ppl": "ppl",
-    "okk": "okk",
-}
-
-# What makes a device entry point, by root package (facts NKI survey, section 1).
-_NKI_WRAPPERS = frozenset(
-    {
-        "jit",
-        "nki_jit",
-        "baremetal",
-        "benchmark",
-        "profile",
-        "trace",
-        "simulate",
-        "simulate_kernel",
-    }
-)
-_WRAPPERS: Mapping[str, frozenset[str]] = {
-    "nki": _NKI_WRAPPERS,
-    "neuronxcc": _NKI_WRAPPERS,
-    # `torch_neuronx.trace` and its like compile whole models.
-    "torch_neuronx": frozenset({"nki_jit"}),
-    "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
-    "ppl": frozenset({"jit"}),
-    "okk": frozenset({"kernel", "jit"}),
-}
-
-#: packages whose functions are the host's, but for those that make kernels
-_FRAMEWORKS = frozenset({"torch_neuronx", "jax_neuronx"})
 
 _CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
@@ -135,9 +101,7 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
     elsewhere = {unit for _, names in named for unit in names}
     rest = functions.keys() - reached(decorated | wrapped | elsewhere, sites)
     dialect = dialects.pop() if len(dialects) == 1 else ""
-    unreached = [
-        _entry(module, functions[unit], _Wrapper("", dialect, {}), UNREACHED) for unit in rest
-    ]
+    unreached = [_entry(module, functions[unit], dialect, UNREACHED) for unit in rest]
     device = {site.caller[1] for site in sites if site.device}
     return Scanned(
         module,
@@ -296,7 +260,7 @@ def _place(entry: KernelEntry) -> tuple[str, int, int]:
 @dataclass(frozen=True, slots=True)
 class _Wrapper:
     dotted: str
-    dialect: str
+    api: KernelApi
     keywords: Mapping[str, object]
 
 
@@ -306,6 +270,7 @@ class _Visitor:
     def __init__(self, project: Project, module: Module) -> None:
         self._project = project
         self._module = module
+        self._apis = apis.by_package()
         self.decorated: list[KernelEntry] = []
         self.wrapped: list[KernelEntry] = []
         self.globals: Scope = {}
@@ -335,7 +300,7 @@ class _Visitor:
                 definition.name,
                 line,
                 span,
-                wrapper.dialect,
+                wrapper.api.dialect,
                 "decorator",
                 wrapper.dotted,
                 wrapper.keywords,
@@ -381,7 +346,9 @@ class _Visitor:
         wrapper = self._first_wrapper(node.decorator_list, scopes)
         if wrapper is not None:
             local = Local(node, prefix + node.name, bool(prefix))
-            self.decorated.append(_entry(self._module, local, wrapper, "decorator"))
+            self.decorated.append(
+                _entry(self._module, local, wrapper.api.dialect, "decorator", wrapper)
+            )
 
     def _first_wrapper(
         self, decorators: Sequence[ast.expr], scopes: list[Scope]
@@ -389,9 +356,9 @@ class _Visitor:
         for decorator in decorators:
             wrapper = self._wrapper(decorator, scopes)
             if wrapper is None and isinstance(decorator, ast.Call):
-                # `@okk.kernel(Params)`: the argument is the type of what the kernel is given
+                # `@kernel(Params)`: the argument is the type of what the kernel is given
                 made = self._wrapper(decorator.func, scopes)
-                wrapper = made if made is not None and made.dialect == "okk" else None
+                wrapper = made if made is not None and made.api.typed else None
             if wrapper is not None:
                 return wrapper
         return None
@@ -403,18 +370,18 @@ class _Visitor:
         if wrapper is None:
             return
         if not isinstance(node.func, ast.Call):
-            wrapper = _Wrapper(wrapper.dotted, wrapper.dialect, _literals(node.keywords))
+            wrapper = _Wrapper(wrapper.dotted, wrapper.api, _literals(node.keywords))
         target = self._target(node.args[0], scopes)
         if target is not None:
             module, local = target
-            self.wrapped.append(_entry(module, local, wrapper, "wrapped"))
+            self.wrapped.append(_entry(module, local, wrapper.api.dialect, "wrapped", wrapper))
 
     def dialects(self) -> set[str]:
         """The dialects whose packages the module imports."""
         imported = (m for m in self.globals.values() if isinstance(m, Imported))
         roots = [m.module.partition(".")[0] for m in imported if m.level == 0]
         roots += [star.module.partition(".")[0] for star in self._module.star_imports]
-        return {_DIALECTS[root] for root in roots if root in _DIALECTS}
+        return {self._apis[root].dialect for root in roots if root in self._apis}
 
     def unit(self, name: str) -> Unit:
         """The unit that a qualified name of the module is in."""
@@ -432,7 +399,8 @@ class _Visitor:
             dotted = self._dotted(func, scopes)
             if dotted is not None:
                 root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
-                if root not in _FRAMEWORKS and last not in _WRAPPERS[root]:
+                api = self._apis[root]
+                if root not in api.frameworks and last not in api.wrappers[root]:
                     yield CallSite(caller, None, device=True)
             elif self._may_be(func, scopes, names):
                 target = self._target(func, scopes)
@@ -464,14 +432,13 @@ class _Visitor:
             inner = self._wrapper(meaning.value, scopes, depth + 1)
             if inner is None:
                 return None
-            return _Wrapper(inner.dotted, inner.dialect, {**inner.keywords, **keywords})
+            return _Wrapper(inner.dotted, inner.api, {**inner.keywords, **keywords})
         dotted = self._dotted(node, scopes)
         if dotted is None:
             return None
         root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
-        if last not in _WRAPPERS[root]:
-            return None
-        return _Wrapper(dotted, _DIALECTS[root], keywords)
+        api = self._apis[root]
+        return _Wrapper(dotted, api, keywords) if last in api.wrappers[root] else None
 
     def _dotted(self, node: ast.expr, scopes: list[Scope]) -> str | None:
         """The path in a known package that an expression leads to, as ``nki.isa.memset``."""
@@ -493,7 +460,7 @@ class _Visitor:
         """The dotted path in a known package that an imported name leads to, else ``None``."""
         for _ in range(32):  # longer chains of re-exports are cycles
             path = imported.module.split(".") if imported.module else []
-            if imported.level == 0 and path and path[0] in _DIALECTS:
+            if imported.level == 0 and path and path[0] in self._apis:
                 tail = [imported.original] if imported.original is not None else []
                 return ".".join([*path, *tail, *attributes])
             names = list(attributes)
@@ -522,7 +489,8 @@ class _Visitor:
         if found is None:
             for star in self._module.star_imports:
                 root = star.module.partition(".")[0]
-                if star.level == 0 and root in _DIALECTS and name in _WRAPPERS[root]:
+                api = self._apis.get(root)
+                if star.level == 0 and api is not None and name in api.wrappers[root]:
                     return ".".join([star.module, name, *attributes])
             return None
         module, inner = found
@@ -598,16 +566,18 @@ def _top_level_function(module: Module, name: str) -> Local | None:
     return None
 
 
-def _entry(module: Module, local: Local, wrapper: _Wrapper, how: str) -> KernelEntry:
+def _entry(
+    module: Module, local: Local, dialect: str, how: str, wrapper: _Wrapper | None = None
+) -> KernelEntry:
     return KernelEntry(
         module.path,
         local.name,
         local.node.lineno,
         _name_span(module, local.node),
-        wrapper.dialect,
+        dialect,
         how,
-        wrapper.dotted,
-        wrapper.keywords,
+        "" if wrapper is None else wrapper.dotted,
+        {} if wrapper is None else wrapper.keywords,
         local.nested,
     )
 

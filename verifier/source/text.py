@@ -10,14 +10,10 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
+from verifier.source import apis
+
 MAX_BYTES = 4 * 1024 * 1024
 """Larger files are refused: no hand-written kernel file comes near, and parsing them needs GBs."""
-
-# Every way to a kernel goes through one of these words: the packages `nki`, `neuronxcc.nki` and
-# `okk`, or a decorator called `jit` or `nki_jit` (PPL's package name alone is not worth looking
-# for: `apply` contains it). Words that merely contain them, such as "thinking" and "jitter", do
-# not count.
-_WORDS = (b"nki", b"jit", b"okk")
 
 
 class SourceError(Exception):
@@ -52,9 +48,11 @@ class SourceText:
 def may_hold_kernels(raw: bytes) -> bool:
     """Whether a kernel entry point could be in a file with these bytes.
 
-    Costs a fraction of a millisecond. ``False`` is certain; ``True`` means "parse and see".
+    Every way to a kernel goes through the name of a package or of a decorator. Words that merely
+    contain one, such as "thinking" and "jitter", do not count. Costs a fraction of a millisecond.
+    ``False`` is certain; ``True`` means "parse and see".
     """
-    return any(_has(raw, word) for word in _WORDS)
+    return any(_has(raw, word) for word in apis.words())
 
 
 def _has(raw: bytes, word: bytes) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from verifier.hardware.memories import Buffer
+from verifier.source import apis
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.tensors import Axis, DType, View
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from verifier.source.project import Module
 
 #: what is no part of a project, so that nobody misses it there
-_LIBRARIES: Final = frozenset({"jax", "neuronxcc", "nki", "numpy", "torch"}) | frozenset(
-    sys.stdlib_module_names
-)
+_LIBRARIES: Final = frozenset({"jax", "numpy", "torch"}) | frozenset(sys.stdlib_module_names)
+
+#: the generation of names that all but the oldest have
+CURRENT: Final = "current"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,12 @@ class ModuleRef:
 class ApiRef:
     """A function, class or namespace of a kernel API, by canonical name (``isa.nc_matmul``).
 
-    ``generation`` is ``beta1`` for names reached through ``neuronxcc``, ``nki`` otherwise.
+    ``generation`` is what the dialect calls the generation of the API that a name was reached
+    through, where that decides what it means.
     """
 
     name: str
-    generation: str = "nki"
+    generation: str = CURRENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,9 @@ class ExternalRef:
             return f"`{attr}`" if owner in ("", "builtins") else f"`{attr}` of `{owner}`"
         rest = self.path.removeprefix(module).removeprefix(".")
         what = f"`{rest}` of `{self.imported}`" if rest else f"`{self.imported}`"
-        library = not self.imported.startswith(".") and module.partition(".")[0] in _LIBRARIES
+        root = module.partition(".")[0]
+        library = root in _LIBRARIES or root in apis.libraries()
+        library = library and not self.imported.startswith(".")
         why = "which is not followed" if library else "which is not found"
         return f"{what}, {why}" + (f" ({self.where})" if self.where else "")
 

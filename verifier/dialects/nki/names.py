@@ -17,7 +17,7 @@ from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import ApiRef, BufferValue, Enumerator
+from verifier.symbolic.values import CURRENT, ApiRef, BufferValue, Enumerator
 
 #: the most negative float32, what ``fp32.min`` is and ``range_select`` demands (NKI-RSL06)
 FP32_MIN: Final = -3.4028235e38
@@ -137,7 +137,7 @@ def operator_name(name: str) -> str | None:
 
 def root(dotted: str) -> object | None:
     """The value of an imported dotted name, or None if it is not of NKI."""
-    generation = "nki"
+    generation = CURRENT
     if dotted == "neuronxcc":
         return ApiRef("neuronxcc", "beta1")
     if dotted.startswith("neuronxcc.nki"):

@@ -139,7 +139,7 @@ def _base(
         traits["namedtuple"] = ()
         bases.append(HostType(tuple))
     elif isinstance(value, ApiRef) and value.name.rpartition(".")[2] == "NKIObject":
-        traits["nki"] = ()
+        traits[fields.TRAIT] = ()
     elif isinstance(value, (Opaque, ExternalRef, ApiRef, ModuleRef)):
         if not (isinstance(value, Opaque) and value.harmless):
             vm.may_raise(f"the base {vm.kind(value).describe(vm, value)}", stmt.span)
@@ -241,7 +241,7 @@ def _finish(vm: VM, cls: Class, keywords: dict[str, Arg], stmt: ir.ClassDef) -> 
     _adjust(vm, cls, stmt)
     if "namedtuple" in cls.traits:
         namedtuples.finish(vm, cls, stmt)
-    if hierarchy.trait(cls, "nki") is not None:
+    if hierarchy.trait(cls, fields.TRAIT) is not None:
         fields.finish(vm, cls, stmt)
     if "enum" in cls.traits:
         enums.finish(vm, cls, stmt.span)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from verifier.source import ir
-from verifier.source.constants import KERNEL_LIBRARIES
+from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
@@ -64,7 +63,7 @@ def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
 def _is_transparent(path: str) -> bool:
     """Whether a decorator of a library is known to leave what a function does."""
     library, last = path.partition(".")[0], path.rpartition(".")[2]
-    return path in _TRANSPARENT or (library in KERNEL_LIBRARIES and last in _OF_KERNELS)
+    return path in _TRANSPARENT or (library in apis.libraries() and last in _OF_KERNELS)
 
 
 def applied(vm: VM, decorators: Sequence[Decorator], made: object) -> object:
@@ -91,7 +90,7 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         )
         if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
             return vm.unfollowed(what, node.span)
-        if isinstance(value, ExternalRef) and value.path.partition(".")[0] in KERNEL_LIBRARIES:
+        if isinstance(value, ExternalRef) and value.path.partition(".")[0] in apis.libraries():
             vm.approximate("unmodelled", what, node.span)
             return Opaque(what, lost=True)  # it may be anything: whoever uses it finds out
         return vm.unfollowed(what, node.span)  # it may be called, and what it reaches changed

@@ -25,6 +25,8 @@ from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Ref
 
+#: the trait of classes whose objects are records of a kernel API: a field for each annotated name
+TRAIT: Final = "record"
 #: attributes of what ``dataclasses.field`` makes; no name of the program's looks like that
 DEFAULT: Final = "<default>"
 FACTORY: Final = "<factory>"
@@ -106,7 +108,7 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
             value = namespace(vm, cls).get(one.name, UNBOUND)
             if not _is_method(vm, value):
                 known[one.name] = _default(vm, cls, one.name, value)
-    cls.traits["nki"] = tuple(known.items())
+    cls.traits[TRAIT] = tuple(known.items())
     init = hierarchy.lookup(vm, cls, "__init__")
     if not isinstance(init, (Inherited, Generated)):
         return
@@ -115,7 +117,7 @@ def finish(vm: VM, cls: Class, stmt: ir.ClassDef) -> None:
 
 def of_nki(cls: Class) -> tuple[tuple[str, object], ...]:
     """The fields of a class that derives from ``NKIObject``, with their defaults."""
-    fields = cls.traits.get("nki", ())
+    fields = cls.traits.get(TRAIT, ())
     assert isinstance(fields, tuple)
     return fields
 

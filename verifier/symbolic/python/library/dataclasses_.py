@@ -10,7 +10,7 @@ from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.fields import FACTORY, given
+from verifier.symbolic.python.fields import FACTORY, TRAIT, given
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope, StateBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.library.dataclass_fields import (
@@ -57,7 +57,7 @@ def _process(vm: VM, span: Span, cls: object, options: Options) -> object:
         if isinstance(cls, Opaque):
             return cls
         return vm.unfollowed("what `dataclass` is applied to is not followed", span)
-    if hierarchy.trait(cls, "nki") is not None:
+    if hierarchy.trait(cls, TRAIT) is not None:
         return cls  # the front end's own rules for its objects hold with and without it
     fields = collected(vm, cls, cls.definition, options, span)
     cls.traits["dataclass"] = (fields, options)

@@ -1,0 +1,86 @@
+"""The dialects with all that interprets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from verifier.dialects.descriptor import DialectDescriptor
+from verifier.dialects.names import NKI, OKK, PPL
+from verifier.dialects.nki import (
+    NkiDialect,
+    import_problem,
+    infer_generation,
+    jit_problem,
+    scan_features,
+)
+from verifier.dialects.nki.isa import INSTRUCTIONS
+from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.okk import OkkDialect
+from verifier.dialects.ppl import PplDialect
+from verifier.hardware import targets
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.chips import Chip
+from verifier.hardware.targets import Target
+from verifier.symbolic.instruction import Instruction
+
+
+def _has(hardware: Hardware, capability: Capability) -> bool:
+    return isinstance(hardware, Chip) and hardware.has(capability)
+
+
+#: the dialects, by the names that discovery gives them
+DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
+    descriptor.name: descriptor
+    for descriptor in (
+        DialectDescriptor(
+            name=NKI,
+            make=NkiDialect,
+            runs=lambda hardware: isinstance(hardware, Target),
+            target=targets.DEFAULT,
+            packages=frozenset({"nki", "neuronxcc"}),
+            generations=GENERATIONS,
+            infer=lambda tree: infer_generation(scan_features(tree)),
+            import_problem=import_problem,
+            decorator_problem=jit_problem,
+            target_keyword="platform_target",
+            language=("nki.language", "neuronxcc.nki.language"),
+        ),
+        DialectDescriptor(
+            name=OKK,
+            make=OkkDialect,
+            runs=lambda hardware: _has(hardware, Capability.KERNEL_LIBRARY),
+            target="bm1684",
+            packages=frozenset({"okk"}),
+            generations=(OKK,),
+            infer=lambda tree: OKK,
+        ),
+        DialectDescriptor(
+            name=PPL,
+            make=PplDialect,
+            runs=lambda hardware: _has(hardware, Capability.COMPILED_KERNELS),
+            target="bm1684x",
+            packages=frozenset({"ppl"}),
+            generations=(PPL,),
+            infer=lambda tree: PPL,
+            asserts_kept=False,  # its compiler drops them (PPL-C02)
+        ),
+    )
+}
+
+
+def of_generation(generation: str) -> DialectDescriptor:
+    """The dialect that a generation is of."""
+    return next(d for d in DIALECTS.values() if generation in d.generations)
+
+
+def of_packages(imported: set[str]) -> DialectDescriptor:
+    """The dialect of a file that imports from these packages: of several the first one."""
+    first, *_ = DIALECTS.values()
+    return next((d for d in DIALECTS.values() if d.packages & imported), first)
+
+
+def instructions() -> tuple[Instruction, ...]:
+    """Every function that is described."""
+    return tuple(INSTRUCTIONS.values())

@@ -1,0 +1,68 @@
+"""What reading a source has to know of the kernel APIs; each dialect says it of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelApi:
+    """How kernels of one dialect are told in a text."""
+
+    dialect: str
+    #: the packages that a name of the dialect comes from, each with what makes a device entry point
+    wrappers: Mapping[str, frozenset[str]]
+    #: those of the packages whose functions are the host's, but for those that make kernels
+    frameworks: frozenset[str] = frozenset()
+    #: packages without entry points whose decorators mark functions of kernels, too
+    companions: frozenset[str] = frozenset()
+    #: words one of which stands in every file with a kernel: see :func:`.text.may_hold_kernels`
+    words: tuple[bytes, ...]
+    #: a decorator may be called with the type of what the kernel is given
+    typed: bool = False
+
+
+class _Known:
+    """The APIs that are registered, and what follows from them."""
+
+    def __init__(self) -> None:
+        self.by_package: dict[str, KernelApi] = {}
+        self.words: tuple[bytes, ...] = ()
+        self.libraries: frozenset[str] = frozenset()
+
+
+_known = _Known()
+
+
+def register(apis: Iterable[KernelApi]) -> None:
+    """Have files searched for these APIs from now on: without any there would be no kernels."""
+    for api in apis:
+        _known.by_package.update(dict.fromkeys(api.wrappers, api))
+        _known.words = tuple(dict.fromkeys((*_known.words, *api.words)))
+        _known.libraries |= api.companions.union(api.wrappers)
+
+
+def by_package() -> Mapping[str, KernelApi]:
+    """The APIs by the root packages that their names come from.
+
+    Raises:
+        RuntimeError: none is registered: whoever looks for kernels has to have loaded the dialects.
+    """
+    return _demand().by_package
+
+
+def words() -> tuple[bytes, ...]:
+    """Words one of which stands in every file with a kernel; raises as :func:`by_package`."""
+    return _demand().words
+
+
+def libraries() -> frozenset[str]:
+    """The packages that kernels are made with; raises as :func:`by_package`."""
+    return _demand().libraries
+
+
+def _demand() -> _Known:
+    if not _known.by_package:
+        raise RuntimeError("no kernel API is registered")
+    return _known
