@@ -403,7 +403,6 @@ LONG_FUNCTIONS: set[str] = {
     "verifier/dialects/ppl/binding.py:bind",
     "verifier/executor/loader.py:isolated",
     "verifier/executor/proxies.py:_subscript",
-    "verifier/symbolic/memory/lifetime.py:lifetime",
     "verifier/symbolic/views/access.py:ap",
 }
 LONG_FILES: set[str] = {

@@ -277,15 +277,31 @@ def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
                 continue
             if exclusive(first.storage.path, second.storage.path):
                 continue
-            yield _apart(_placed(first), _placed(second))
+            found = _apart(_placed(first), _placed(second))
+            yield replace(found, given=(*found.given, *_different(first, second)))
+
+
+def _different(first: Lifetime, second: Lifetime) -> tuple[Bool, ...]:
+    """When two tensors are not the same one."""
+    if first.storage is not second.storage:
+        return ()
+    loops = zip(first.storage.loops, first.named, second.named, strict=True)
+    return (
+        E.or_(
+            *(
+                E.ne(loop.index if a is None else a, loop.index if b is None else b)
+                for loop, a, b in loops
+            )
+        ),
+    )
 
 
 def _placed(life: Lifetime) -> Storage:
     """The storage of one tensor, at its own place."""
-    if life.instance is None:
+    pairs = zip(life.storage.loops, life.named, strict=True)
+    chosen = {loop.symbol: number for loop, number in pairs if number is not None}
+    if not chosen:
         return life.storage
-    pairs = zip(life.storage.loops, life.instance, strict=False)
-    chosen = {loop.symbol: index for loop, index in pairs if loop.kind != "grid"}
     loops = tuple(loop for loop in life.storage.loops if loop.symbol not in chosen)
     return _moved(life.storage, E.Substitution(chosen), loops)
 

@@ -13,8 +13,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import draining
 from verifier.symbolic.python.carried import WHOLE, Context, Form, Place
 from verifier.symbolic.python.forms import (
+    LONGEST,
+    Cycle,
     Last,
     Linear,
+    Once,
     Rest,
     Rotation,
     Share,
@@ -122,6 +125,88 @@ def test_rotation(count: int) -> None:
     turned = (*values[1:], values[0])
     assert form.holds(loop, Rotation(turned).at(loop, loop.loop.index), loop.vm.heap)
     assert not form.holds(loop, form.at(loop, loop.loop.index), loop.vm.heap)
+
+
+def after_two_trips(first: int, trip: Callable[[object], object]) -> Form | None:
+    """The form that a place gets when ``trip`` says what it holds after a trip that starts so."""
+    loop = context()
+    start = first if isinstance(first, bool) else E.const(first)
+    place = Place(loop.vm.heap.new(Scope({"a": start})).id, "a")
+    now = trip(start)
+    form = proposed(loop, place, start, now)
+    assert form is not None
+    index = loop.loop.index
+    form = form.revised(loop, start, trip(form.at(loop, index)), ())
+    if isinstance(form, Cycle):
+        stepped(loop, form, lambda i: trip(form.at(loop, i)), first)
+    return form
+
+
+def number(held: object) -> E.Expr:
+    assert isinstance(held, E.Expr)
+    return held
+
+
+@pytest.mark.parametrize(
+    ("start", "trip", "values"),
+    [
+        (0, lambda a: (a + 1) % 3, (0, 1, 2)),
+        (1, lambda a: (a + 1) % 5, (1, 2, 3, 4, 0)),
+        (0, lambda a: E.ite(E.eq(a + 1, 4), E.const(0), a + 1), (0, 1, 2, 3)),
+        (3, lambda a: E.ite(E.eq(a, 0), E.const(3), a - 1), (3, 2, 1, 0)),
+        (1, lambda a: 1 - a, (1, 0)),
+        (7, lambda a: 10 - a, (7, 3)),
+    ],
+)
+def test_numbers_that_come_round(
+    start: int, trip: Callable[[E.Expr], E.Expr], values: tuple[int, ...]
+) -> None:
+    form = after_two_trips(start, lambda held: trip(number(held)))
+    assert form == Cycle(tuple(map(E.const, values)))
+
+
+def test_a_flag_that_alternates() -> None:
+    def trip(held: object) -> object:
+        return not held if isinstance(held, bool) else E.not_(held)  # type: ignore[arg-type]
+
+    for start in (True, False):
+        assert after_two_trips(start, trip) == Cycle((start, not start))
+
+
+def test_what_never_comes_back_to_its_start_is_no_cycle() -> None:
+    trips: list[Callable[[E.Expr], E.Expr]] = [
+        lambda held: (held + 1) % 3 + 1,  # 0, 2, 1, 3, 2: it does not come back to 0
+        lambda held: (held + 1) % E.symbol("k", 2),  # nobody knows how long it is
+        lambda held: (held + 1) % (LONGEST + 1),
+    ]
+    for trip in trips:
+
+        def turn(held: object, trip: Callable[[E.Expr], E.Expr] = trip) -> object:
+            return trip(number(held))
+
+        assert not isinstance(after_two_trips(0, turn), Cycle)
+
+
+def test_a_cycle_holds_only_for_its_own_trips() -> None:
+    loop = context()
+    form = Cycle(tuple(map(E.const, (0, 1, 2))))
+    index = loop.loop.index
+    for now in (index % 3, (index + 2) % 3, (index + 1) % 4, index, E.const(1), Opaque("x")):
+        assert not form.holds(loop, now, loop.vm.heap)
+
+
+def test_what_the_first_trip_sets() -> None:
+    loop = context()
+    index = loop.loop.index
+    begun = E.eq(index, 0)
+    form = Last(None, "set").revised(loop, None, join(begun, "set", "set"), ())
+    assert form == Once(None, "set")
+    stepped(loop, form, lambda i: "set", None)
+    assert value(form.after(loop), n=0) is None
+    assert not form.holds(loop, join(begun, "set", "other"), loop.vm.heap)
+    assert not form.holds(loop, join(begun, "other", "set"), loop.vm.heap)
+    assert not form.holds(loop, join(E.eq(index, 1), "other", "set"), loop.vm.heap)
+    assert not form.holds(loop, None, loop.vm.heap)
 
 
 # ------------------------------------------------------------------------ proposals

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
 from verifier.symbolic.tensors import Loop, Storage
+
+#: by the loops around a site: the iteration whose tensor an access names; None: no particular one
+Named: TypeAlias = tuple[Expr | None, ...]
 
 #: what the dialect says of tensors that the compiler places all the same
 _UNPLACED = frozenset({"layout"})
@@ -45,8 +50,8 @@ class Lifetime:
     widened: tuple[tuple[Bool, int, int], ...] = ()
     #: the loops around the site of which tensors of several iterations live at once
     together: tuple[Together, ...] = ()
-    #: the one tensor of the site that this is about, by the indices of its loops
-    instance: tuple[Expr, ...] | None = None
+    #: by the loops around the site: of which iteration the tensors are; None: of any
+    named: Named = ()
 
     def at(self, point: int) -> Bool:
         """Whether it lives then: always, never, or if loops come round again."""
@@ -60,10 +65,10 @@ class Lifetime:
         return self.start <= other.end and other.start <= self.end
 
 
-def lifetime(table: Index, uses: Uses, *, named: bool = False) -> Lifetime:
+def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     """When the tensors of an allocation site hold something that is needed.
 
-    ``named``: the accesses are those of one tensor.
+    ``named``: of which iterations they are, where the accesses name one.
 
     A value that is read at the top of a loop body before the body writes it lives through the whole
     loop; so does one that the loop fills and something after it reads. A site inside a loop whose
@@ -73,28 +78,14 @@ def lifetime(table: Index, uses: Uses, *, named: bool = False) -> Lifetime:
     storage = uses.storage
     accesses = uses.all
     orders = [access.order for access in accesses]
-    start = min(orders, default=storage.order)
-    end = max(orders, default=storage.order)
-    once = (start, end)
-    widened: list[tuple[Bool, int, int]] = []
+    once = min(orders, default=storage.order), max(orders, default=storage.order)
+    span = _Span(*once)
     for loop in _loops(accesses, storage.loops):
-        first, last = table.extent[id(loop)]
-        low, high = start, end
-        inside = [access for access in accesses if loop in access.operation.loops]
-        head = min(inside, key=lambda access: access.order)
-        written = any(access in uses.writes for access in inside)
-        carried = head not in uses.writes or accumulates(head.operation)
-        if carried:
-            high = max(end, last)
-        if written and (carried or end > last):
-            low = min(start, first)
-        if (low, high) != (start, end):
-            widened.append((_second(loop), low, high))
-            start, end = low, high
+        span.widen(_second(loop), *_around(uses, accesses, loop, table.extent[id(loop)], span))
     copies = E.const(1)
     together: list[Together] = []
     for position, loop in enumerate(storage.loops):
-        if loop.kind == "grid" or named:
+        if loop.kind == "grid" or (named and named[position] is not None):
             continue  # a program instance sees its own tensors only
         visited = _visited(uses, position)
         if visited is not None:
@@ -105,22 +96,55 @@ def lifetime(table: Index, uses: Uses, *, named: bool = False) -> Lifetime:
         ages = [_age(access, position, loop) for access in accesses]
         oldest = max((age for age in ages if age is not None), default=0)
         if None in ages or oldest or any(loop not in a.operation.loops for a in accesses):
-            first, last = table.extent[id(loop)]
             kept = loop.trips if None in ages else E.minimum(loop.trips, oldest + 1)
             copies = copies * kept
-            if first < start or last > end:
-                start, end = min(start, first), max(end, last)
-                widened.append((_second(loop), start, end))
+            first, last = table.extent[id(loop)]
+            span.widen(_second(loop), min(span.start, first), max(span.end, last))
         if None in ages:
             together.append(Together(loop, None, _all_used(accesses, position, loop)))
         elif oldest:
-            aged = list(zip(ages, accesses, strict=True))
-            made = min((a.order for age, a in aged if age == 0), default=start)
-            used = max(a.order for age, a in aged if age == oldest)
-            most = oldest if made <= used else oldest - 1
+            most = _apart(ages, accesses, oldest, span.start)
             if most:
                 together.append(Together(loop, most))
-    return Lifetime(storage, start, end, copies, *once, tuple(widened), tuple(together))
+    widened = tuple(span.widened)
+    return Lifetime(
+        storage, span.start, span.end, copies, *once, widened, tuple(together), named=named
+    )
+
+
+@dataclass(slots=True)
+class _Span:
+    """From when to when, made wider by loops that come round again."""
+
+    start: int
+    end: int
+    widened: list[tuple[Bool, int, int]] = field(default_factory=list)
+
+    def widen(self, again: Bool, start: int, end: int) -> None:
+        if (start, end) != (self.start, self.end):
+            self.widened.append((again, start, end))
+            self.start, self.end = start, end
+
+
+def _around(
+    uses: Uses, accesses: list[Access], loop: Loop, extent: tuple[int, int], span: _Span
+) -> tuple[int, int]:
+    """From when to when a tensor lives if a loop that does not make it comes round again."""
+    first, last = extent
+    inside = [access for access in accesses if loop in access.operation.loops]
+    head = min(inside, key=lambda access: access.order)
+    written = any(access in uses.writes for access in inside)
+    carried = head not in uses.writes or accumulates(head.operation)
+    low = min(span.start, first) if written and (carried or span.end > last) else span.start
+    return low, max(span.end, last) if carried else span.end
+
+
+def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: int) -> int:
+    """How many iterations lie at most between two that made tensors which live at once."""
+    aged = list(zip(ages, accesses, strict=True))
+    made = min((access.order for age, access in aged if age == 0), default=start)
+    used = max(access.order for age, access in aged if age == oldest)
+    return oldest if made <= used else oldest - 1
 
 
 def _all_used(accesses: list[Access], position: int, loop: Loop) -> bool:
@@ -217,22 +241,53 @@ def _carried_around(uses: Uses, access: Access, visitor: Loop) -> bool:
 
 
 def lives(table: Index, uses: Uses) -> list[Lifetime]:
-    """The lifetimes of the tensors of a site: one for all, or one for each that is named."""
-    positions = [k for k, loop in enumerate(uses.storage.loops) if loop.kind != "grid"]
-    named: dict[tuple[Expr, ...], Uses] = {}
-    for writes, accesses in ((True, uses.writes), (False, uses.reads)):
-        for access in accesses:
-            instance = access.view.instance
-            if not positions or not all(
-                k < len(instance) and instance[k].is_const for k in positions
-            ):
-                return [lifetime(table, uses)]
-            part = named.setdefault(instance, Uses(uses.storage))
-            (part.writes if writes else part.reads).append(access)
-    return [
-        replace(lifetime(table, part, named=True), instance=instance)
-        for instance, part in named.items()
+    """The lifetimes of the tensors of a site: those of any iteration, and each that is named."""
+    groups: dict[Named, Uses] = {}
+    for access in uses.all:
+        part = groups.setdefault(_named(uses.storage, access), Uses(uses.storage))
+        (part.writes if access in uses.writes else part.reads).append(access)
+    found = {named: lifetime(table, part, named) for named, part in groups.items()}
+    return [_kept(table, life, found) for life in found.values()]
+
+
+def _named(storage: Storage, access: Access) -> Named:
+    """Which iterations of the loops around its tensor an access names by their numbers."""
+    instance = access.view.instance
+    return tuple(
+        instance[k] if k < len(instance) and loop.kind != "grid" and instance[k].is_const else None
+        for k, loop in enumerate(storage.loops)
+    )
+
+
+def _kept(table: Index, life: Lifetime, found: Mapping[Named, Lifetime]) -> Lifetime:
+    """The lifetime of a named tensor that is one of any iteration's too, as in its own iteration.
+
+    While its iteration goes on it counts as that iteration's. In those after it, it is there
+    besides theirs.
+    """
+    any_ = [
+        other
+        for named, other in found.items()
+        if named != life.named
+        and all(n is None or n is m for n, m in zip(named, life.named, strict=True))
     ]
+    if not any_:
+        return life
+    made = [
+        (loop, number)
+        for loop, number in zip(life.storage.loops, life.named, strict=True)
+        if number is not None
+    ]
+    later = E.or_(*(E.gt(loop.trips, number + 1) for loop, number in made))
+    start = min(life.start, *(table.extent[id(loop)][0] for loop, _ in made))
+    own = max(other.last for other in any_)
+    return replace(
+        life,
+        start=start,
+        first=own + 1,
+        last=max(own, life.last),
+        widened=(*life.widened, (later, start, life.end)),
+    )
 
 
 def _second(loop: Loop) -> Bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -19,7 +20,10 @@ from verifier.symbolic.python.carried import NATURE, ORDER, WHOLE, Context, Form
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many
 from verifier.symbolic.python.listforms import Append, Runs, Slots, slots
 from verifier.symbolic.python.terms import join, same
-from verifier.symbolic.values import Ref
+from verifier.symbolic.values import Guarded, Ref
+
+#: a cycle has so many values at most
+LONGEST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Linear(Form):
             share = draining.share_of(growth, rests, loop.index)
             if share is not None:
                 return Share(was, share)
-        return Last(was, now)
+        return cycle(loop, self, was, now) or Last(was, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,67 @@ class Last(Form):
     def revised(
         self, loop: Context, was: object, now: object, others: Iterable[Form]
     ) -> Form | None:
-        return Last(was, now)  # what it is made of has got a form of its own since
+        once = Once(self.start, loop.renamed(self.step, {loop.index: E.const(0)}))
+        before = loop.renamed(self.step, {loop.index: loop.loop.index - 1})
+        if once.stays(loop, now, loop.vm.heap, before):
+            return once
+        # what it is made of may have got a form of its own since
+        return cycle(loop, self, was, now) or Last(was, now)
 
     def after(self, loop: Context) -> object:
         final = loop.last(self.step)
         some = E.gt(loop.loop.trips, 0)
         return final if loop.vm.decide(some) is True else join(some, final, self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Once(Form):
+    """What the first trip sets and all others keep, as in ``if held is None: held = tile``."""
+
+    start: object
+    first: object
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return join(E.eq(index, 0), self.start, self.first)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        return self.stays(loop, now, after, self.first)
+
+    def stays(self, loop: Context, now: object, after: Heap, kept: object) -> bool:
+        """Whether ``now`` is in the first trip what that sets, and ``kept`` in all others."""
+        if not isinstance(now, Guarded):
+            return loop.alike(self.first, after, now) and loop.alike(kept, after, now)
+        first = E.eq(loop.loop.index, 0)
+        for guard, value in now.cases:
+            if E.and_(guard, first) is not E.FALSE:
+                initial = loop.renamed(value, {loop.index: E.const(0)})
+                if not loop.alike(self.first, after, initial):
+                    return False
+            if E.and_(guard, E.not_(first)) is not E.FALSE and not loop.alike(kept, after, value):
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle(Form):
+    """What comes round after a few trips, as in ``slot = (slot + 1) % 3``."""
+
+    values: tuple[Expr | bool, ...]
+
+    def at(self, loop: Context, index: Expr) -> object:
+        steps = {difference(a, b) for a, b in pairwise(self.values)}
+        step = steps.pop() if len(steps) == 1 else None
+        if step is not None:
+            return advanced(self.values[0], step * (index % len(self.values)))
+        return _turned(self.values, index)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        rounds, length = E.fresh("rounds", 0), len(self.values)
+        return all(
+            constant(loop.renamed(now, {loop.index: rounds * length + k}))
+            is self.values[(k + 1) % length]
+            for k in range(length)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +285,32 @@ def rotations(carried: Mapping[Place, tuple[object, object]]) -> dict[Place, For
         if place == first and len(cycle) > 1:
             out[first] = Rotation(tuple(cycle))
     return out
+
+
+def cycle(loop: Context, form: Form, was: object, now: object) -> Cycle | None:
+    """The few numbers or truth values that a place goes through, as trips from ``form`` tell."""
+    following: dict[Expr | bool | None, Expr | bool | None] = {}
+    for number in range(-LONGEST, LONGEST):
+        index = E.const(number)
+        held = constant(form.at(loop, index))
+        following.setdefault(held, constant(loop.renamed(now, {loop.index: index})))
+    values: list[Expr | bool] = []
+    value = constant(was)
+    while value is not None and len(values) < LONGEST:
+        values.append(value)
+        value = following.get(value)
+        if value is values[0]:
+            return Cycle(tuple(values))
+    return None
+
+
+def constant(value: object) -> Expr | bool | None:
+    """A number or a truth value that does not depend on anything; None: it is none."""
+    if value is E.TRUE or value is E.FALSE:
+        return value is E.TRUE
+    if isinstance(value, bool) or (isinstance(value, Expr) and value.is_const):
+        return value
+    return None
 
 
 def difference(was: object, now: object) -> Expr | None:
