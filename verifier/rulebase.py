@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
 
 from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
@@ -55,6 +57,51 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Monitor:
+    """A rule on numbers: judges what a run meets in memory.
+
+    ``event`` is the class of what it judges (:mod:`verifier.symbolic.memory.events`); ``judge``
+    gets one such event and the hardware. ``asked``: only where a run is made for the sake of this
+    rule, because what it sees costs time or may be meant.
+    """
+
+    event: type
+    judge: Callable[[Any, Any], Iterable[Check]]
+    asked: bool = False
+
+
+class Shown(Enum):
+    """Where a run that breaks a rule shows it."""
+
+    THERE = "at the place of the finding, while it runs"
+    AT_THE_END = "when the run is over, wherever"
+    STATED = "when the run is over, wherever the same is said"
+    NEVER = "not at all"
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What the replay of a counterexample has to know about a rule.
+
+    ``raises``: errors of Python that show it as well, where they arise. ``whole``: it asks what
+    was not done, so no iteration may be left out. ``why``: what no run shows it for.
+    """
+
+    shown: Shown = Shown.THERE
+    raises: tuple[str, ...] = ()
+    whole: bool = False
+    why: str = ""
+
+
+#: of most rules
+AT_ONCE: Final = Replayed()
+#: of rules about what a compiler makes of the text of a kernel
+COMPILED: Final = Replayed(
+    Shown.NEVER, why="it is about what the compiler makes of the text, which is not run"
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with everything about itself.
 
@@ -75,9 +122,9 @@ class Rule:
     failing: str
     passing: str
     check: Callable[..., Iterable[Check]] | None = None
-    #: the same on numbers, for rules about what memory holds: judges what one operation of a run
-    #: meets there (the executor says what it is given)
-    monitor: Callable[..., Iterable[Check]] | None = None
+    #: the same on numbers, for rules about what memory holds
+    monitors: tuple[Monitor, ...] = ()
+    replayed: Replayed = AT_ONCE
     operations: tuple[str, ...] = ()
     #: the functions that it judges, by their description, instead of ``operations``
     concerns: Callable[[Instruction], bool] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import Rule, register
+from verifier.rulebase import Replayed, Rule, Shown, register
 
 #: kernels in Python: whatever the device, this is Python's own
 HOST_DIALECTS = (NKI, OKK, PPL)
@@ -59,6 +59,7 @@ register(
         facts=("NKI-G11",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("ZeroDivisionError",)),
         sources=("Python language reference",),
         failing=_PASSING_SCALE.replace("    assert strip >= 1\n", ""),
         passing=_PASSING_SCALE,
@@ -80,6 +81,7 @@ register(
         on="host",
         unreached=True,
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("UnboundLocalError", "NameError")),
         sources=("Python language reference",),
         failing=_COPY.replace(
             "nisa.dma_copy(dst=dst, src=tile)", "nisa.dma_copy(dst=dst, src=tail)"
@@ -98,6 +100,7 @@ register(
         facts=("NKI-G01",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("ValueError", "TypeError")),
         of_rank=True,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    rows, cols, depth = dst.shape\n    tile = nl"),
@@ -115,6 +118,7 @@ register(
         facts=("NKI-G13",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("TypeError",)),
         sources=("Python language reference",),
         failing=_COPY.replace(
             "@nki.jit", "def place(dst, src):\n    nisa.dma_copy(dst=dst, src=src)\n\n\n@nki.jit"
@@ -160,6 +164,7 @@ register(
         facts=("NKI-G03",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("IndexError",)),
         of_rank=True,
         sources=("Python language reference",),
         failing=_TILES.replace("src=tiles[r]", "src=tiles[r + 1]"),
@@ -177,6 +182,7 @@ register(
         facts=("NKI-G03",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(raises=("KeyError",)),
         sources=("Python language reference",),
         failing=_COPY.replace(
             "    tile = nl",
@@ -203,6 +209,7 @@ register(
         facts=("NKI-G09",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(Shown.NEVER, why="there is no input to run it with"),
         sources=("the kernel's own assertions",),
         failing=_COPY.replace("    dst = nl", "    assert p % 96 == 0 and p > 96\n    dst = nl"),
         passing=_COPY.replace("    dst = nl", "    assert p % 32 == 0 and p > 96\n    dst = nl"),
@@ -223,6 +230,9 @@ register(
         facts=("NKI-G11",),
         on="host",
         dialects=HOST_DIALECTS,
+        replayed=Replayed(
+            Shown.NEVER, why="it is about what the text means: a run computes what it says"
+        ),
         sources=("Python language reference",),
         failing=_COPY.replace("    dst = nl", "    assert f & 64 == 0\n    dst = nl"),
         passing=_COPY.replace("    dst = nl", "    assert f % 64 == 0\n    dst = nl"),

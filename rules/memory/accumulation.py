@@ -21,10 +21,11 @@ from rules.memory.sums import Effect, Fault, fault
 from rules.memory.words import allocation_note, element
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Content, written
+from verifier.symbolic.memory.events import Added
 from verifier.symbolic.memory.index import (
     Access,
     Uses,
@@ -36,8 +37,8 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Loop, Storage
-from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Trace
 
 #: ways in which a sum may have been used before it is added to, for one multiplication
 _MOST_WAYS = 64
@@ -357,24 +358,23 @@ def _stale_check(
     )
 
 
-def added(
-    operation: Operation, storage: Storage, content: Content, writer: str, target: Target
-) -> Iterator[Check]:
-    """The multiplication of a run into a place with that content, which ``writer`` wrote."""
+def added(event: Added, target: Target) -> Iterator[Check]:
+    """The multiplication of a run into a place with some content."""
+    operation = event.operation
     how = operation.accumulates
     effect = Effect.BEGINS if how == "first-overwrites" else Effect.ADDS
     if how == "no" or how is E.FALSE:
         effect = Effect.OVERWRITES
-    wrong = fault(content, effect, target, storage.name, writer)
+    wrong = fault(event.content, effect, target, event.storage.name, event.writer)
     if wrong is not None:
-        begins = content is Content.NOTHING
+        begins = event.content is Content.NOTHING
         yield Check(
             predicate=E.FALSE,
             span=operation.span_of("accumulate") if begins else operation.span,
             text=wrong.text,
             message=wrong.message,
             facts=(wrong.fact,),
-            notes=(allocation_note(storage),),
+            notes=(allocation_note(event.storage),),
             severity=wrong.severity,
         )
 
@@ -393,7 +393,7 @@ register(
         facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-B23"),
         on="trace",
         check=accumulation_protocol,
-        monitor=added,
+        monitors=(Monitor(Added, added),),
         failing=examples.ACCUMULATION_FAILING,
         passing=examples.ACCUMULATION_PASSING,
     )

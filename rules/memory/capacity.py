@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from itertools import combinations
 
 from rules.memory import examples
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
+from verifier.symbolic.memory.events import LaneLife, Life, Lived
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes, lives
 from verifier.symbolic.memory.sizes import banks
@@ -191,33 +194,90 @@ def _peak_check(
     fixed: E.Substitution,
 ) -> Check:
     live, total = peak
-    sizes = {id(life): fixed.expr(limit.size(life.storage) * life.copies) for life in live}
-    parts = sorted(live, key=lambda life: -_guess(sizes[id(life)]))
-    shown = parts[:_LARGEST]
-    one = len(parts) == 1
-    who = f"`{parts[0].storage.name}` takes" if one else f"the {len(parts)} tiles live at once take"
-    unit = limit.unit.split()[0]
-    values = [(f"live {limit.unit}", total)]
-    if not one:
-        values += [(f"{unit} of {life.storage.name}", sizes[id(life)]) for life in shown]
     last = max(live, key=lambda life: life.start)
-    return Check(
+    parts = [
+        _Part(
+            life.storage.name,
+            life.storage.span,
+            fixed.expr(limit.size(life.storage) * life.copies),
+            life is last,
+        )
+        for life in live
+    ]
+    return replace(
+        _fits(parts, total, limit),
         predicate=predicate,
-        span=last.storage.span,
-        text=f"live {limit.unit} <= {limit.most}",
-        message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}{limit.note}",
-        facts=(limit.fact,),
         given=(*given, *(E.ge(loop.trips, 1) for loop in _around(live))),
-        values=tuple(dict(values).items()),
-        notes=tuple(
-            Note(life.storage.span, f"`{life.storage.name}` is live here too")
-            for life in shown
-            if life is not last
-        ),
-        help=(limit.help,),
         path=last.storage.path,
         order=last.storage.order,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tensor that is live, and what it takes; ``last``: of those it began to live last."""
+
+    name: str
+    span: Span
+    size: Expr
+    last: bool
+
+
+def _fits(parts: Sequence[_Part], total: Expr, limit: Limit) -> Check:
+    """What is live at once fits."""
+    ordered = sorted(parts, key=lambda part: -_guess(part.size))
+    shown = ordered[:_LARGEST]
+    one = len(ordered) == 1
+    who = f"`{ordered[0].name}` takes" if one else f"the {len(parts)} tiles live at once take"
+    unit = limit.unit.split()[0]
+    values = [(f"live {limit.unit}", total)]
+    if not one:
+        values += [(f"{unit} of {part.name}", part.size) for part in shown]
+    return Check(
+        predicate=E.le(total, limit.most),
+        span=next(part.span for part in parts if part.last),
+        text=f"live {limit.unit} <= {limit.most}",
+        message=f"{who} more than the {limit.most} {limit.unit} of {limit.place}{limit.note}",
+        facts=(limit.fact,),
+        values=tuple(dict(values).items()),
+        notes=tuple(
+            Note(part.span, f"`{part.name}` is live here too") for part in shown if not part.last
+        ),
+        help=(limit.help,),
+    )
+
+
+def first_excess(lives: Iterable[LaneLife], limit: Limit) -> Iterator[Check]:
+    """The first moment of a run at which what is live does not fit."""
+    ends: list[tuple[int, int, LaneLife]] = []
+    total = 0
+    for number, life in enumerate(sorted(lives, key=lambda life: life.first)):
+        while ends and ends[0][0] < life.first:
+            total -= heappop(ends)[2].size
+        heappush(ends, (life.last, number, life))
+        total += life.size
+        if total > limit.most:
+            live = sorted((number, each) for _, number, each in ends)
+            parts = [
+                _Part(each.name, each.span, E.const(each.size), each is life) for _, each in live
+            ]
+            yield _fits(parts, E.const(total), limit)
+            return
+
+
+def _lived(event: Lived, buffer: Buffer, limit: Limit) -> Iterator[Check]:
+    """As :func:`peak_checks`, of the tensors of a run that the compiler places."""
+    sizes: dict[int, int] = {}
+    lives: list[LaneLife] = []
+    for life in event.lives:
+        storage = life.storage
+        if storage.buffer is not buffer or storage.address is not None or storage.placement:
+            continue
+        if id(storage) not in sizes:
+            sizes[id(storage)] = limit.size(storage).const
+        size = sizes[id(storage)]
+        lives.append(LaneLife(life.name, life.span, life.first, life.last, size))
+    yield from first_excess(lives, limit)
 
 
 def _around(live: list[Lifetime]) -> list[Loop]:
@@ -226,9 +286,8 @@ def _around(live: list[Lifetime]) -> list[Loop]:
     return [loop for loop in loops.values() if loop.kind != "grid"]
 
 
-def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
-    """The peak of live bytes per partition fits into SBUF."""
-    limit = Limit(
+def _sbuf(target: Target) -> Limit:
+    return Limit(
         lambda storage: storage.bytes_per_partition,
         target.sbuf_usable_bytes,
         "bytes per partition",
@@ -236,7 +295,22 @@ def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
         "NKI-B03",
         "tile the free dimension, or let tiles end their lives earlier",
     )
-    yield from peak_checks(trace, Buffer.SBUF, limit)
+
+
+def sbuf_capacity(trace: Trace, target: Target) -> Iterable[Check]:
+    """The peak of live bytes per partition fits into SBUF."""
+    yield from peak_checks(trace, Buffer.SBUF, _sbuf(target))
+
+
+def _psum(target: Target) -> Limit:
+    return Limit(
+        lambda storage: banks(storage, target),
+        target.psum_banks,
+        "banks",
+        "PSUM",
+        "NKI-B24",
+        "copy results to SBUF before starting the next sums",
+    )
 
 
 def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
@@ -245,17 +319,16 @@ def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
     Not for Beta 1: its compiler fuses the loops that fill and drain an array of PSUM blocks, so
     that the blocks do not live together.
     """
-
     if trace.api != "beta1":
-        limit = Limit(
-            lambda storage: banks(storage, target),
-            target.psum_banks,
-            "banks",
-            "PSUM",
-            "NKI-B24",
-            "copy results to SBUF before starting the next sums",
-        )
-        yield from peak_checks(trace, Buffer.PSUM, limit)
+        yield from peak_checks(trace, Buffer.PSUM, _psum(target))
+
+
+def _sbuf_lived(event: Lived, target: Target) -> Iterable[Check]:
+    return _lived(event, Buffer.SBUF, _sbuf(target))
+
+
+def _psum_lived(event: Lived, target: Target) -> Iterable[Check]:
+    return _lived(event, Buffer.PSUM, _psum(target)) if event.api != "beta1" else ()
 
 
 def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
@@ -294,6 +367,35 @@ def _different(first: Lifetime, second: Lifetime) -> tuple[Bool, ...]:
             )
         ),
     )
+
+
+def _placed_lived(event: Lived, target: Target) -> Iterator[Check]:
+    """As :func:`address_overlap`, of the tensors of a run: the first two."""
+    placed = [life for life in event.lives if life.storage.address is not None]
+    apart: dict[tuple[int, int], bool] = {}
+    live: list[Life] = []
+    for life in sorted(placed, key=lambda life: life.first):
+        live = [other for other in live if other.last >= life.first]
+        for other in live:
+            if other.storage.buffer is not life.storage.buffer:
+                continue
+            pair = id(other.storage), id(life.storage)
+            if pair not in apart:
+                apart[pair] = _apart(other.storage, life.storage).predicate is E.TRUE
+            if not apart[pair]:
+                own, its = (
+                    replace(
+                        each.storage,
+                        name=each.name,
+                        span=each.span,
+                        order=each.first,
+                        argument_spans={},
+                    )
+                    for each in (life, other)
+                )
+                yield replace(_apart(its, own), path=())
+                return
+        live.append(life)
 
 
 def _placed(life: Lifetime) -> Storage:
@@ -400,6 +502,8 @@ register(
         on="trace",
         check=sbuf_capacity,
         severity="warning",
+        monitors=(Monitor(Lived, _sbuf_lived),),
+        replayed=Replayed(Shown.AT_THE_END),
         failing=examples.CAPACITY_FAILING,
         passing=examples.CAPACITY_PASSING,
     )
@@ -419,6 +523,8 @@ register(
         facts=("NKI-B24",),
         on="trace",
         check=psum_banks,
+        monitors=(Monitor(Lived, _psum_lived),),
+        replayed=Replayed(Shown.AT_THE_END),
         failing=examples.BANKS_FAILING,
         passing=examples.BANKS_PASSING,
     )
@@ -434,6 +540,8 @@ register(
         facts=("NKI-B14",),
         on="trace",
         check=address_overlap,
+        monitors=(Monitor(Lived, _placed_lived),),
+        replayed=Replayed(Shown.AT_THE_END),
         failing=examples.ADDRESS_FAILING,
         passing=examples.ADDRESS_PASSING,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rules.memory import examples
 from rules.memory.cases import apart, before, contains, copy, covered, dominates
@@ -11,12 +12,19 @@ from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.events import (
+    CarriedRead,
+    CarriedWrite,
+    ForeignRead,
+    ForeignWrite,
+    Reordered,
+)
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.pretty import pretty
 from verifier.symbolic.trace import Trace
 
 
@@ -121,31 +129,17 @@ def _disjoint(
             exact, reason = False, "how often the instances wait for each other is not known"
     later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
-    if kind == "iterations":
-        message = f"two iterations of the loop over `{index_name}` write the same part of `{name}`"
-        help_text = (
-            f"an affine_range promises independent iterations: make the place depend on "
-            f"`{index_name}`, or use a sequential_range",
-        )
-        text = f"no two iterations of `{index_name}` write the same element of `{name}`"
-    else:
-        who = "index of the core" if kind == "cores" else "program index"
-        message = f"two {kind} write the same part of `{name}`"
-        help_text = (f"make the place that is written depend on the {who}",)
-        text = f"no two {kind} write the same element of `{name}`"
-    notes = [Note(loop.span, "the loop is here" if kind == "iterations" else "the program index")]
-    if second is not first:
-        notes.insert(0, Note(second.operation.span, "and written here"))
     one = E.fresh(f"one {index_name}", 0, None, "point")
     another = E.fresh(f"another {index_name}", 0, None, "point")
     where = element(first.view)
     if predicate is not E.TRUE:
         given = (*given, E.eq(one, loop.index), E.eq(another, later), *where.given)
-    return Check(
+    again = second.operation.span if second is not first else None
+    iterations = index_name if kind == "iterations" else None
+    words = _written_once(name, first.span, again, loop.span, iterations, kind)
+    return replace(
+        words,
         predicate=predicate,
-        span=first.span,
-        text=text,
-        message=message,
         facts=(fact,) if kind == "cores" else (fact, "NKI-E32"),
         given=given,
         values=(
@@ -153,13 +147,45 @@ def _disjoint(
             (f"another {index_name}", another),
             *where.values,
         ),
-        notes=(*notes, allocation_note(storage)),
-        help=help_text,
+        notes=(*words.notes, allocation_note(storage)),
         exact=exact,
         reason=reason,
         path=first.path,
         order=first.order,
     )
+
+
+def _written_once(
+    name: str, span: Span, again: Span | None, around: Span, index: str | None, who: str
+) -> Check:
+    """No two of ``who`` write one element; ``index``: of the loop, where they are iterations.
+
+    ``again``: where the second of them writes. ``around``: the loop, or the program index.
+    """
+    if index is not None:
+        check = Check(
+            predicate=E.FALSE,
+            span=span,
+            text=f"no two iterations of `{index}` write the same element of `{name}`",
+            message=f"two iterations of the loop over `{index}` write the same part of `{name}`",
+            help=(
+                f"an affine_range promises independent iterations: make the place depend on "
+                f"`{index}`, or use a sequential_range",
+            ),
+        )
+    else:
+        place = "index of the core" if who == "cores" else "program index"
+        check = Check(
+            predicate=E.FALSE,
+            span=span,
+            text=f"no two {who} write the same element of `{name}`",
+            message=f"two {who} write the same part of `{name}`",
+            help=(f"make the place that is written depend on the {place}",),
+        )
+    notes = [Note(around, "the program index" if index is None else "the loop is here")]
+    if again is not None:
+        notes.insert(0, Note(again, "and written here"))
+    return replace(check, notes=tuple(notes))
 
 
 def _read_of_other(found: Foreign) -> Check:
@@ -174,24 +200,52 @@ def _read_of_other(found: Foreign) -> Check:
             values.append((f"program{which} that {role}", named))
             given = (*given, E.eq(named, index_))
     exact = found.exact
-    return Check(
+    return replace(
+        _own_only(name, read.span, found.write.operation.span),
         predicate=found.predicate,
-        span=read.span,
+        given=given,
+        values=tuple(values),
+        exact=exact,
+        reason="" if exact else f"where `{name}` is accessed, and when, is not known exactly",
+        path=read.path,
+        order=read.order,
+    )
+
+
+def _own_only(name: str, span: Span, written: Span) -> Check:
+    """No instance reads what another one writes, unless something orders the two."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
         text=f"no program instance reads what another one writes to `{name}`",
         message=(
             f"a program instance reads what another one writes to `{name}`, with no barrier in "
             "between"
         ),
         facts=("NKI-BAR03",),
-        given=given,
-        values=tuple(values),
-        notes=(Note(found.write.operation.span, "written here"),),
+        notes=(Note(written, "written here"),),
         help=("call `nisa.core_barrier` before reading what the other core writes",),
-        exact=exact,
-        reason="" if exact else f"where `{name}` is accessed, and when, is not known exactly",
-        path=read.path,
-        order=read.order,
     )
+
+
+def foreign_read(event: ForeignRead, target: Target) -> Iterator[Check]:
+    """An instance of a run reads what another one writes."""
+    yield _own_only(event.name, event.span, event.written)
+
+
+def foreign_write(event: ForeignWrite, target: Target) -> Iterator[Check]:
+    """Two instances of a run write one element."""
+    again = event.again if event.again != event.span else None
+    words = _written_once(event.name, event.span, again, event.span, None, "program instances")
+    notes = tuple(note for note in words.notes if note.span != event.span)
+    yield replace(words, notes=notes, facts=("NKI-L65", "NKI-E32"))
+
+
+def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
+    """Two iterations of a run write one element."""
+    again = event.again if event.again != event.span else None
+    words = _written_once(event.name, event.span, again, event.loop, event.index, "iterations")
+    yield replace(words, facts=("NKI-LP02", "NKI-E32"))
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
@@ -240,28 +294,56 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
             values = ((f"{index_name} of the write", written),)
             given = (*given, E.eq(written, earlier.private[0].index))
     where = element(read.view)
-    return Check(
+    words = _own_iteration(name, read.span, write.operation.span, loop.span, index_name)
+    return replace(
+        words,
         predicate=predicate,
-        span=read.span,
-        text=f"no iteration of `{index_name}` reads what an earlier one wrote to `{name}`",
-        message=(
-            f"an iteration of the loop over `{index_name}` reads what an earlier one "
-            f"wrote to `{name}`"
-        ),
-        facts=("NKI-LP02",),
         given=(*given, *where.given),
         values=(*values, *where.values),
-        notes=(
-            Note(write.operation.span, "written here"),
-            Note(loop.span, f"the loop promises independent iterations of `{pretty(loop.index)}`"),
-        ),
-        help=("use a sequential_range where an iteration needs the result of an earlier one",),
-        # a pipelined schedule may keep the order after all
-        severity="warning" if read.view.buffer.on_chip else None,
+        severity=_severity(read.view.buffer.on_chip),
         exact=exact,
         reason="" if exact else f"where `{name}` is accessed is not known exactly",
         path=read.path,
         order=read.order,
+    )
+
+
+def _severity(on_chip: bool) -> str | None:
+    """Of a read of what an earlier iteration wrote: a pipelined schedule may keep the order."""
+    return "warning" if on_chip else None
+
+
+def _own_iteration(name: str, span: Span, written: Span, loop: Span, index: str) -> Check:
+    """No iteration reads what an earlier one wrote."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"no iteration of `{index}` reads what an earlier one wrote to `{name}`",
+        message=(
+            f"an iteration of the loop over `{index}` reads what an earlier one wrote to `{name}`"
+        ),
+        facts=("NKI-LP02",),
+        notes=(
+            Note(written, "written here"),
+            Note(loop, f"the loop promises independent iterations of `{index}`"),
+        ),
+        help=("use a sequential_range where an iteration needs the result of an earlier one",),
+    )
+
+
+def carried_read(event: CarriedRead, target: Target) -> Iterator[Check]:
+    """An iteration of a run reads what an earlier one wrote."""
+    words = _own_iteration(event.name, event.span, event.written, event.loop, event.index)
+    yield replace(words, severity=_severity(event.on_chip))
+
+
+def reordered(event: Reordered, target: Target) -> Iterator[Check]:
+    """A result that hangs on the order of iterations."""
+    yield Check(
+        predicate=E.FALSE,
+        span=event.span,
+        text=f"the same result in {event.order} order",
+        message=f"result {event.number} depends on the order of `affine_range` iterations",
     )
 
 
@@ -280,6 +362,13 @@ register(
         on="trace",
         dialects=(NKI, PPL),
         check=carried_dependences,
+        monitors=(
+            Monitor(CarriedRead, carried_read),
+            Monitor(CarriedWrite, carried_write),
+            Monitor(ForeignRead, foreign_read),
+            Monitor(ForeignWrite, foreign_write),
+            Monitor(Reordered, reordered),
+        ),
         failing=examples.DEPENDENCE_FAILING,
         passing=examples.DEPENDENCE_PASSING,
     )

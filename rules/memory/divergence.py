@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rules.memory.order import barriers
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.events import Awaited
 from verifier.symbolic.memory.lifetime import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
@@ -68,19 +71,34 @@ def _check(
     roles = ("core that waits", "core that does not come")
     one, another = (E.fresh(role, 0, None, "point") for role in roles)
     first = grid[0]
-    return Check(
+    return replace(
+        _all_come(barrier.span),
         predicate=predicate,
-        span=barrier.span,
-        text="every program instance comes to the barrier as often",
-        message="a barrier that not all program instances come to: the others wait for ever",
         facts=("NKI-BAR02",) if barrier.name.startswith("isa.") else ("PPL-B11",),
         given=(*given, E.eq(one, first.index), E.eq(another, there.expr(first.index))),
         values=((roles[0], one), (roles[1], another)),
         notes=(Note(first.span, "the program index"),),
-        help=("call it outside of conditions and loops that depend on the program index",),
         path=barrier.path,
         order=barrier.order,
     )
+
+
+def _all_come(span: Span) -> Check:
+    """All instances come to a barrier as often."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text="every program instance comes to the barrier as often",
+        message="a barrier that not all program instances come to: the others wait for ever",
+        help=("call it outside of conditions and loops that depend on the program index",),
+    )
+
+
+def never_come(event: Awaited, target: Hardware) -> Iterator[Check]:
+    """A barrier of a run that some cores never come to."""
+    numbers = (("cores that wait", event.cores - event.missing), ("cores in all", event.cores))
+    values = tuple((name, E.const(number)) for name, number in numbers)
+    yield replace(_all_come(event.span), values=values)
 
 
 _MEET = """\
@@ -116,6 +134,7 @@ register(
         facts=("NKI-BAR02", "PPL-B11"),
         on="trace",
         check=divergence,
+        monitors=(Monitor(Awaited, never_come),),
         dialects=(NKI, PPL),
         sources=("NKI LNC guide", "NKI ISA core_barrier"),
         failing=_MEET.replace("@@", "1"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import Enum
+from math import prod
 
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
@@ -18,11 +20,19 @@ from rules.memory.words import (
     write_note,
 )
 from verifier.dialects.names import NKI, PPL
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.events import (
+    Filled,
+    Returned,
+    UndefinedLanes,
+    UndefinedRead,
+    Wasted,
+)
 from verifier.symbolic.memory.index import Access, Index, index, tensor
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Trace
@@ -101,7 +111,6 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
     notes: list[Note] = []
     values: tuple[tuple[str, Expr], ...] = ()
     given: tuple[Bool, ...] = ()
-    help_text: tuple[str, ...] = ()
     if predicate is not E.TRUE:
         given = access.ranges
         if view.exact and not view.indirect:
@@ -118,29 +127,74 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         if origin is not read:
             notes.insert(0, Note(access.span, f"what became of it decides here: {read.why}"))
         notes.append(allocation_note(first.view.storage))
-        help_text = ("an allocation holds whatever was there before: write it, or load into it",)
+    when = _When.BEFORE_ALL
     if not uses.writes:
-        message = f"`{name}` is read, but nothing writes it"
+        when = _When.NEVER
     elif origin.demand is E.FALSE or origin.defined is E.FALSE:
-        message = f"`{name}` is read before it is written"
-    else:
-        message = f"`{name}` is read before all of it was written"
-    if first.target:
-        message += f" (`{operation.name.rpartition('.')[2]}` adds to it)"
-    return Check(
+        when = _When.BEFORE
+    adder = operation.name.rpartition(".")[2] if first.target else ""
+    fact = "PPL-B12" if operation.api == PPL else "NKI-B20"
+    found = _written_before(name, first.span, when, fact, adder)
+    return replace(
+        found,
         predicate=predicate,
-        span=first.span,
-        text=f"every element of `{name}` read here was written before",
-        message=message,
-        facts=("PPL-B12",) if operation.api == PPL else ("NKI-B20",),
         given=given,
         values=values,
         notes=tuple(notes),
-        help=help_text,
+        help=found.help if predicate is not E.TRUE else (),
         exact=not reason,
         reason=reason,
         path=(*access.path, *access.given),
         order=access.order,
+    )
+
+
+class _When(Enum):
+    """When something is read, seen from the writes of it."""
+
+    NEVER = "is read, but nothing writes it"
+    BEFORE = "is read before it is written"
+    BEFORE_ALL = "is read before all of it was written"
+
+
+def _written_before(name: str, span: Span, when: _When, fact: str, adder: str = "") -> Check:
+    """What is read was written; ``adder``: the function that reads it in order to add to it."""
+    added = f" (`{adder}` adds to it)" if adder else ""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"every element of `{name}` read here was written before",
+        message=f"`{name}` {when.value}{added}",
+        facts=(fact,),
+        help=("an allocation holds whatever was there before: write it, or load into it",),
+    )
+
+
+def undefined_read(event: UndefinedRead, target: Target) -> Iterator[Check]:
+    """Something in a run hangs on what nothing wrote."""
+    origin, use = event.origin, event.use
+    when = _When.BEFORE_ALL if origin.partly else _When.BEFORE
+    same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
+    notes = () if same else (Note(use, f"what became of it decides here: {event.why}"),)
+    yield replace(
+        _written_before(origin.name, origin.span, when, NKI),
+        notes=(*notes, Note(origin.allocated, f"`{origin.name}` is allocated here")),
+    )
+
+
+def undefined_lanes(event: UndefinedLanes, target: Hardware) -> Iterator[Check]:
+    """An operand of a run on a TPU reads what nothing wrote, and no other core may write."""
+    operation, role = event.operation, event.role
+    view = operation.view(role)
+    if event.shared or view is None:
+        return
+    when = _When.BEFORE_ALL if event.partly else _When.BEFORE
+    adder = operation.name.rpartition(".")[2]
+    adds = operation.accumulates == "always" and any(name == role for name, _ in operation.writes)
+    span = operation.span_of(role)
+    yield replace(
+        _written_before(view.name, span, when, "PPL-B12", adder if adds else ""),
+        severity=None if event.certain else "warning",
     )
 
 
@@ -212,17 +266,62 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             if found.predicate is not E.TRUE and not possible(trace, found.predicate, places):
                 continue
         written = write_note(uses.writes[-1])
-        name = storage.name
+        whole = _parameter_written(storage.name, uses.writes[-1].span)
         yield replace(
-            found,
-            span=uses.writes[-1].span,
-            text=f"every element of `{name}` is written",
-            message=f"not all of `{name}` is written",
-            facts=("PPL-B13", "NKI-E30"),
+            whole,
+            predicate=found.predicate,
+            given=found.given,
+            values=found.values,
             notes=(written,) if written.span != uses.writes[-1].span else (),
-            help=("give every core its part, and handle the part that is left over",),
-            severity="warning",
+            exact=found.exact,
+            reason=found.reason,
+            path=found.path,
+            order=found.order,
         )
+
+
+def _parameter_written(name: str, span: Span) -> Check:
+    """A tensor of the caller's that is written is written everywhere, or it was meant."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"every element of `{name}` is written",
+        message=f"not all of `{name}` is written",
+        facts=("PPL-B13", "NKI-E30"),
+        help=("give every core its part, and handle the part that is left over",),
+        severity="warning",
+    )
+
+
+def partly_filled(event: Filled, target: Hardware) -> Iterator[Check]:
+    """A parameter that a run has written in part, or has not come to write."""
+    if event.missing:
+        written = E.const(event.total - event.missing)
+        values = ((f"{event.unit} of `{event.name}` written", written),)
+        yield replace(_parameter_written(event.name, event.span), values=values)
+
+
+def returned_unwritten(event: Returned, target: Target) -> Iterator[Check]:
+    """A tensor that a run returns and has not written, or in part."""
+    storage = event.storage
+    if event.missing:
+        size = prod(extent.const for extent in storage.shape)
+        written = size - event.missing
+        yield replace(
+            _returned_written(storage.name, storage.span, bool(written)),
+            values=((f"elements of `{storage.name}` written", E.const(written)),),
+        )
+
+
+def nothing_filled(event: Wasted, target: Hardware) -> Iterator[Check]:
+    """A run has written none of its buffers: no write of the kernel was come to."""
+    yield Check(
+        predicate=E.FALSE,
+        span=event.span,
+        text=f"`{event.kernel}` writes to a buffer",
+        message=f"`{event.kernel}` writes to none of its buffers: its work is lost",
+        severity="warning",
+    )
 
 
 def _linear(write: Access) -> bool:
@@ -282,27 +381,18 @@ def _output_check(
     if uses.writes:
         notes.append(write_note(uses.writes[-1]))
     notes.append(Note(span, "returned here"))
-    message = f"`{name}` is returned, but nothing is stored to it"
-    help_text = ("store the result to it before returning it",)
-    if uses.writes:
-        message = f"`{name}` is returned, but not all of it is written"
-        part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
-        if part:
-            message += f": only {part} are stored"
-        help_text = ("handle the part that is left over, or assert that nothing is",)
-    check = Check(
+    part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
+    found = _returned_written(name, storage.span, bool(uses.writes))
+    check = replace(
+        found,
         predicate=predicate,
-        span=storage.span,
-        text=f"every element of `{name}` is written before it is returned",
-        message=message,
-        facts=("NKI-B19", "NKI-E30"),
+        message=f"{found.message}: only {part} are stored" if part else found.message,
         given=inside,
         values=tuple(
             (coordinate_name(whole, position), point[position])
             for position in partly_written(whole, uses.writes)
         ),
         notes=tuple(notes),
-        help=help_text,
         exact=not reason,
         reason=reason,
         path=path,
@@ -310,6 +400,23 @@ def _output_check(
     )
     symbols = (coordinate.as_atom() for coordinate in point)
     return check, tuple(symbol for symbol in symbols if isinstance(symbol, E.Sym))
+
+
+def _returned_written(name: str, span: Span, partly: bool) -> Check:
+    """Every element of what is returned was written; ``partly``: some of them were."""
+    message = f"`{name}` is returned, but nothing is stored to it"
+    help_text = "store the result to it before returning it"
+    if partly:
+        message = f"`{name}` is returned, but not all of it is written"
+        help_text = "handle the part that is left over, or assert that nothing is"
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"every element of `{name}` is written before it is returned",
+        message=message,
+        facts=("NKI-B19", "NKI-E30"),
+        help=(help_text,),
+    )
 
 
 register(
@@ -327,6 +434,11 @@ register(
         on="trace",
         dialects=(NKI, PPL),
         check=uninitialised_reads,
+        monitors=(
+            Monitor(UndefinedRead, undefined_read),
+            Monitor(UndefinedLanes, undefined_lanes),
+        ),
+        replayed=Replayed(whole=True),
         failing=examples.UNINITIALISED_FAILING,
         passing=examples.UNINITIALISED_PASSING,
     )
@@ -346,6 +458,12 @@ register(
         on="trace",
         dialects=(NKI, PPL),
         check=unwritten_outputs,
+        monitors=(
+            Monitor(Returned, returned_unwritten),
+            Monitor(Filled, partly_filled, asked=True),
+            Monitor(Wasted, nothing_filled),
+        ),
+        replayed=Replayed(Shown.STATED, whole=True),
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,
     )

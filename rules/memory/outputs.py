@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rules.memory import examples
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.memory.events import Ended
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.trace import Trace
 
@@ -70,8 +72,19 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
                 path=path,
                 order=last,
             )
-    yield Check(
-        predicate=E.truth(returned or written),
+    yield replace(
+        _something(trace, returned or written),
+        exact=modelled,
+        reason="" if modelled else "a call without a model may write a parameter",
+        path=(),
+        order=last,
+    )
+
+
+def _something(trace: Trace, fine: bool) -> Check:
+    """A kernel has an effect."""
+    return Check(
+        predicate=E.truth(fine),
         span=trace.span,
         text=f"`{trace.kernel}` returns a tensor",
         message=f"`{trace.kernel}` returns nothing: its work is lost",
@@ -83,11 +96,18 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
                 "allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",
             )
         ),
-        exact=modelled,
-        reason="" if modelled else "a call without a model may write a parameter",
-        path=(),
-        order=last,
     )
+
+
+def ended_without(event: Ended, target: Target) -> Iterator[Check]:
+    """A run that had no effect."""
+    returned = any(views for _, views, _ in event.trace.returns)
+    yield _something(event.trace, returned or event.wrote)
+
+
+def returned_buffers(event: Ended, target: Target) -> Iterable[Check]:
+    """As :func:`output_buffers`, of what a run returned."""
+    return output_buffers(event.trace, target)
 
 
 register(
@@ -103,6 +123,8 @@ register(
         facts=("NKI-B17", "NKI-B18"),
         on="trace",
         check=output_buffers,
+        monitors=(Monitor(Ended, returned_buffers),),
+        replayed=Replayed(Shown.AT_THE_END, whole=True),
         failing=examples.BUFFER_FAILING,
         passing=examples.BUFFER_PASSING,
     )
@@ -118,6 +140,8 @@ register(
         facts=("NKI-E30", "PPL-A03"),
         on="trace",
         check=some_output,
+        monitors=(Monitor(Ended, ended_without),),
+        replayed=Replayed(Shown.AT_THE_END, whole=True),
         dialects=(NKI, PPL),
         failing=examples.NO_OUTPUT_FAILING,
         passing=examples.NO_OUTPUT_PASSING,

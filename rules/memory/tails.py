@@ -9,9 +9,11 @@ from rules.memory import examples
 from rules.memory.cases import copy, covered_point
 from rules.memory.words import highest, reach
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr
+from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
@@ -56,31 +58,54 @@ def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
     predicate, exact = _touched(uses.reads, dimension, extent)
     name = storage.name
     covered = reach(read, dimension)
-    upto = pretty(covered[1]) if covered is not None else "the last whole tile"
-    size = f"{name}.shape[{dimension}]"
-    yield Check(
+    end = covered[1] if covered is not None else None
+    upto = pretty(end) if end is not None else "the last whole tile"
+    yield replace(
+        _read_to_the_end(name, dimension, loop.span, extent, end),
         predicate=predicate,
-        span=loop.span,
-        text=_whole(extent, covered[1] if covered is not None else None, size, upto),
-        message=f"the tail of `{name}` along dimension {dimension} is never read",
-        facts=("NKI-X11",),
         given=tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop),
-        values=((size, extent), ("read up to", covered[1] if covered is not None else extent)),
         notes=(
             Note(
                 read.span,
                 f"`{name}` is loaded here, up to index {upto} of dimension {dimension}",
             ),
         ),
-        help=(
-            "the trip count rounds down: assert that the tile size divides the dimension, "
-            "or handle the rest",
-        ),
         exact=exact,
         reason="" if exact else f"the reads of `{name}` are too irregular to add up",
         path=read.path,
         order=read.order,
     )
+
+
+def _read_to_the_end(
+    name: str, dimension: int, span: Span, extent: Expr, end: Expr | None
+) -> Check:
+    """An input is read up to its last index along a dimension; ``end``: how far it is."""
+    size = f"{name}.shape[{dimension}]"
+    upto = pretty(end) if end is not None else "the last whole tile"
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=_whole(extent, end, size, upto),
+        message=f"the tail of `{name}` along dimension {dimension} is never read",
+        facts=("NKI-X11",),
+        values=((size, extent), ("read up to", end if end is not None else extent)),
+        help=(
+            "the trip count rounds down: assert that the tile size divides the dimension, "
+            "or handle the rest",
+        ),
+    )
+
+
+def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
+    """An input that a run reads only a part of; which loop should have come there it cannot say."""
+    storage = event.storage
+    if storage.kind != "input":
+        return
+    for dimension, (end, extent) in enumerate(zip(event.ends, storage.shape, strict=True)):
+        if end < extent.const:
+            end_ = E.const(end)
+            yield _read_to_the_end(storage.name, dimension, storage.span, extent, end_)
 
 
 def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
@@ -234,7 +259,6 @@ def _plain(view: View, storage: Storage) -> bool:
 
 def _oversized(uses: Uses, accesses: list[Access]) -> Check:
     storage = uses.storage
-    name = storage.name
     worst: tuple[int, Expr] | None = None
     for dimension, extent in enumerate(storage.shape):
         if storage.partition_axis is None or dimension <= storage.partition_axis:
@@ -249,35 +273,50 @@ def _oversized(uses: Uses, accesses: list[Access]) -> Check:
         if E.lt(used, extent) is TRUE:
             worst = (dimension, used)
             break
-    predicate: Bool = TRUE
-    text = f"every free dimension of `{name}` is used up to its end"
-    message = text
-    notes: tuple[Note, ...] = ()
-    values: tuple[tuple[str, Expr], ...] = ()
-    if worst is not None:
-        dimension, used = worst
-        extent = storage.shape[dimension]
-        predicate = E.FALSE
-        message = (
-            f"`{name}` is allocated {pretty(extent)} wide along dimension {dimension}, "
-            f"but only {pretty(used)} of it are ever used"
-        )
-        values = ((f"{name}.shape[{dimension}]", extent), ("used", used))
-        reaching = ((a, reach(a, dimension)) for a in accesses)
-        widest = next((a for a, end in reaching if end is not None and end[1] is used), accesses[0])
-        notes = (Note(widest.span, "the farthest use"),)
-    return Check(
-        predicate=predicate,
+    check = replace(
+        _used_to_its_end(storage, worst),
         span=storage.argument_spans.get("shape", storage.span),
-        text=text,
-        message=message,
-        facts=("NKI-B03",),
-        values=values,
-        notes=notes,
-        help=("allocate the tile in the size that is used",) if worst is not None else (),
         path=storage.path,
         order=storage.order,
     )
+    if worst is None:
+        return check
+    reaching = ((a, reach(a, worst[0])) for a in accesses)
+    widest = next((a for a, end in reaching if end is not None and end[1] is worst[1]), accesses[0])
+    return replace(check, notes=(Note(widest.span, "the farthest use"),))
+
+
+def _used_to_its_end(storage: Storage, worst: tuple[int, Expr] | None) -> Check:
+    """A tile is no larger than what is used of it; else ``worst``: a dimension, and how much is."""
+    name = storage.name
+    text = f"every free dimension of `{name}` is used up to its end"
+    fine = Check(predicate=TRUE, span=storage.span, text=text, message=text, facts=("NKI-B03",))
+    if worst is None:
+        return fine
+    dimension, used = worst
+    extent = storage.shape[dimension]
+    return replace(
+        fine,
+        predicate=E.FALSE,
+        message=(
+            f"`{name}` is allocated {pretty(extent)} wide along dimension {dimension}, "
+            f"but only {pretty(used)} of it are ever used"
+        ),
+        values=((f"{name}.shape[{dimension}]", extent), ("used", used)),
+        help=("allocate the tile in the size that is used",),
+    )
+
+
+def too_large(event: Reached, target: Target) -> Iterator[Check]:
+    """A tile of which a run uses the beginning only."""
+    storage = event.storage
+    axis = storage.partition_axis
+    if storage.kind != "alloc" or axis is None or not (event.read and event.written):
+        return
+    for dimension in range(axis + 1, len(storage.shape)):
+        if event.ends[dimension] < storage.shape[dimension].const:
+            yield _used_to_its_end(storage, (dimension, E.const(event.ends[dimension])))
+            return
 
 
 register(
@@ -294,6 +333,8 @@ register(
         facts=("NKI-X11",),
         on="trace",
         check=dropped_tails,
+        monitors=(Monitor(Reached, tail_unread, asked=True),),
+        replayed=Replayed(Shown.STATED, whole=True),
         failing=examples.TAIL_FAILING,
         passing=examples.TAIL_PASSING,
     )
@@ -312,6 +353,8 @@ register(
         facts=("NKI-B03",),
         on="trace",
         check=oversized_tiles,
+        monitors=(Monitor(Reached, too_large, asked=True),),
+        replayed=Replayed(whole=True),
         severity="warning",
         failing=examples.OVERSIZED_FAILING,
         passing=examples.OVERSIZED_PASSING,

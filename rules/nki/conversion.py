@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rules.nki.kit import at_least
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Note, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -73,6 +73,10 @@ register(
         check=_store_conversion,
         severity="warning",
         infer_dtypes=False,
+        replayed=Replayed(
+            Shown.NEVER,
+            why="a dtype that is written down and one of an input look alike in a run",
+        ),
         sources=("NKI ISA dma_copy", "NKI migration guide 0.3"),
         failing=_KERNEL.replace("DTYPE", "nl.float32"),
         passing=_KERNEL.replace("DTYPE", "x.dtype"),

@@ -9,7 +9,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import COMPILED, Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Trace
 
@@ -65,6 +65,7 @@ register(
         facts=("OKK-X09", "BUG-05"),
         on="trace",
         check=assertions_log,
+        replayed=COMPILED,
         severity="note",
         dialects=(OKK,),
         sources=("okk.h",),

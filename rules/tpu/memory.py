@@ -13,10 +13,12 @@ from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
@@ -469,24 +471,42 @@ def _meet(chip: Chip, written: LocalTensor, read: LocalTensor) -> Bool:
 def _read_check(read: Use, predicate: Bool, exact: bool) -> Check:
     role = words(read.touch.role)
     name = function(read.operation)
-    adds = read.touch.writes
-    what = f"`{name}` adds to {role}, which" if adds else f"{role} of `{name}`"
-    return Check(
+    return replace(
+        _written_before(role, name, read.span, adds=read.touch.writes),
         predicate=predicate,
-        span=read.span,
-        text=f"what {role} of `{name}` reads was written before",
-        message=f"{what} nothing has written before"
-        if adds
-        else f"{what} is read, but nothing has written there before",
-        facts=("OKK-P08", "OKK-Q06") if adds else ("ADR-07",),
         given=() if predicate is E.TRUE else read.within,
         values=((f"{role} address", read.tensor.address),),
-        help=("local memory holds whatever was there before: load or compute it first",),
         exact=exact,
         reason="" if exact else "in which iteration it was written is not known exactly",
         path=read.path,
         order=read.order,
     )
+
+
+def _written_before(role: str, name: str, span: Span, adds: bool, spoiled: bool = False) -> Check:
+    """What a function reads in local memory was written; ``spoiled``: but not left as it was."""
+    message = f"{role} of `{name}` is read, but nothing has written there before"
+    if adds:
+        message = f"`{name}` adds to {role}, which nothing has written before"
+    if spoiled:
+        message += " since a function had it as its work tensor"
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"what {role} of `{name}` reads was written before",
+        message=message,
+        facts=("OKK-P08", "OKK-Q06") if adds else ("ADR-07",),
+        help=("local memory holds whatever was there before: load or compute it first",),
+    )
+
+
+def undefined_lanes(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
+    """A function of a run reads what nothing wrote."""
+    operation, role = event.operation, event.role
+    adds = any(touch.role == role and touch.writes for touch in operation.touches)
+    span = kit.span_of(operation, role)
+    found = _written_before(words(role), function(operation), span, adds, event.spoiled)
+    yield replace(found, severity=None if event.certain else "warning")
 
 
 _UNWRITTEN = pair(
@@ -520,6 +540,8 @@ register(
         facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
         on="trace",
         check=uninitialised,
+        monitors=(Monitor(UndefinedLanes, undefined_lanes),),
+        replayed=Replayed(whole=True),
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
         failing=_UNWRITTEN[0],

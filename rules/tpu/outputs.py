@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rules.memory.cases import Copy, copy, covered_point
 from rules.tpu import flow, functions, kit
@@ -11,10 +11,12 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor, Touch
+from verifier.symbolic.memory.events import Filled, Wasted
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lifetime import exclusive
@@ -284,21 +286,36 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         elif trace.unmodelled:
             reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
     store = writes[-1]
-    return Check(
+    return replace(
+        _written(name, kit.span_of(store.operation, store.touch.role)),
         predicate=predicate,
-        span=kit.span_of(store.operation, store.touch.role),
-        text=f"every element of `{name}` is written",
-        message=f"not all of `{name}` is written",
-        facts=("BUG-01", "BUG-04"),
         given=inside,
         values=tuple(zip(names, point, strict=True)),
         notes=(Note(storage.span, f"`{name}` is a parameter"),),
-        help=("handle the part that is left over, on every path through the kernel",),
         exact=not reason,
         reason=reason,
         path=path,
         order=last,
     )
+
+
+def _written(name: str, span: Span) -> Check:
+    """All of a buffer is written."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"every element of `{name}` is written",
+        message=f"not all of `{name}` is written",
+        facts=("BUG-01", "BUG-04"),
+        help=("handle the part that is left over, on every path through the kernel",),
+    )
+
+
+def partly_filled(event: Filled, chip: Chip) -> Iterator[Check]:
+    """A buffer that a run has not written everywhere; how large it is only a contract says."""
+    if event.missing:
+        values = ((f"{event.unit} of `{event.name}` not written", E.const(event.missing)),)
+        yield replace(_written(event.name, event.span), values=values)
 
 
 register(
@@ -315,6 +332,8 @@ register(
         facts=("BUG-01", "BUG-04", "BUG-06"),
         on="trace",
         check=coverage,
+        monitors=(Monitor(Filled, partly_filled, asked=True),),
+        replayed=Replayed(Shown.AT_THE_END, whole=True),
         dialects=(OKK,),
         sources=("OKKernel manual, demo",),
         failing=_CONTRACT.format(trips="length // 1000", part="1000"),
@@ -323,6 +342,16 @@ register(
 )
 
 # ----------------------------------------------------------------------------- nothing at all
+
+
+def nothing_stored(event: Wasted, chip: Chip) -> Iterator[Check]:
+    """A run has stored nothing."""
+    yield Check(
+        predicate=E.FALSE,
+        span=event.span,
+        text=f"`{event.kernel}` writes to a buffer",
+        message=f"`{event.kernel}` writes to none of its buffers: its work is lost",
+    )
 
 
 def early_returns(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -390,6 +419,8 @@ register(
         facts=("BUG-04",),
         on="trace",
         check=early_returns,
+        monitors=(Monitor(Wasted, nothing_stored),),
+        replayed=Replayed(Shown.AT_THE_END),
         severity="warning",
         dialects=(OKK,),
         sources=("OKKernel manual, demo",),

@@ -8,7 +8,7 @@ from typing import Final
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import AT_ONCE, Check, Monitor, Note, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import DType, View
@@ -274,6 +274,8 @@ def declare(
     severity: str = "error",
     gather: bool = False,
     learns: bool = True,
+    monitors: tuple[Monitor, ...] = (),
+    replayed: Replayed = AT_ONCE,
 ) -> None:
     """Register a rule of the family ``ppl``; the fields are those of :class:`Rule`."""
     register(
@@ -292,5 +294,7 @@ def declare(
             dialects=(PPL,),
             gather=gather,
             learns=learns,
+            monitors=monitors,
+            replayed=replayed,
         )
     )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from rules.tpu.ppl_kit import declare, elementwise, example
+from verifier.hardware.chips import Chip
+from verifier.rulebase import AT_ONCE, COMPILED, Check, Monitor, Replayed
+from verifier.symbolic import expr as E
+from verifier.symbolic.memory.events import Declared
 
 _DOUBLED: Final = elementwise("pl.tiu.fmul(b, a, 2.0)")
 
@@ -108,6 +113,8 @@ def _host(
     passing: str,
     severity: str = "error",
     learns: bool = True,
+    monitors: tuple[Monitor, ...] = (),
+    replayed: Replayed = AT_ONCE,
 ) -> None:
     declare(
         id,
@@ -121,6 +128,19 @@ def _host(
         passing,
         severity=severity,
         learns=learns,
+        monitors=monitors,
+        replayed=replayed,
+    )
+
+
+def too_large(event: Declared, chip: Chip) -> Iterator[Check]:
+    """A shape that a run declares for a pointer to fewer elements."""
+    yield Check(
+        predicate=E.truth(event.wanted <= event.there),
+        span=event.span,
+        text=f"{event.wanted} <= {event.there}",
+        message=f"the tensor declared for `{event.name}` is larger than what it points at",
+        facts=("PPL-B05",),
     )
 
 
@@ -209,6 +229,7 @@ _host(
     ("PPL-B05", "PPL-A03"),
     _DOUBLED.replace("out_ptr: fp16[1, rows, 1, 96]", "out_ptr: fp16[1, rows, 1, 95]"),
     _DOUBLED,
+    monitors=(Monitor(Declared, too_large),),
 )
 _host(
     "ppl-conditional-expression",
@@ -220,6 +241,7 @@ _host(
     _CHOICE,
     _CHOICE.replace("total if total < 512 else 512", "min(total, 512)"),
     learns=False,
+    replayed=COMPILED,
 )
 _host(
     "ppl-dropped-assert",
@@ -233,6 +255,7 @@ _host(
     ),
     _DOUBLED,
     severity="note",
+    replayed=COMPILED,
 )
 _host(
     "ppl-statement",
@@ -243,6 +266,7 @@ _host(
     ("PPL-C04", "PPL-C05"),
     _TOTALS.replace("    pl.tiu.fadd(b, b, a)", "    pl.tiu.fadd(b, b, a)\n        break"),
     _TOTALS,
+    replayed=COMPILED,
 )
 _host(
     "ppl-loop-side-effect",
@@ -256,6 +280,7 @@ _host(
     ).replace("    pl.tiu.fadd(b, b, a)", "    pl.tiu.fadd(b, b, a)\n        done.append(step)"),
     _TOTALS,
     severity="warning",
+    replayed=COMPILED,
 )
 _host(
     "ppl-plain-function",
@@ -266,6 +291,7 @@ _host(
     ("PPL-A01",),
     _HELPER.replace("@ppl.jit\ndef shifted", "def shifted"),
     _HELPER,
+    replayed=COMPILED,
 )
 _host(
     "ppl-inline-gtensor",
@@ -288,6 +314,7 @@ _host(
     _CORES,
     severity="warning",
     learns=False,
+    replayed=COMPILED,
 )
 _host(
     "ppl-core-count",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
-from rules.memory.capacity import Limit, peak_checks, totals
+from rules.memory.capacity import Limit, first_excess, peak_checks, totals
 from rules.memory.order import Barriers, Foreign, reads_of_others
 from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, Note
+from verifier.rulebase import COMPILED, Check, Monitor, Note, Replayed, Shown
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.events import LanesLived, UndefinedLanes
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
@@ -31,6 +34,14 @@ def limit(trace: Trace, chip: Chip, *, settle: bool = True) -> Limit:
         for symbol in size.free()
         if settle and symbol.name in trace.chosen
     }
+    lanes = _lanes(chip)
+    if not smallest:
+        return lanes
+    note = ", whatever blocks the tiling callback chooses"
+    return replace(lanes, settled=E.Substitution(smallest), note=note)
+
+
+def _lanes(chip: Chip) -> Limit:
     return Limit(
         lambda storage: lane_bytes(chip, storage),
         chip.local_bytes,
@@ -38,8 +49,6 @@ def limit(trace: Trace, chip: Chip, *, settle: bool = True) -> Limit:
         f"local memory of {chip.name}",
         "PPL-B06",
         "make the blocks smaller; in a pipelined loop what passes between stages exists twice",
-        settled=E.Substitution(smallest) if smallest else None,
-        note=", whatever blocks the tiling callback chooses" if smallest else "",
         together=True,
     )
 
@@ -53,6 +62,11 @@ def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
 def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
     """The peak of live bytes per lane fits."""
     yield from peak_checks(trace, Buffer.LOCAL, limit(trace, chip))
+
+
+def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
+    """As :func:`local_capacity`, of the tensors of a run."""
+    yield from first_excess(event.lives, _lanes(chip))
 
 
 def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:
@@ -137,21 +151,36 @@ def _other_core(found: Foreign) -> Check:
         one, another = (E.fresh(role, 0, None, "point") for role in roles)
         given = (*given, E.eq(one, found.here[0]), E.eq(another, found.there[0]))
         values = ((roles[0], one), (roles[1], another))
-    return Check(
+    return replace(
+        _synchronised(name, read.span),
         predicate=found.predicate,
-        span=read.span,
-        text=f"`pl.sync()` between writing and reading `{name}`",
-        message=f"a core reads what another writes to `{name}`, without a `pl.sync()` in between",
-        facts=("PPL-B11",),
         given=given,
         values=values,
         notes=(Note(found.write.operation.span, "written here"),),
-        help=("call `pl.sync()` before reading what other cores write",),
         exact=found.exact,
         reason="" if found.exact else f"where `{name}` is accessed is not known exactly",
         path=read.path,
         order=read.order,
     )
+
+
+def _synchronised(name: str, span: Span) -> Check:
+    """All cores wait for each other between a write of one and a read of another."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"`pl.sync()` between writing and reading `{name}`",
+        message=f"a core reads what another writes to `{name}`, without a `pl.sync()` in between",
+        facts=("PPL-B11",),
+        help=("call `pl.sync()` before reading what other cores write",),
+    )
+
+
+def too_early(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
+    """A core of a run reads shared memory before another one has written it."""
+    view = event.operation.view(event.role)
+    if event.shared and view is not None:
+        yield _synchronised(view.name, event.operation.span_of(event.role))
 
 
 def slots(trace: Trace, chip: Chip) -> Iterator[Check]:
@@ -239,6 +268,8 @@ declare(
     _FAILING_BLOCKS,
     _BLOCKS,
     gather=True,
+    monitors=(Monitor(LanesLived, lanes_lived),),
+    replayed=Replayed(Shown.AT_THE_END),
 )
 declare(
     "ppl-dynamic-block",
@@ -253,6 +284,7 @@ declare(
         "[1, 64, 1, 16384], pl.float16, [1, 64, 1, size])", "[1, 64, 1, size], pl.float16)", 1
     ),
     _BLOCKS,
+    replayed=COMPILED,
 )
 declare(
     "ppl-pipeline-sharing",
@@ -266,6 +298,7 @@ declare(
     _SHARED_FAILING,
     _OUTSIDE,
     severity="warning",
+    replayed=COMPILED,
 )
 declare(
     "ppl-missing-sync",
@@ -278,6 +311,11 @@ declare(
     unsynchronised,
     _EXCHANGE.replace("    pl.sync()\n", ""),
     _EXCHANGE,
+    monitors=(Monitor(UndefinedLanes, too_early),),
+    replayed=Replayed(
+        Shown.NEVER,
+        why="cores wait for each other in a run, whether the text says so or not",
+    ),
 )
 declare(
     "ppl-lane-slots",
@@ -299,4 +337,5 @@ pl.dma.store(pl.gtensor([1, 65, 1, 48], pl.GLOBAL, out_ptr).view(), a)
     ),
     _BLOCKS,
     severity="note",
+    replayed=COMPILED,
 )

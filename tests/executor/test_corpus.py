@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.oracles.agreement import UNJUDGED
 from verifier.cli.replay import mark
 from verifier.engine import analyze_file
 from verifier.executor import replay as module
-from verifier.executor.replay import UNJUDGED, Answer, Item, replay
+from verifier.executor.replay import Answer, Item, replay
 from verifier.report.model import Diagnostic, FileRequest
 from verifier.source.files import collect
 

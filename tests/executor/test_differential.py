@@ -31,7 +31,8 @@ from tests.oracles.agreement import gist
 from verifier.executor import simulate
 from verifier.executor.api import Simulation, load_kernel
 from verifier.executor.loader import generation_of
-from verifier.executor.machine import Options, Plans
+from verifier.executor.machine import Options
+from verifier.executor.programs import Plans
 from verifier.executor.running import Outcome, Shaped
 from verifier.executor.session import Session, using
 from verifier.executor.worker import drawn as random_tensor

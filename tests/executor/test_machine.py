@@ -292,7 +292,7 @@ def test_poison_that_is_only_moved_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_moved_poison_is_reported_when_it_is_used(tmp_path: Path) -> None:
-    with pytest.raises(KernelViolation, match="`t` is read here") as caught:
+    with pytest.raises(KernelViolation, match="`t` is read before all of it was written") as caught:
         made(tmp_path, PARTS.replace("LOW", "1"))(normal(32, 12))
     first = caught.value.diagnostics[0]
     lines = (tmp_path / "file.py").read_text(encoding="utf-8").splitlines()

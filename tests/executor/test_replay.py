@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.fixtures.support import bad, check
+from tests.oracles.agreement import UNJUDGED
 from verifier.cli.replay import mark
-from verifier.executor.replay import UNJUDGED, Answer, Item, replay
+from verifier.executor.replay import Answer, Item, replay
 from verifier.report.model import Diagnostic, FileRequest, FileResult, RunReport, Span
 
 KERNEL = """\

@@ -15,15 +15,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from verifier.executor import watch
-from verifier.executor.replay import UNJUDGED
 from verifier.executor.running import Outcome, Shaped
+from verifier.executor.watch import WATCHED
 from verifier.hardware import dtypes as dt
 from verifier.report.model import Diagnostic, KernelReport
+from verifier.rulebase import Shown, all_rules
 from verifier.source.ir import Span
 
+#: rules that no run breaks
+UNJUDGED = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is Shown.NEVER)
+
 #: faults that no run in order shows; a run that is not refused shows that some input is admitted
-NOT_RUN = (watch.RULES | frozenset(UNJUDGED)) - {"no-admitted-input"}
+NOT_RUN = UNJUDGED - {"no-admitted-input"} | {
+    rule.id for rule in all_rules() if any(m.event in WATCHED for m in rule.monitors)
+}
 
 NEEDED = " (needed, not said)"
 

@@ -63,6 +63,7 @@ def _item(result: FileResult, diagnostic: Diagnostic) -> Item | None:
         counterexample=diagnostic.counterexample,
         sure=diagnostic.verdict != "unknown",
         message=diagnostic.message.removeprefix("possible: "),
+        predicate=diagnostic.predicate,
         places=tuple(_absolute(label.span) for label in diagnostic.labels),
     )
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import generation_of, hardware_of, isolated, kernel, load
-from verifier.executor.machine import Options, Plans
+from verifier.executor.machine import Options
+from verifier.executor.programs import Plans
 from verifier.executor.running import Outcome, run
 from verifier.executor.session import Kernel, Session, sizes_of, using
 from verifier.hardware.catalogue import Hardware

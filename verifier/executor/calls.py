@@ -8,15 +8,14 @@ offsets: whether what is read was written, and the protocol of sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from verifier.executor.direct import direct
-from verifier.executor.flow import Steps
-from verifier.executor.memory import Bound, Layout, Memory, Template
+from verifier.executor.memory import Bound, Layout, Memory
 from verifier.executor.operands import perform, steps_of
+from verifier.executor.programs import Plan
 from verifier.executor.proxies import (
     BufferProxy,
     DTypeProxy,
@@ -26,7 +25,6 @@ from verifier.executor.proxies import (
     outward,
 )
 from verifier.executor.regions import Geometry
-from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -37,25 +35,6 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({int, float, str, bool, NoneType})
 _NAMED = frozenset({DTypeProxy, EnumProxy, BufferProxy})
-
-
-@dataclass(slots=True)
-class Plan:
-    """How to repeat a call. ``steps`` None: it only makes a tensor.
-
-    A position among the tensors that are arguments is -1 for the one that the call makes.
-    """
-
-    steps: Steps | None
-    #: role and position of its tensor
-    roles: tuple[tuple[str, int], ...]
-    template: Template | None
-    name: str
-    span: Span
-    filled: bool
-    #: position of the tensor that is the result; None: the result is ``outcome``
-    returns: int | None
-    outcome: Any
 
 
 def call(

@@ -17,7 +17,8 @@ import numpy as np
 from verifier.executor.findings import UnsupportedError
 
 if TYPE_CHECKING:
-    from verifier.executor.machine import ConcreteMachine, Program
+    from verifier.executor.machine import ConcreteMachine
+    from verifier.executor.programs import Program
 
 #: between the orders of events on two cores: what is live on one says nothing about the other
 _APART = 1 << 40

@@ -8,20 +8,20 @@ met, once for operands of one layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, written_part
-from verifier.executor.memory import SUM, Bound, Memory, Origin
+from verifier.executor.memory import SUM, Bound, Memory
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
+from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.trace import Operation
 
-RULE: Final = "uninitialised-read"
 #: first reads that one element remembers
 _MOST: Final = 8
 
@@ -29,24 +29,61 @@ _MOST: Final = 8
 Direct: TypeAlias = Callable[[Mapping[str, Bound]], bool]
 
 
-class Reporter(Protocol):
-    """What is asked of the machine."""
+#: whether another program instance may yet write what is read there
+Postponed: TypeAlias = Callable[[Bound, Origin], bool]
 
-    @property
-    def origins(self) -> Sequence[tuple[Origin, ...]]: ...
 
-    def origin(self, *origins: Origin) -> int: ...
+class Origins:
+    """The first reads of what is not defined, which elements remember by number (from 1 on)."""
 
-    def postponed(self, found: Bound, origin: Origin) -> bool: ...
+    __slots__ = ("_known", "_meet", "_numbers")
 
-    def violate(
-        self,
-        rule: str,
-        span: Span,
-        text: str,
-        message: str,
-        notes: tuple[tuple[Span, str], ...] = (),
-    ) -> None: ...
+    def __init__(self, meet: Callable[[object], bool]) -> None:
+        self._known: list[tuple[Origin, ...]] = []
+        self._numbers: dict[tuple[Origin, ...], int] = {}
+        self._meet = meet
+
+    def number(self, *origins: Origin) -> int:
+        """Of first reads that became one element."""
+        number = self._numbers.get(origins)
+        if number is None:
+            self._known.append(origins)
+            number = self._numbers[origins] = len(self._known)
+        return number
+
+    def both(self, left: Lost, right: Lost) -> Lost:
+        """The reads by which either is undefined, element by element."""
+        out: Lost = np.maximum(left, right)
+        mixed = (left > 0) & (right > 0) & (left != right)
+        if not bool(mixed.any()):
+            return out
+        for a, b in np.unique(np.stack([left[mixed], right[mixed]]), axis=1).T:
+            first, second = (self._known[int(number) - 1] for number in (a, b))
+            joined = dict.fromkeys((*first, *second))
+            out[mixed & (left == a) & (right == b)] = self.number(*[*joined][:_MOST])
+        return out
+
+    def blame(self, lost: Lost, use: Span, why: str) -> None:
+        """Something hangs on elements that are undefined by these reads."""
+        for number in np.unique(lost):
+            for origin in self._known[int(number) - 1] if number > 0 else ():
+                self._meet(UndefinedRead(origin, use, why))
+
+    def decided(self, operation: Operation, role: str, found: Bound, why: str) -> None:
+        """A read of which nothing may be undefined."""
+        memory = found.memory
+        missing = memory.undefined(found.place)
+        reads = np.where(missing, memory.reads(found.place), 0)
+        self.blame(reads, operation.span, why)
+        if bool((missing & (reads == 0)).any()):
+            origin = first_read(memory, operation.span_of(role))
+            self._meet(UndefinedRead(origin, operation.span, why))
+
+
+def first_read(memory: Memory, span: Span) -> Origin:
+    """A read of a tensor that was not written, or not everywhere."""
+    partly = memory.bits is not None and bool(memory.bits.any())
+    return Origin(memory.name, memory.span, span, partly)
 
 
 @dataclass(slots=True)
@@ -73,6 +110,9 @@ class Steps:
     holds: int
     #: whether it does nothing but to wait for other cores
     waits: bool
+    #: roles of tensors of the caller's: what is read, and what is written
+    taken: tuple[str, ...]
+    given: tuple[str, ...]
     #: constants, as the semantics asked for them
     values: dict[str, Any] = field(default_factory=dict)
     #: how a plan computes it, where that takes no more than one call of NumPy
@@ -94,10 +134,13 @@ class Steps:
 class Flow:
     """What one operation makes undefined: collected before it runs, noted down after."""
 
-    __slots__ = ("_bounds", "_lost", "_machine", "_steps")
+    __slots__ = ("_bounds", "_lost", "_origins", "_postponed", "_steps")
 
-    def __init__(self, machine: Reporter, steps: Steps, bounds: Mapping[str, Bound]) -> None:
-        self._machine = machine
+    def __init__(
+        self, origins: Origins, postponed: Postponed, steps: Steps, bounds: Mapping[str, Bound]
+    ) -> None:
+        self._origins = origins
+        self._postponed = postponed
         self._steps = steps
         self._bounds = bounds
         self._lost: dict[str, Lost] = {}
@@ -108,7 +151,7 @@ class Flow:
         missing = found.memory.undefined(found.place)
         if not bool(missing.any()):
             return
-        lost = self._origins(role, missing)
+        lost = self._reads(role, missing)
         for route in self._routes(role):
             part = route.part.of(lost)
             if not bool(part.any()):
@@ -144,17 +187,15 @@ class Flow:
             routes[role] = routes_of(self._steps.operation, self._bounds, role)
         return routes[role]
 
-    def _origins(self, role: str, missing: Mask) -> Lost:
+    def _reads(self, role: str, missing: Mask) -> Lost:
         found = self._bounds[role]
         lost = np.where(missing, found.memory.reads(found.place), 0)
         new = missing & (lost == 0)
         if role != self._steps.own_sum and bool(new.any()):
-            memory = found.memory
-            partly = memory.bits is not None and bool(memory.bits.any())
             span = self._steps.operation.span_of(role.partition(".index")[0].partition("[")[0])
-            origin = Origin(memory.name, memory.span, span, partly)
-            if not self._machine.postponed(found, origin):
-                lost = np.where(new, self._machine.origin(origin), lost)
+            origin = first_read(found.memory, span)
+            if not self._postponed(found, origin):
+                lost = np.where(new, self._origins.number(origin), lost)
         return lost.astype(np.int32)
 
     def _follow(self, role: str, route: Route, part: Lost, whole: bool) -> None:
@@ -192,34 +233,19 @@ class Flow:
 
     def _add(self, role: str, lost: Lost) -> None:
         known = self._lost.get(role)
-        self._lost[role] = lost if known is None else self._both(known, lost)
-
-    def _both(self, left: Lost, right: Lost) -> Lost:
-        """The reads by which either is undefined, element by element."""
-        out: Lost = np.maximum(left, right)
-        mixed = (left > 0) & (right > 0) & (left != right)
-        if not bool(mixed.any()):
-            return out
-        for a, b in np.unique(np.stack([left[mixed], right[mixed]]), axis=1).T:
-            first, second = (self._machine.origins[int(number) - 1] for number in (a, b))
-            joined = dict.fromkeys((*first, *second))
-            out[mixed & (left == a) & (right == b)] = self._machine.origin(*[*joined][:_MOST])
-        return out
+        self._lost[role] = lost if known is None else self._origins.both(known, lost)
 
     def _line(self, part: Lost, axes: tuple[int, ...]) -> Lost:
         """The reads by which what is made of all elements along the axes is undefined."""
         total: Lost | None = None
         for number in np.unique(part[part > 0]):
             found = np.where((part == number).any(axis=axes, keepdims=True), number, 0)
-            total = found if total is None else self._both(total, found)
+            total = found if total is None else self._origins.both(total, found)
         assert total is not None
         return total
 
     def _fault(self, lost: Lost, why: str) -> None:
-        for number in np.unique(lost):
-            if number:
-                use = self._steps.operation.span
-                blame(self._machine, int(number), use, why)
+        self._origins.blame(lost, self._steps.operation.span, why)
 
 
 def _leaves(memory: Memory) -> bool:
@@ -237,35 +263,3 @@ def _there(place: Geometry | Gather) -> Mask:
 
 def _taking_part(place: Geometry | Gather) -> int:
     return int(_there(place).sum())
-
-
-def blame(machine: Reporter, number: int, use: Span, why: str) -> None:
-    """Report the first reads of what is not defined, now that something hangs on them."""
-    for origin in machine.origins[number - 1]:
-        _blame(machine, origin, use, why)
-
-
-def _blame(machine: Reporter, origin: Origin, use: Span, why: str) -> None:
-    how = "only partly written" if origin.partly else "never written"
-    same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
-    notes = () if same else ((use, f"what was made of it counts here: {why}"),)
-    machine.violate(
-        RULE,
-        origin.span,
-        f"`{origin.name}` is written before it is read",
-        f"`{origin.name}` is read here, but what is read was {how}",
-        notes=(*notes, (origin.allocated, f"`{origin.name}` is allocated here")),
-    )
-
-
-def decided(machine: Reporter, operation: Operation, role: str, found: Bound, why: str) -> None:
-    """A read of which nothing may be undefined."""
-    memory = found.memory
-    missing = memory.undefined(found.place)
-    for number in np.unique(np.where(missing, memory.reads(found.place), -1)):
-        if number > 0:
-            blame(machine, int(number), operation.span, why)
-        elif number == 0:
-            partly = memory.bits is not None and bool(memory.bits.any())
-            span = operation.span_of(role)
-            _blame(machine, Origin(memory.name, memory.span, span, partly), operation.span, why)

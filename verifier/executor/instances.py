@@ -7,10 +7,10 @@ writes of one number, need no order.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,46 +18,15 @@ from numpy.typing import NDArray
 
 from verifier.executor.cells import Box, Cells
 from verifier.executor.footprints import copied
-from verifier.executor.memory import Bound, Memory, Origin
+from verifier.executor.memory import Bound, Memory
+from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import constant
+from verifier.symbolic.memory.events import ForeignRead, ForeignWrite, Origin
 from verifier.symbolic.trace import Operation
-
-RULE: Final = "loop-carried-dependence"
-
-
-class Instance(Protocol):
-    """One instance of a launch: its place in the grid, and the barriers that it went through."""
-
-    @property
-    def index(self) -> tuple[int, ...]: ...
-
-    @property
-    def grid(self) -> tuple[int, ...]: ...
-
-    @property
-    def waited(self) -> int: ...
-
-
-class Reporter(Protocol):
-    """What is asked of the machine."""
-
-    def check(
-        self,
-        rule: str,
-        predicate: Bool,
-        span: Span,
-        text: str,
-        message: str,
-        *,
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +59,9 @@ class Unwritten:
 
 @dataclass(slots=True)
 class Instances:
-    """Notes of one run."""
+    """Notes of one run; ``meet`` is told of accesses that nothing orders."""
 
+    meet: Callable[[object], bool]
     #: writes, by number; the first stands for none
     _events: list[_Event] = field(default_factory=lambda: [_NONE])
     #: the last read of an element, and the last one by another instance than that
@@ -107,8 +77,7 @@ class Instances:
 
     def operation(
         self,
-        machine: Reporter,
-        instance: Instance,
+        instance: Program,
         operation: Operation,
         bounds: Mapping[str, Bound],
         roles: tuple[tuple[str, ...], tuple[str, ...]],
@@ -121,19 +90,19 @@ class Instances:
         for role in reads:
             if shared(bounds[role].memory) and not (adds and role in writes):
                 event = _Event(operation.span_of(role), number, instance.waited)
-                self._read(machine, event, bounds[role], boxes[role])
+                self._read(event, bounds[role], boxes[role])
         value = self._value(operation, bounds)
         for role in writes:
             memory = bounds[role].memory
             if shared(memory):
                 event = _Event(operation.span, number, instance.waited, value, adds)
-                self._write(machine, event, bounds[role], boxes[role])
+                self._write(event, bounds[role], boxes[role])
             if value is not None and bounds[role].place == memory.template.whole:
                 self._numbers[memory] = value
             else:
                 self._numbers.pop(memory, None)
 
-    def postpone(self, origin: Origin, found: Bound, box: Box, instance: Instance) -> None:
+    def postpone(self, origin: Origin, found: Bound, box: Box, instance: Program) -> None:
         """Nobody has written what an instance reads: that is told when all have run."""
         self._unwritten.append(Unwritten(origin, found.memory, found.place, box, instance.waited))
 
@@ -168,13 +137,13 @@ class Instances:
         self._events.append(event)
         return len(self._events) - 1
 
-    def _read(self, machine: Reporter, event: _Event, found: Bound, box: Box) -> None:
+    def _read(self, event: _Event, found: Bound, box: Box) -> None:
         memory, place = found.memory, found.place
         writes = self._writes.get(memory)
         if writes is not None:
             for write in self._distinct(writes.get(box, place)):
                 if _beside(write, event):
-                    self._foreign(machine, memory, event, write)
+                    self._foreign(memory, event, write)
         reads = self._reads.get(memory)
         if reads is None:
             reads = self._reads[memory] = Cells(memory.template)
@@ -188,35 +157,29 @@ class Instances:
             self._readers.append((event, other))
         reads.put(box, place, after)
 
-    def _write(self, machine: Reporter, event: _Event, found: Bound, box: Box) -> None:
+    def _write(self, event: _Event, found: Bound, box: Box) -> None:
         memory, place = found.memory, found.place
         writes = self._writes.get(memory)
         if writes is None:
             writes = self._writes[memory] = Cells(memory.template)
         for write in self._distinct(writes.get(box, place)):
             if _beside(write, event) and not _alike(write, event):
-                _twice(machine, memory, write, event)
+                self._twice(memory, write, event)
         reads = self._reads.get(memory)
         for stamp in () if reads is None else np.unique(reads.get(box, place)):
             for read in self._readers[int(stamp)]:
                 if _beside(read, event):
-                    self._foreign(machine, memory, read, event)
+                    self._foreign(memory, read, event)
         writes.put(box, place, self._stamp(event))
 
-    def _foreign(self, machine: Reporter, memory: Memory, read: _Event, write: _Event) -> None:
+    def _foreign(self, memory: Memory, read: _Event, write: _Event) -> None:
         self._raced.add(read.span)
-        name = memory.name
-        machine.check(
-            RULE,
-            E.FALSE,
-            read.span,
-            f"no program instance reads what another one writes to `{name}`",
-            f"a program instance reads what another one writes to `{name}`, with no barrier in "
-            "between",
-            facts=("NKI-BAR03",),
-            notes=((write.span, "written here"),),
-            help=("call `nisa.core_barrier` before reading what the other core writes",),
-        )
+        self.meet(ForeignRead(memory.name, read.span, write.span))
+
+    def _twice(self, memory: Memory, first: _Event, second: _Event) -> None:
+        """Told where the first of the two instances writes, whichever is run before the other."""
+        first, second = sorted((first, second), key=lambda event: event.number)
+        self.meet(ForeignWrite(memory.name, first.span, second.span))
 
 
 def shared(memory: Memory) -> bool:
@@ -225,7 +188,7 @@ def shared(memory: Memory) -> bool:
     return template.buffer is Buffer.SHARED_HBM and template.kind != "constant"
 
 
-def several(instance: Instance) -> bool:
+def several(instance: Program) -> bool:
     """Whether a launch has other instances than this one."""
     return prod(instance.grid) > 1
 
@@ -238,21 +201,6 @@ def _beside(first: _Event, second: _Event) -> bool:
 def _alike(first: _Event, second: _Event) -> bool:
     same = first.value is not None and first.value == second.value
     return same or (first.adds and second.adds)
-
-
-def _twice(machine: Reporter, memory: Memory, first: _Event, second: _Event) -> None:
-    """Reported where the first of the two instances writes, whichever is run before the other."""
-    first, second = sorted((first, second), key=lambda event: event.number)
-    notes = [(second.span, "and written here")] if second.span != first.span else []
-    machine.check(
-        RULE,
-        E.FALSE,
-        first.span,
-        f"no two program instances write the same element of `{memory.name}`",
-        f"two program instances write the same part of `{memory.name}`",
-        notes=tuple(notes),
-        facts=("NKI-L65", "NKI-E32"),
-    )
 
 
 def _number(index: tuple[int, ...], grid: tuple[int, ...]) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import CodeType
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,23 +15,26 @@ from verifier.executor import findings, places, tpu
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
-from verifier.executor.memory import Bound, Life, Memory, Origin, Template
+from verifier.executor.flow import Origins
+from verifier.executor.memory import Bound, Memory, Template
+from verifier.executor.programs import Plans, Program
 from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
 from verifier.executor.tensors import LaneTensor, Pointee
-from verifier.executor.watch import DEPENDENCE, Watch
+from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.report import model as report
-from verifier.rulebase import Check, Note, Rule
+from verifier.rulebase import Check, Monitor, Note, Rule, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
@@ -44,12 +46,15 @@ from verifier.symbolic.values import (
     RecordValue,
 )
 
-if TYPE_CHECKING:
-    from verifier.executor.calls import Plan
+#: so many operations of a TPU are looked at together, by rules that compare all of them
+TRACED: Final = 100
 
-
-#: rules that need to know which elements were written
-FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read", "psum-accumulation"})
+#: what shows only where it is known which elements were written, and which sums were begun
+TRACKED_EVENTS: Final = frozenset({UndefinedRead, Returned, Added})
+_SUM_EVENTS: Final = frozenset({UndefinedRead, Added})
+#: operations until a run is looked at for the first time
+_PROBED: Final = 16
+_NEVER: Final = 1 << 62
 
 
 @dataclass(slots=True)
@@ -65,17 +70,16 @@ class Options:
     keep_going: bool = False
     loop_order: str = "forward"
     seed: int = 0
-    #: the rule to judge on the whole trace when the run is over; None: all that are affordable
+    #: the rule that the run is made for: of the whole trace only this one is judged when the run is
+    #: over; None: all that are affordable
     about: str | None = None
     until: Callable[[report.Diagnostic], bool] | None = None
     #: nothing but this rule is judged; None: every one
     only: str | None = None
-    #: which of those of :data:`verifier.executor.watch.RULES` are judged
-    follow: frozenset[str] = frozenset({DEPENDENCE})
     #: of loops whose iterations do not know of each other, how many are run before the last one;
     #: None: all
     abridge: Beginning | None = None
-    #: called now and then, more and more seldom, while there is a ``follow``
+    #: called now and then, more and more seldom
     probe: Callable[[ConcreteMachine], None] | None = None
 
 
@@ -88,15 +92,20 @@ class Rules:
     access: list[Rule]
     operation: dict[str, list[Rule]]
     trace: list[Rule]
+    #: by the class of what they judge
+    monitors: dict[type, list[tuple[Rule, Monitor]]]
 
     @staticmethod
-    def load(dialect: str, only: str | None = None) -> Rules:
-        """The rules of a dialect, or one of them."""
-        found = Rules({}, [], [], {}, [])
+    def load(dialect: str, only: str | None = None, about: str | None = None) -> Rules:
+        """The rules of a dialect, or one of them; ``about``: the one that a run is made for."""
+        found = Rules({}, [], [], {}, [], {})
         for rule in rulebase.of_dialect(dialect):
             if only not in (None, rule.id):
                 continue
             found.by_id[rule.id] = rule
+            for monitor in rule.monitors:
+                if not monitor.asked or rule.id == about:
+                    found.monitors.setdefault(monitor.event, []).append((rule, monitor))
             if rule.on == "storage":
                 found.storage.append(rule)
             elif rule.on == "access":
@@ -111,36 +120,6 @@ class Rules:
 
 #: what happens when an operation is emitted: numbers are computed
 Execute = Callable[["ConcreteMachine", Operation], None]
-
-
-@dataclass(slots=True)
-class Program:
-    """One instance of an SPMD launch: its indices, the grid, and the tensors all share."""
-
-    index: tuple[int, ...] = ()
-    grid: tuple[int, ...] = ()
-    #: tensors in shared memory, by how many were made before
-    shared: list[Memory] = field(default_factory=list)
-    made: int = 0
-    #: barriers that it went through
-    waited: int = 0
-
-
-class Plans:
-    """Calls that can be repeated, for all runs of one kernel under the same conditions.
-
-    ``kept``: the code whose addresses the keys name.
-    """
-
-    def __init__(self) -> None:
-        self.calls: dict[tuple[Any, ...], Plan] = {}
-        self.templates: dict[tuple[object, ...], Template] = {}
-        self.kept: list[CodeType] = []
-        self._token = E.const(1)
-
-    def current(self) -> Plans:
-        """These plans, or new ones if the terms in them have been forgotten."""
-        return self if E.const(1) is self._token else Plans()
 
 
 class ConcreteMachine:
@@ -160,9 +139,9 @@ class ConcreteMachine:
         dialect = of_generation(api)
         self.dialect = dialect.make()
         self.kernel = ""
-        self.rules = Rules.load(dialect.name, options.only)
+        self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
-        self._seen: set[tuple[str, Span]] = set()
+        self._seen: set[tuple[str, str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)
         self.clean = True
         #: checks are dropped: views that were checked before are made again
@@ -184,9 +163,7 @@ class ConcreteMachine:
         self.made = 0
         #: elements of the largest tensor that was made
         self.largest = 0
-        #: first reads of what is not defined, which elements remember by number (from 1 on)
-        self.origins: list[tuple[Origin, ...]] = []
-        self._origins: dict[tuple[Origin, ...], int] = {}
+        self.origins = Origins(self.meet)
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
@@ -194,13 +171,16 @@ class ConcreteMachine:
         self.plans = known.calls
         self.kept = known.kept
         self._templates = known.templates
+        heard = frozenset(self.rules.monitors)
         #: whether it matters which elements were written
-        self.tracks = options.only is None or options.only in FOLLOWED
+        self.tracks = bool(heard & TRACKED_EVENTS)
         #: whether it matters which sums in PSUM have begun
-        self.sums = options.only in (None, "psum-accumulation", "uninitialised-read")
+        self.sums = bool(heard & _SUM_EVENTS)
         #: whether iterations were left out
         self.abridged = False
-        self.watch = Watch(options.follow) if options.follow else None
+        self.watch = Watch(self.meet, heard & WATCHED) if heard & WATCHED else None
+        #: the operation at which the run is looked at again
+        self.probed = _PROBED if options.probe is not None else _NEVER
 
     # -- what dialects see -------------------------------------------------------------
 
@@ -353,7 +333,7 @@ class ConcreteMachine:
     def emit(self, operation: Operation) -> None:
         self.last = operation
         self.emitted += 1
-        if len(self.trace) < tpu.TRACED and self.rules.trace and isinstance(self.hardware, Chip):
+        if len(self.trace) < TRACED and self.rules.trace and isinstance(self.hardware, Chip):
             self.trace.append(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
@@ -423,15 +403,33 @@ class ConcreteMachine:
             return
         if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
             return
-        self.report(
-            findings.diagnose(rule, check, self.kernel, self.hardware.name, self.dialect.name)
-        )
+        found = findings.diagnose(rule, check, self.kernel, self.hardware.name, self.dialect.name)
+        # what is told at the end may be several things of one place
+        told = rule.replayed.shown in (Shown.AT_THE_END, Shown.STATED)
+        self.report(found, check.message if told else "")
 
-    def report(self, diagnostic: report.Diagnostic) -> None:
+    def meet(self, event: object) -> bool:
+        """Have the rules judge what was met; whether one of them had something to say."""
+        said = False
+        for rule, monitor in self.rules.monitors.get(type(event), ()):
+            for check in monitor.judge(event, self.hardware):
+                said |= check.predicate is not E.TRUE
+                self.judge(rule, check)
+        return said
+
+    def probe(self) -> None:
+        """Have the run looked at, and set when that is done again."""
+        self.probed += self.probed // 4
+        assert self.options.probe is not None
+        self.options.probe(self)
+
+    def report(self, diagnostic: report.Diagnostic, what: str = "") -> None:
+        """Note a finding; of those about one place (and one thing: ``what``) the first."""
         self.clean = False
         place = diagnostic.span
         key = (
             diagnostic.rule,
+            what,
             Span(place.path, place.line, place.column, place.end_line, place.end_column),
         )
         if key in self._seen:
@@ -442,19 +440,6 @@ class ConcreteMachine:
             raise ViolationError(diagnostic)
         if self.options.until is not None and self.options.until(diagnostic):
             raise ViolationError(diagnostic)
-
-    def violate(
-        self,
-        rule: str,
-        span: Span,
-        text: str,
-        message: str,
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        facts: tuple[str, ...] = (),
-    ) -> None:
-        """A violation that the machine itself sees."""
-        self.check(rule, E.FALSE, span, text, message, notes=notes, help=help, facts=facts)
 
     def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
         """Nothing: what is not known ahead is known here, or shows as a symbol that is left."""
@@ -575,17 +560,9 @@ class ConcreteMachine:
         self.program, self._order, self.state = program, order, state
         return before
 
-    def origin(self, *origins: Origin) -> int:
-        """The number of first reads of what is not defined, which became one element."""
-        number = self._origins.get(origins)
-        if number is None:
-            self.origins.append(origins)
-            number = self._origins[origins] = len(self.origins)
-        return number
-
     def postponed(self, found: Bound, origin: Origin) -> bool:
         """Whether another program instance may yet write what is read here."""
-        return self.watch is not None and self.watch.postponed(self, found, origin)
+        return self.watch is not None and self.watch.postponed(self.program, found, origin)
 
     def touch(self, memory: Memory) -> None:
         """A use of a tensor, for the capacity of the memory on chip."""
@@ -596,7 +573,7 @@ class ConcreteMachine:
             return
         template = memory.template
         if template.on_chip:
-            life = memory.life = Life(template, memory.name, memory.span, order, order)
+            life = memory.life = Life(template.prototype, memory.name, memory.span, order, order)
             self.lives.append(life)
 
 

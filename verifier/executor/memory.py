@@ -19,6 +19,7 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content
+from verifier.symbolic.memory.events import Life
 from verifier.symbolic.tensors import DType, Storage, View
 
 Array = NDArray[Any]
@@ -122,31 +123,6 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 @lru_cache(maxsize=1024)
 def _in_bytes(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return tuple(stride * itemsize for stride in strides)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The first read of elements that mean nothing: of what, and where.
-
-    ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand. ``partly``:
-    other elements of the tensor were written.
-    """
-
-    name: str
-    allocated: Span
-    span: Span
-    partly: bool
-
-
-@dataclass(slots=True)
-class Life:
-    """From the first to the last use of an on-chip tensor, in operations."""
-
-    template: Template
-    name: str
-    span: Span
-    first: int
-    last: int
 
 
 class Memory:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.executor import flow, places
+from verifier.executor import places
 from verifier.executor.access import NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
-from verifier.executor.flow import Steps
+from verifier.executor.flow import Flow, Steps
 from verifier.executor.memory import CONTENTS, SUM, Bound, ConcreteStorage, Memory
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
@@ -22,6 +22,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import written
+from verifier.symbolic.memory.events import Added, Awaited, Outside
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
@@ -240,7 +241,8 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         if role.endswith(_INDEX):
             bounds[f"{role}{number}"] = found = bound_of(machine, view)
             if not _written(found):
-                flow.decided(machine, operation, role.removesuffix(_INDEX), found, "it is an index")
+                index = role.removesuffix(_INDEX)
+                machine.origins.decided(operation, index, found, "it is an index")
     for role, operand in operation.operands.items():
         if isinstance(operand.value, View):
             bounds[role] = bound_of(machine, operand.value)
@@ -258,7 +260,7 @@ def examine(machine: ConcreteMachine, operation: Operation) -> None:
     for role, view in operation.reads:
         found = bound_of(machine, view)
         if not (found.memory.full or _written(found)):
-            flow.decided(machine, operation, role, found, "a register takes it")
+            machine.origins.decided(operation, role, found, "a register takes it")
         if found.memory.template.on_chip:
             machine.touch(found.memory)
 
@@ -279,18 +281,8 @@ def _check_indices(
         if not outside or (isinstance(mode, Enumerator) and mode.name == "skip"):
             continue
         where = places.here(operation.name.rpartition(".")[2])
-        machine.violate(
-            "slice-bounds",
-            where.keyword(role) if where.keywords else where.span,
-            "every index that is known at run time only names an element",
-            outside,
-            notes=((found.memory.span, f"`{found.memory.name}` is allocated here"),),
-            facts=("NKI-D11", "NKI-X09", "NKI-X49"),
-        )
-
-
-#: the rule about what multiplications add to
-_SUMS: Final = "psum-accumulation"
+        span = where.keyword(role) if where.keywords else where.span
+        machine.meet(Outside(found.memory.name, found.memory.span, span, outside))
 
 
 def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:
@@ -326,6 +318,8 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         resets=not (tensor and adds),
         holds=CONTENTS.index(written(operation)),
         waits=footprint is not None and footprint.orders is not None and not writes,
+        taken=tuple(role for role in reads if bounds[role].memory.template.kind == "input"),
+        given=tuple(role for role in writes if bounds[role].memory.template.kind == "input"),
     )
 
 
@@ -334,8 +328,10 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     machine.performed += 1
     operation = steps.operation
     shapes_only = machine.options.shapes_only
+    if machine.performed >= machine.probed:
+        machine.probe()
     if machine.watch is not None:
-        machine.watch.operation(machine, operation, bounds, steps.reads, steps.writes)
+        machine.watch.operation(machine.program, steps, bounds)
     lost = _undefined(machine, steps, bounds)
     if steps.own_sum is not None:
         found = bounds[steps.own_sum]
@@ -370,29 +366,21 @@ def _wait(machine: ConcreteMachine, operation: Operation) -> None:
     barrier = machine.state.get("barrier")
     missing = barrier(cores) if callable(barrier) else 0
     if missing:
-        machine.check(
-            "core-barrier-divergence",
-            E.FALSE,
-            operation.span,
-            "every program instance comes to the barrier as often",
-            f"{missing} of {len(cores)} cores do not come to this barrier",
-        )
+        machine.meet(Awaited(operation.span, missing, len(cores)))
 
 
-def _undefined(
-    machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]
-) -> flow.Flow | None:
+def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow | None:
     """What is read that is not defined; None: nothing."""
-    lost: flow.Flow | None = None
+    lost: Flow | None = None
     for role in steps.reads:
         found = bounds[role]
         if not (found.memory.full or _written(found)):
-            lost = lost or flow.Flow(machine, steps, bounds)
+            lost = lost or Flow(machine.origins, machine.postponed, steps, bounds)
             lost.read(role)
     for role, begins in steps.kept:
         memory = bounds[role].memory
         if memory.lost is not None and not memory.full:
-            lost = lost or flow.Flow(machine, steps, bounds)
+            lost = lost or Flow(machine.origins, machine.postponed, steps, bounds)
             lost.keep(role, begins)
     return lost
 
@@ -450,23 +438,15 @@ def _written(found: Bound) -> bool:
 
 
 def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
-    """What a multiplication adds to (NKI-MMU25 to NKI-MMU27), by the rule about it."""
+    """What a multiplication adds to (NKI-MMU25 to NKI-MMU27)."""
     memory = found.memory
     held = memory.content.at(found.place)
     for number in (held,) if isinstance(held, int) else np.unique(held):
         if number in steps.fine:
             continue
-        rule = machine.rules.by_id.get(_SUMS)
-        if rule is None or rule.monitor is None:
-            return
         content = CONTENTS[int(number)]
-        checks = [
-            *rule.monitor(steps.operation, memory.storage, content, memory.writer, machine.target)
-        ]
-        if not checks:
+        if not machine.meet(Added(steps.operation, memory.storage, content, memory.writer)):
             steps.fine.add(int(number))
-        for check in checks:
-            machine.judge(rule, check)
 
 
 def _started(found: Bound, steps: Steps) -> None:

@@ -164,9 +164,12 @@ def _place(frame: FrameType, name: str) -> Place:
 def _target(file: SourceText, node: ast.AST) -> str | None:
     parent = file.parents.get(id(node))
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0]
-        return target.id if isinstance(target, ast.Name) else None
-    return None
+        target: ast.AST = parent.targets[0]
+    elif isinstance(parent, ast.For) and parent.iter is node:
+        target = parent.target
+    else:
+        return None
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:

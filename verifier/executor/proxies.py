@@ -997,5 +997,5 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
         if machine.options.loop_order == "shuffled":
             machine.rng.shuffle(numbers)
     if machine.watch is not None and machine.api == "beta1":
-        return Turns(machine.watch, machine, numbers)
+        return Turns(machine.watch, machine.program, numbers)
     return numbers

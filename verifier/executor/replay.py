@@ -21,12 +21,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from verifier import rulebase
 from verifier.dialects.names import OKK, PPL
 from verifier.dialects.registry import DIALECTS
-from verifier.executor import places, tpu_running, watch
+from verifier.executor import places
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
-from verifier.executor.machine import FOLLOWED, Options
+from verifier.executor.machine import TRACKED_EVENTS, Options
 from verifier.executor.memory import TRACKED
 from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import Outcome, Shaped, Unsized, capacity, run
@@ -34,8 +35,9 @@ from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
-from verifier.hardware.chips import Chip
 from verifier.report import model as report
+from verifier.rulebase import Rule, Shown
+from verifier.symbolic.memory.events import LanesLived, Lived
 from verifier.symbolic.values import AddressType
 
 Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
@@ -54,69 +56,12 @@ _FILLERS: Final = (1.0, 1, None, True, Shaped("float32", (128, 512)), "")
 _HALVES: Final = ("float16", *(name for name in _DTYPES if name != "float16"))
 _NUMBERS: Final = (1, 64, True, 1.0, None)
 
-#: rules about the host's Python, and the errors that Python raises where they are broken
-_RAISES: Final[Mapping[str, tuple[str, ...]]] = {
-    "missing-key": ("KeyError",),
-    "unbound-name": ("UnboundLocalError", "NameError"),
-    "division-by-zero": ("ZeroDivisionError",),
-    "list-index": ("IndexError",),
-    "unpack-mismatch": ("ValueError", "TypeError"),
-    "call-signature": ("TypeError",),
-}
-#: rules that no run breaks, and why
-UNJUDGED: Final[Mapping[str, str]] = {
-    "no-admitted-input": "there is no input to run it with",
-    "bit-test-divisibility": "it is about what the text means: a run computes what it says",
-    "dma-store-conversion": "a dtype that is written down and one of an input look alike in a run",
-    **dict.fromkeys(
-        (
-            "ppl-conditional-expression",
-            "ppl-dropped-assert",
-            "ppl-dynamic-block",
-            "ppl-empty-guard",
-            "ppl-lane-slots",
-            "ppl-loop-side-effect",
-            "ppl-pipeline-sharing",
-            "ppl-plain-function",
-            "ppl-statement",
-        ),
-        "it is about what the compiler makes of the text, which is not run",
-    ),
-    "ppl-missing-sync": "cores wait for each other in a run, whether the text says so or not",
-}
-#: rules judged when the run is over, at a place of the machine's choosing
-_AT_THE_END: Final = frozenset(
-    {
-        "output-not-written",
-        "output-buffer",
-        "no-output",
-        "sbuf-capacity",
-        "psum-banks",
-        "address-overlap",
-        "okk-early-return",
-        "okk-output-coverage",
-        "ppl-local-capacity",
-        watch.TAIL,
-    }
-)
 #: what a counterexample says of the launch
 _LAUNCH: Final = ("num_programs(", "get_core_num(", "get_group_num(")
 #: how runs end that do not come to their end with these arguments
 _REFUSALS: Final = ("raised", "misuse", "unsupported")
-_CAPACITY: Final = frozenset(
-    {"sbuf-capacity", "psum-banks", "address-overlap", "ppl-local-capacity"}
-)
-#: rules that need to know which elements were written
-_FOLLOWED: Final = frozenset({"output-not-written", "uninitialised-read"})
-#: rules that ask what was not done: every iteration of a run counts
-_ABSENT: Final = FOLLOWED | {
-    watch.TAIL,
-    watch.OVERSIZED,
-    "no-output",
-    "output-buffer",
-    "okk-output-coverage",
-    "okk-uninitialised-read",
-}
+#: what shows before the end of a run, or in one that does not come to its end
+_GROWS: Final = frozenset({Lived, LanesLived})
 #: how many iterations of a loop to run at its beginning: what shows in few shows quickly
 _ABRIDGED: Final = (1, 3)
 #: of a loop that the finding is about: what it has to do with others shows in neighbours
@@ -128,7 +73,7 @@ class Item:
     """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
 
     ``sure``: the finding is certain, so that a run that does not break the rule diverges.
-    ``message``: of the finding. ``places``: others that it speaks of.
+    ``message`` and ``predicate``: of the finding. ``places``: others that it speaks of.
     """
 
     path: str
@@ -140,7 +85,24 @@ class Item:
     counterexample: Mapping[str, Any]
     sure: bool = True
     message: str = ""
+    predicate: str = ""
     places: tuple[report.Span, ...] = ()
+
+    @property
+    def about(self) -> Rule:
+        """The rule.
+
+        Raises:
+            MisuseError: there is none of that id.
+        """
+        found = rulebase.find(self.rule)
+        if found is None:
+            raise MisuseError(f"there is no rule `{self.rule}`")
+        return found
+
+    def hears(self, events: frozenset[type]) -> bool:
+        """Whether the rule judges one of these kinds of events."""
+        return any(monitor.event in events for monitor in self.about.monitors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +265,10 @@ def _answer(session: Session, loaded: Loaded, item: Item) -> Answer:
 
     Each is a fork of this process: what a run has done to the user's modules does not stay.
     """
-    if item.rule in UNJUDGED:
-        return Answer("unsupported", UNJUDGED[item.rule])
-    ways = [_Way(count) for count in (() if item.rule in _ABSENT else _ABRIDGED)]
+    replayed = item.about.replayed
+    if replayed.shown is Shown.NEVER:
+        return Answer("unsupported", replayed.why)
+    ways = [_Way(count) for count in (() if replayed.whole else _ABRIDGED)]
     ways.append(_Way())
     if item.api_version in DIALECTS:  # rules about a whole trace need the whole trace
         ways = [_Way(only=False)]
@@ -418,22 +381,20 @@ def _outcome(
     way: _Way,
 ) -> Outcome:
     """A run up to the place where the rule is broken."""
-    watched = item.rule in watch.RULES or item.rule in _CAPACITY
+    grows = item.hears(_GROWS)
     session.options = replace(
         session.options,
         until=lambda d: _shows(d, item),
         about=item.rule,
         only=item.rule if way.only else None,
         abridge=None if way.beginning is None else partial(_first, item, way.beginning),
-        follow=frozenset({item.rule}) if watched else frozenset(),
-        probe=capacity if item.rule in _CAPACITY else None,
+        probe=capacity if grows else None,
     )
     outcome = run(session, found, arguments, grid, item.kernel)
     machine = session.machine
-    if item.rule in _CAPACITY and machine is not None and outcome.ended is not None:
-        judge = tpu_running.capacity if isinstance(machine.hardware, Chip) else capacity
+    if grows and machine is not None and outcome.ended is not None:
         with contextlib.suppress(ViolationError):
-            judge(machine)
+            capacity(machine)
     return outcome
 
 
@@ -441,17 +402,10 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
     """Whether this is what the counterexample is to show."""
     if diagnostic.rule != item.rule:
         return False
-    if item.rule == watch.TAIL:
-        return diagnostic.message == item.message
-    if item.rule == watch.OUTPUT and _given(diagnostic.message) != _given(item.message):
-        return False  # one of them is about another parameter, or about what is returned
-    return item.rule in _AT_THE_END or _overlap(diagnostic.span, item.span)
-
-
-def _given(message: str) -> str:
-    """The parameter that a message says is written in part."""
-    found = re.search(r"not all of `(.*?)` is written", message)
-    return found[1] if found is not None else ""
+    shown = item.about.replayed.shown
+    if shown is Shown.STATED:
+        return diagnostic.message == item.message or diagnostic.predicate == item.predicate
+    return shown is Shown.AT_THE_END or _overlap(diagnostic.span, item.span)
 
 
 def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> Answer:
@@ -462,7 +416,7 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
         kind, message, place = outcome.ended
         raised = message.partition(":")[0]
         here = place is not None and _same_line(place.path, place.line, item.span)
-        if kind == "raised" and here and raised in _RAISES.get(item.rule, ()):
+        if kind == "raised" and here and raised in item.about.replayed.raises:
             return Answer("confirmed")
         where = f" at line {place.line}" if place is not None else ""
         before = [d for d in outcome.diagnostics if d.severity == "error"]
@@ -479,7 +433,7 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
     if guessed:
         return Answer("unsupported", f"it does not say what {guessed} is")
     machine = session.machine
-    if machine is not None and item.rule in _FOLLOWED and machine.largest > TRACKED:
+    if machine is not None and item.hears(TRACKED_EVENTS) and machine.largest > TRACKED:
         return Answer("unsupported", "a tensor is too large to follow every element of it")
     if machine is not None and machine.watch is not None and machine.watch.lost:
         return Answer("unsupported", "too many parts of a tensor are told apart to follow them")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,23 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from verifier import rulebase
-from verifier.dialects.names import NKI
 from verifier.executor import places, tpu_running
 from verifier.executor.findings import (
     MisuseError,
     UnsupportedError,
     ViolationError,
 )
-from verifier.executor.flow import blame
 from verifier.executor.machine import ConcreteMachine
-from verifier.executor.memory import Life, Memory, Template
+from verifier.executor.memory import Memory
 from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.hardware.chips import Chip
-from verifier.hardware.memories import Buffer
 from verifier.report import model as report
 from verifier.source.ir import Span
+from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
 from verifier.symbolic.trace import Trace
 
 #: characters of what a kernel raises that are shown
@@ -252,28 +248,17 @@ def _tensors(value: Any) -> list[Tensor]:
 def _finish(
     machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
 ) -> None:
-    trace = Trace(machine.kernel, span.path, span, machine.api, NKI)
+    trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
-    rule = machine.rules.by_id.get("output-buffer")
-    if rule is not None:
-        for check in rulebase.run(rule, machine.target, trace):
-            machine.judge(rule, check)
-    if not returned and not any(tensor.memory.written for tensor in inputs):
-        machine.violate(
-            "no-output",
-            span,
-            f"`{machine.kernel}` returns a tensor",
-            f"`{machine.kernel}` returns nothing: its work is lost",
-        )
-    seen: set[int] = set()
-    for tensor in returned:
-        memory = tensor.memory
-        if id(memory) not in seen and memory.template.kind == "alloc":
-            seen.add(id(memory))
+    machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))
+    results = {id(tensor.memory): tensor.memory for tensor in returned}
+    for memory in results.values():
+        if memory.template.kind == "alloc":
             _written(machine, memory)
     if machine.watch is not None:
-        given, results = ([tensor.memory for tensor in some] for some in (inputs, returned))
-        machine.watch.finish(machine, given, results)
+        given = [tensor.memory for tensor in inputs]
+        for origin in machine.watch.finish(given, [*results.values()]):
+            machine.meet(UndefinedRead(origin, origin.span, "nobody writes it before"))
     capacity(machine)
 
 
@@ -282,132 +267,14 @@ def _written(machine: ConcreteMachine, memory: Memory) -> None:
         whole = memory.template.whole
         undefined = memory.undefined(whole)
         lost = np.where(undefined, memory.reads(whole), 0)
-        for number in np.unique(lost):
-            if number:
-                why = f"it is in `{memory.name}`, which is returned"
-                blame(machine, int(number), memory.span, why)
+        machine.origins.blame(lost, memory.span, f"it is in `{memory.name}`, which is returned")
         missing = int((undefined & (lost == 0)).sum())
-        if not missing:
-            return
-        machine.violate(
-            "output-not-written",
-            memory.span,
-            f"every element of `{memory.name}` is written",
-            f"`{memory.name}` is returned, but {missing} of its "
-            f"{memory.template.elements} elements are never written",
-        )
+        machine.meet(Returned(memory.storage, missing))
 
 
 def capacity(machine: ConcreteMachine) -> None:
     """Judge what is live at once: all of it at the end, a lower bound before."""
-    target = machine.target
-    _peak(
-        machine,
-        Buffer.SBUF,
-        lambda template: template.bytes_per_partition,
-        target.sbuf_usable_bytes,
-        ("sbuf-capacity", "bytes per partition", "SBUF"),
-    )
-    if machine.api != "beta1":
-
-        def banks(template: Template) -> int:
-            shape, axis = template.shape, template.partition_axis or 0
-            blocks, size = 1, template.itemsize
-            for extent in shape[:axis]:
-                blocks *= extent
-            for extent in shape[axis + 1 :]:
-                size *= extent
-            return blocks * -(-size // target.psum_bank_bytes)
-
-        _peak(machine, Buffer.PSUM, banks, target.psum_banks, ("psum-banks", "banks", "PSUM"))
-    _overlaps(machine)
-
-
-def _peak(
-    machine: ConcreteMachine,
-    buffer: Buffer,
-    size_of: Callable[[Template], int],
-    most: int,
-    words: tuple[str, str, str],
-) -> None:
-    """Sweep over the lives of what the compiler places: the sum never exceeds ``most``."""
-    lives = [
-        life
-        for life in machine.lives
-        if life.template.buffer is buffer and not life.template.placed
-    ]
-    sizes = {template: size_of(template) for template in {life.template for life in lives}}
-
-    def size(life: Life) -> int:
-        return sizes[life.template]
-
-    if not _exceeds(lives, [sizes[life.template] for life in lives], most):
-        return
-    ends: list[tuple[int, int, Life]] = []
-    total = 0
-    rule, unit, place = words
-    for number, life in enumerate(sorted(lives, key=lambda item: item.first)):
-        while ends and ends[0][0] < life.first:
-            total -= size(heapq.heappop(ends)[2])
-        heapq.heappush(ends, (life.last, number, life))
-        total += size(life)
-        if total > most:
-            live = sorted((entry[2] for entry in ends), key=size, reverse=True)
-            largest = ", ".join(f"`{item.name}` {size(item)}" for item in live[:3])
-            more = f" and {len(live) - 3} more" if len(live) > 3 else ""
-            machine.violate(
-                rule,
-                life.span,
-                f"live {unit} <= {most}",
-                f"the tiles live at once take {total} {unit} of the {most} of {place}: "
-                f"{largest}{more}",
-            )
-            return
-
-
-def _exceeds(lives: list[Life], sizes: list[int], most: int) -> bool:
-    """Whether tiles that are live at once take more than ``most`` (a kernel has thousands)."""
-    if not lives:
-        return False
-    first = np.array([life.first for life in lives])
-    last = np.array([life.last for life in lives])
-    begun, ended = np.argsort(first), np.argsort(last)
-    taken = np.cumsum(np.array(sizes)[begun])
-    freed = np.concatenate(([0], np.cumsum(np.array(sizes)[ended])))
-    gone = np.searchsorted(last[ended], first[begun], side="left")
-    return bool((taken - freed[gone]).max() > most)
-
-
-def _overlaps(machine: ConcreteMachine) -> None:
-    """Tiles placed by hand that are live at the same time lie apart."""
-    placed = sorted(
-        (life for life in machine.lives if life.template.address is not None),
-        key=lambda item: item.first,
-    )
-    live: list[Life] = []
-    for life in placed:
-        live = [other for other in live if other.last >= life.first]
-        for other in live:
-            if other.template.buffer is life.template.buffer and _touch(life, other):
-                machine.violate(
-                    "address-overlap",
-                    life.span,
-                    f"`{other.name}` and `{life.name}` occupy different places",
-                    f"`{life.name}` overlaps `{other.name}`, which is still in use",
-                    notes=((other.span, f"`{other.name}` is placed here"),),
-                )
-                return
-        live.append(life)
-
-
-def _touch(a: Life, b: Life) -> bool:
-    def rectangle(life: Life) -> tuple[int, int, int, int]:
-        template = life.template
-        assert template.address is not None
-        row, byte = template.address
-        rows = template.shape[template.partition_axis or 0] if template.shape else 1
-        return row, row + rows, byte, byte + template.bytes_per_partition
-
-    p0, p1, b0, b1 = rectangle(a)
-    q0, q1, c0, c1 = rectangle(b)
-    return p0 < q1 and q0 < p1 and b0 < c1 and c0 < b1
+    if isinstance(machine.hardware, Chip):
+        tpu_running.capacity(machine)
+    else:
+        machine.meet(Lived(machine.api, machine.lives))

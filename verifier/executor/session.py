@@ -15,10 +15,11 @@ import numpy as np
 from verifier.executor import tpu, tpu_running
 from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
-from verifier.executor.machine import ConcreteMachine, Options, Plans, Program
+from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.memory import Memory, Template, numpy_name
 from verifier.executor.operands import execute
 from verifier.executor.places import NOWHERE
+from verifier.executor.programs import Plans, Program
 from verifier.executor.proxies import Tensor
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip

@@ -14,9 +14,9 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.memory.events import Declared
 from verifier.symbolic.tensors import DType, View
 
 if TYPE_CHECKING:
@@ -114,14 +114,7 @@ class Pointee:
         for size in sizes:
             wanted *= size
         if self.elements is not None:
-            machine.check(
-                "ppl-tensor-storage",
-                E.truth(wanted <= self.elements),
-                span,
-                f"{wanted} <= {self.elements}",
-                f"the tensor declared for `{self.name}` is larger than what it points at",
-                facts=("PPL-B05",),
-            )
+            machine.meet(Declared(self.name, wanted, self.elements, span))
         if self.view is None:
             self.view = self._first(machine, tuple(shape), wanted)
         if tuple(shape) == self.view.shape:

@@ -30,6 +30,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
+from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 #: buffers with more bytes keep no record of what was written when only shapes are run
 _TRACKED: Final = 1 << 28
-
-#: so many operations are looked at together, by rules that compare all of them
-TRACED: Final = 100
 
 #: elements of a buffer that is as large as need be
 _ENDLESS: Final = 1 << 56
@@ -665,25 +663,12 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
 
 
 def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> None:
-    """Report a read of what nothing wrote; of what was written in part with less certainty."""
+    """Tell of a read of what nothing wrote; of what was written in part with less certainty."""
     role = used.role
-    span = operation.span_of(f"{role}_addr" if f"{role}_addr" in operation.operands else role)
     partly = any(memory.any_written(place) for memory, place in used.parts)
-    how = "only partly written" if partly else "never written"
-    if any(memory.spoiled for memory, _ in used.parts):
-        how += ", or left to a function as its work tensor"
+    spoiled = any(memory.spoiled for memory, _ in used.parts)
     view = operation.view(role)
+    # another core may write it later: nothing made this one wait
     waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
-    if waits:  # another core writes it, later: nothing made this one wait
-        rules: tuple[str, ...] = ("ppl-missing-sync",)
-    else:
-        rules = ("uninitialised-read", "okk-uninitialised-read")
-    for rule in rules:
-        machine.check(
-            rule,
-            E.FALSE,
-            span,
-            f"what `{role}` of `{operation.call_text}` reads was written before",
-            f"`{role}` of `{operation.call_text}` reads what was {how}",
-            severity="warning" if partly and operation.touches else None,
-        )
+    certain = not (partly and operation.touches)
+    machine.meet(UndefinedLanes(operation, role, partly, spoiled, waits, certain))

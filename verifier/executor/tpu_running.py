@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier import rulebase
-from verifier.dialects.names import OKK, PPL
+from verifier.dialects.names import OKK
 from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
 from verifier.executor.lanes import Array
+from verifier.executor.machine import TRACED
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
+from verifier.rulebase import Shown
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
+from verifier.symbolic.memory.events import Awaited, Filled, LaneLife, LanesLived, Wasted
 from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
-    from verifier.executor.machine import ConcreteMachine, Program
+    from verifier.executor.machine import ConcreteMachine
+    from verifier.executor.programs import Program
 
 #: between the orders of events on two cores
 _APART: Final = 1 << 40
@@ -109,13 +112,7 @@ def _all_wait(machine: ConcreteMachine, cores: list[Core]) -> None:
     waiting = [core for core in cores if not core.done]
     place = waiting[0].state.get("waits at") if waiting else None
     if isinstance(place, Span) and len(waiting) < len(cores):
-        machine.check(
-            "core-barrier-divergence",
-            E.FALSE,
-            place,
-            "every program instance comes to the barrier as often",
-            f"{len(cores) - len(waiting)} of {len(cores)} cores do not come to this barrier",
-        )
+        machine.meet(Awaited(place, len(cores) - len(waiting), len(cores)))
 
 
 def programs_of(
@@ -151,81 +148,45 @@ def extents(storage: BufferStorage) -> tuple[int, ...]:
     return tuple(extent.const for extent in storage.shape)
 
 
-#: rules of the whole trace that are judged here, by what was done
-_JUDGED: Final = frozenset(
-    {
-        "no-output",
-        "okk-output-coverage",
-        "okk-uninitialised-read",
-        "output-not-written",
-        "ppl-local-capacity",
-        "uninitialised-read",
-    }
-)
-#: rules about the text of a kernel: in a run all sizes are numbers
-_TEXTUAL: Final = frozenset({"okk-assert-logs", "ppl-dynamic-block", "ppl-lane-slots"})
-
-
 def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
-    """Judge what shows at the end only."""
+    """Judge what shows at the end only.
+
+    Of rules about the whole trace, those that have no monitor: by their checks.
+    """
     wanted = machine.options.about
-    if len(machine.trace) < tpu.TRACED:
+    if len(machine.trace) < TRACED:
         trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
         trace.operations = machine.trace
         trace.storages = machine.storages
         trace.returns.append(((), (), span))
         for rule in machine.rules.trace:
-            if rule.id in _JUDGED or (rule.id in _TEXTUAL if wanted is None else rule.id != wanted):
+            # in a run all sizes are numbers: it says nothing about the text
+            textual = rule.replayed.shown is Shown.NEVER
+            if rule.monitors or (textual if wanted is None else rule.id != wanted):
                 continue
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
     capacity(machine)
-    _covered(machine, given, span)
+    _filled(machine, given, span)
     if not any(True for _ in given.results()):
         # a kernel whose text writes nothing is another matter: here no write was come to
-        machine.check(
-            "output-not-written" if machine.api == PPL else "okk-early-return",
-            E.FALSE,
-            span,
-            f"`{machine.kernel}` writes to a buffer",
-            f"`{machine.kernel}` writes to none of its buffers: its work is lost",
-            severity="warning",
-        )
+        machine.meet(Wasted(machine.kernel, span))
 
 
-def _covered(machine: ConcreteMachine, given: Given, span: Span) -> None:
-    """Buffers that are written and never read are written everywhere.
-
-    Of OKK buffers only a contract says how large they are: a run alone does not break that rule.
-    """
-    rule = "output-not-written" if machine.api == PPL else "okk-output-coverage"
-    if machine.api == OKK and machine.options.about != rule:
-        return
+def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:
+    """Tell of buffers that are never read, and whose size is known, what of them is written."""
     for storage in given.buffers:
         memory = storage.bytes
         if memory is None or memory.consumed:
             continue
-        if not tpu.written(storage):
-            # its text writes it, or nobody would ask: no write was come to
-            declared = storage.placement.get("declared") or storage.name in given.declared
-            if machine.options.about == rule and declared:
-                message = f"nothing of `{storage.name}` is written"
-                text = f"every element of `{storage.name}` is written"
-                machine.check(rule, E.FALSE, span, text, message)
-            continue
-        if memory.stored is None:
-            continue
         size = given.declared.get(storage.name, memory.size)
-        missing = size - int(memory.stored[:size].sum())
-        if missing > 0 and isinstance(memory.writer, Span):
-            machine.check(
-                rule,
-                E.FALSE,
-                memory.writer,
-                f"every element of `{storage.name}` is written",
-                f"not all of `{storage.name}` is written: {missing} of {size} bytes are not",
-                severity="warning" if machine.api == PPL else None,
-            )
+        known = storage.placement.get("declared") or storage.name in given.declared
+        if not tpu.written(storage):
+            if known:
+                machine.meet(Filled(storage.name, span, size, size, "bytes"))
+        elif memory.stored is not None and isinstance(memory.writer, Span):
+            missing = size - int(memory.stored[:size].sum())
+            machine.meet(Filled(storage.name, memory.writer, missing, size, "bytes"))
 
 
 def capacity(machine: ConcreteMachine) -> None:
@@ -233,7 +194,7 @@ def capacity(machine: ConcreteMachine) -> None:
 
     What passes between the stages of a pipelined loop exists twice while the loop runs.
     """
-    lives: list[tuple[int, int, int, BufferStorage]] = []
+    lives: list[LaneLife] = []
     staged: dict[tuple[object, ...], list[BufferStorage]] = {}
     extents: dict[tuple[object, ...], tuple[int, int]] = {}
     for storage in machine.storages:
@@ -248,29 +209,15 @@ def capacity(machine: ConcreteMachine) -> None:
         if storage.pipeline is not None and crosses:
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:
-            lives.append((storage.first, storage.last, storage.lane_bytes, storage))
+            lives.append(_life(storage, storage.first, storage.last, storage.lane_bytes))
     for group in staged.values():
         size = 2 * max(storage.lane_bytes for storage in group)
         assert group[0].pipeline is not None
         first, last = extents[group[0].pipeline]
         last = max(last, *(storage.last for storage in group))
-        lives.append((first, last, size, group[0]))
-    lives.sort(key=lambda life: life[0])
-    live: list[tuple[int, int, int, BufferStorage]] = []
-    most = machine.chip.local_bytes
-    for life in lives:
-        live = [other for other in live if other[1] >= life[0]]
-        live.append(life)
-        total = sum(size for _, _, size, _ in live)
-        if total > most:
-            largest = sorted(live, key=lambda item: -item[2])[:3]
-            listed = ", ".join(f"`{storage.name}` {size}" for _, _, size, storage in largest)
-            more = f" and {len(live) - 3} more" if len(live) > 3 else ""
-            machine.violate(
-                "ppl-local-capacity",
-                life[3].span,
-                f"live bytes per lane <= {most}",
-                f"the tensors live at once take {total} of the {most} bytes of a lane: "
-                f"{listed}{more}",
-            )
-            return
+        lives.append(_life(group[0], first, last, size))
+    machine.meet(LanesLived(lives))
+
+
+def _life(storage: BufferStorage, first: int, last: int, size: int) -> LaneLife:
+    return LaneLife(storage.name, storage.span, first, last, size)

@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -18,7 +19,7 @@ import numpy as np
 
 from verifier.executor import places, protocol
 from verifier.executor.arguments import Argument
-from verifier.executor.findings import MisuseError
+from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.memory import numpy_name
@@ -36,7 +37,7 @@ from verifier.executor.running import (
 )
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, Session, known_dtype, using
-from verifier.report import model as report
+from verifier.symbolic.memory.events import Reordered
 
 
 def serve(folder: Path) -> None:
@@ -124,7 +125,7 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
         if request.loop_order != "forward" and outcome.ended is None and not request.shapes_only:
             session.options = replace(options, loop_order=request.loop_order)
             again = run(session, found, _copied(arguments), request.grid, request.name)
-            _compare(request, found, target.name, outcome, again)
+            _compare(session, found, outcome, again)
     if outcome.ended is not None and outcome.ended[0] == "raised":
         _explain(outcome, loaded)
     reply.diagnostics = outcome.diagnostics
@@ -265,7 +266,7 @@ def _read(name: str, path: str) -> Any:
     return found
 
 
-def _compare(request: Request, found: Kernel, target: str, first: Outcome, again: Outcome) -> None:
+def _compare(session: Session, found: Kernel, first: Outcome, again: Outcome) -> None:
     """Independent iterations give the same numbers in any order (up to rounding of sums)."""
     first.diagnostics += [d for d in again.diagnostics if d not in first.diagnostics]
     if again.ended is not None:
@@ -275,25 +276,10 @@ def _compare(request: Request, found: Kernel, target: str, first: Outcome, again
         x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
         scale = float(np.max(np.abs(x), initial=0.0))
         if not np.allclose(x, y, rtol=1e-2, atol=1e-2 * scale, equal_nan=True):
-            from verifier import rulebase
-
-            rule = rulebase.find("loop-carried-dependence")
-            assert rule is not None
-            place = definition_of(found.function)
-            first.diagnostics.append(
-                report.Diagnostic(
-                    rule=rule.id,
-                    name=rule.summary,
-                    severity="error",
-                    verdict="always",
-                    message=f"result {number} depends on the order of `affine_range` iterations",
-                    span=report.Span(
-                        place.path, place.line, place.column, place.end_line, place.end_column
-                    ),
-                    kernel=request.name,
-                    facts=rule.facts,
-                    predicate=f"the same result in {request.loop_order} order",
-                    targets=(target,),
-                )
-            )
+            machine = session.current()
+            before = len(machine.found)
+            order = session.options.loop_order
+            with suppress(ViolationError):
+                machine.meet(Reordered(number, order, definition_of(found.function)))
+            first.diagnostics += machine.found[before:]
             return

@@ -38,6 +38,7 @@ class Question:
                 "counterexample": diagnostic.counterexample,
                 "sure": diagnostic.verdict != "unknown",
                 "message": diagnostic.message.removeprefix("possible: "),
+                "predicate": diagnostic.predicate,
                 "places": tuple(_absolute(label.span) for label in diagnostic.labels),
             }
         )

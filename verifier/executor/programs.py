@@ -1,0 +1,61 @@
+"""One instance of a launch, and what its calls leave behind to be repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from verifier.executor.flow import Steps
+from verifier.executor.memory import Memory, Template
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+
+
+@dataclass(slots=True)
+class Program:
+    """One instance of an SPMD launch: its indices, the grid, and the tensors all share."""
+
+    index: tuple[int, ...] = ()
+    grid: tuple[int, ...] = ()
+    #: tensors in shared memory, by how many were made before
+    shared: list[Memory] = field(default_factory=list)
+    made: int = 0
+    #: barriers that it went through
+    waited: int = 0
+
+
+@dataclass(slots=True)
+class Plan:
+    """How to repeat a call. ``steps`` None: it only makes a tensor.
+
+    A position among the tensors that are arguments is -1 for the one that the call makes.
+    """
+
+    steps: Steps | None
+    #: role and position of its tensor
+    roles: tuple[tuple[str, int], ...]
+    template: Template | None
+    name: str
+    span: Span
+    filled: bool
+    #: position of the tensor that is the result; None: the result is ``outcome``
+    returns: int | None
+    outcome: Any
+
+
+class Plans:
+    """Calls that can be repeated, for all runs of one kernel under the same conditions.
+
+    ``kept``: the code whose addresses the keys name.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[Any, ...], Plan] = {}
+        self.templates: dict[tuple[object, ...], Template] = {}
+        self.kept: list[CodeType] = []
+        self._token = E.const(1)
+
+    def current(self) -> Plans:
+        """These plans, or new ones if the terms in them have been forgotten."""
+        return self if E.const(1) is self._token else Plans()

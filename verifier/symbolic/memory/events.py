@@ -1,0 +1,251 @@
+"""What a run of a kernel meets in memory, as plain data: monitors of rules judge it.
+
+The machine that runs kernels says what happened, not whether that is right. A monitor is found by
+the class of what it judges, so a rule without a monitor for it hears nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from verifier.source.ir import Span
+from verifier.symbolic.memory.content import Content
+from verifier.symbolic.tensors import Storage
+from verifier.symbolic.trace import Operation, Trace
+
+# ------------------------------------------------------------------------ what is defined
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The first read of elements that mean nothing: of what, and where.
+
+    ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand. ``partly``:
+    other elements of the tensor were written.
+    """
+
+    name: str
+    allocated: Span
+    span: Span
+    partly: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UndefinedRead:
+    """Something hangs on elements that mean nothing: ``use`` is where, ``why`` how."""
+
+    origin: Origin
+    use: Span
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndefinedLanes:
+    """An operand of a TPU that is read, and of which not every byte was written.
+
+    ``partly``: some of it was. ``spoiled``: it was left to a function as its work tensor.
+    ``shared``: other cores see it, and may write it later. ``certain``: all of the operand is
+    read.
+    """
+
+    operation: Operation
+    role: str
+    partly: bool
+    spoiled: bool
+    shared: bool
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A tensor that a kernel made and returns, with the number of elements that nothing wrote."""
+
+    storage: Storage
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A tensor of the caller's that a kernel writes, and neither reads nor returns.
+
+    ``missing`` of ``total`` elements (or bytes: ``unit``) are not written. ``span``: the last
+    write; where there is none, the kernel.
+    """
+
+    name: str
+    span: Span
+    missing: int
+    total: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run is over. ``trace``: what it returns; ``wrote``: whether it wrote a parameter."""
+
+    trace: Trace
+    wrote: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wasted:
+    """A run that came to no write of the kernel, all of whose results are buffers it is given."""
+
+    kernel: str
+    span: Span
+
+
+# ------------------------------------------------------------------------ sums
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A multiplication into a place of PSUM that holds ``content``, which ``writer`` wrote."""
+
+    operation: Operation
+    storage: Storage
+    content: Content
+    writer: str
+
+
+# ------------------------------------------------------------------------ order
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRead:
+    """An iteration of a loop without order, over ``index``, reads what an earlier one wrote."""
+
+    name: str
+    on_chip: bool
+    span: Span
+    written: Span
+    loop: Span
+    index: str
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedWrite:
+    """Two iterations of a loop without order write one element: the earlier at ``span``."""
+
+    name: str
+    span: Span
+    again: Span
+    loop: Span
+    index: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRead:
+    """A program instance reads what another one writes, and nothing orders the two."""
+
+    name: str
+    span: Span
+    written: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignWrite:
+    """Two program instances write one element, and nothing orders them."""
+
+    name: str
+    span: Span
+    again: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered:
+    """A result is another one when the iterations of loops without order run in ``order``."""
+
+    number: int
+    order: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A barrier that ``missing`` of ``cores`` cores never come to."""
+
+    span: Span
+    missing: int
+    cores: int
+
+
+# ------------------------------------------------------------------------ extents
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """An index that is known at run time only, and names no element: ``what`` says which."""
+
+    name: str
+    allocated: Span
+    span: Span
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a tensor is used along each dimension, by all iterations together.
+
+    Of a tile, what all that one allocation makes come to.
+    """
+
+    storage: Storage
+    ends: tuple[int, ...]
+    read: bool
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A shape is declared for what a pointer points at: ``wanted`` of ``there`` elements."""
+
+    name: str
+    wanted: int
+    there: int
+    span: Span
+
+
+# ------------------------------------------------------------------------ capacity
+
+
+@dataclass(slots=True)
+class Life:
+    """From the first to the last use of an on-chip tensor, in operations.
+
+    ``storage`` may be that of another tensor of the same shape, dtype and place; ``name`` and
+    ``span`` are its own.
+    """
+
+    storage: Storage
+    name: str
+    span: Span
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """The tensors on chip of a run, or of its beginning."""
+
+    api: str
+    lives: Sequence[Life]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLife:
+    """A tensor in the lanes of a TPU, from its first to its last use, and the bytes it takes."""
+
+    name: str
+    span: Span
+    first: int
+    last: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LanesLived:
+    """The tensors in the lanes during a run, or during its beginning."""
+
+    lives: Sequence[LaneLife]
