@@ -62,12 +62,14 @@ class Monitor:
 
     ``event`` is the class of what it judges (:mod:`verifier.symbolic.memory.events`); ``judge``
     gets one such event and the hardware. ``asked``: only where a run is made for the sake of this
-    rule, because what it sees costs time or may be meant.
+    rule, because it costs time. ``meant``: what it sees may be meant, and one input cannot tell; it
+    counts where a run is made for this rule, or if a check of all inputs says the same.
     """
 
     event: type
     judge: Callable[[Any, Any], Iterable[Check]]
     asked: bool = False
+    meant: bool = False
 
 
 class Shown(Enum):

@@ -460,7 +460,7 @@ register(
         check=unwritten_outputs,
         monitors=(
             Monitor(Returned, returned_unwritten),
-            Monitor(Filled, partly_filled, asked=True),
+            Monitor(Filled, partly_filled, meant=True),
             Monitor(Wasted, nothing_filled),
         ),
         replayed=Replayed(Shown.STATED, whole=True),

@@ -332,7 +332,7 @@ register(
         facts=("BUG-01", "BUG-04", "BUG-06"),
         on="trace",
         check=coverage,
-        monitors=(Monitor(Filled, partly_filled, asked=True),),
+        monitors=(Monitor(Filled, partly_filled, meant=True),),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
         dialects=(OKK,),
         sources=("OKKernel manual, demo",),

@@ -360,3 +360,22 @@ def test_an_order_that_matters_is_a_violation(tmp_path: Path) -> None:
     both = ("--loop-order", "reversed", "--shapes-only")
     done = command(f"{path}::last", "--arg", "x=fp32[16,8]", *both)
     assert done.returncode == 2 and "--shapes-only computes none" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "said"),
+    [
+        ("tail_of_a_parameter", ["y=fp32[300,40]", "rows=300"], True),
+        ("tail_of_a_parameter", ["y=fp32[288,40]", "rows=288"], False),
+        ("one_row_of_a_table", ["a=fp32[1,40]", "table=fp32[16,40]"], False),
+    ],
+)
+def test_a_parameter_written_in_part_is_reported_as_check_does(
+    kernel: str, arguments: list[str], said: bool
+) -> None:
+    """One input does not tell whether a part was meant: all of them do."""
+    twins = ROOT / "fixtures/nki/memory/output_twins.py"
+    given = [word for argument in arguments for word in ("--arg", argument)]
+    done = command(f"{twins}::{kernel}", *given, "--shapes-only")
+    assert done.returncode == 0
+    assert ("warning[output-not-written]: not all of `y` is written" in done.stdout) is said

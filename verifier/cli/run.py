@@ -14,7 +14,8 @@ from verifier.dialects.names import OKK, PPL
 
 if TYPE_CHECKING:
     from verifier.executor.arguments import Argument
-    from verifier.executor.protocol import Reply
+    from verifier.executor.protocol import Reply, Request
+    from verifier.report.model import Diagnostic
 
 _PASSED = 0
 _VIOLATED = 1
@@ -116,7 +117,25 @@ def command(
     )
     sys.stdout.flush()
     reply = run(request, Path(save) if save is not None else None)
+    reply.diagnostics += _confirmed(reply.doubts, request)
     click.get_current_context().exit(_tell(reply, name, request.path))
+
+
+def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
+    """Findings that one input is not enough for, as far as a check of all inputs has them, too."""
+    if not doubts:
+        return []
+    from verifier.engine import analyze_file
+    from verifier.report.model import FileRequest
+
+    target = (request.target,) if request.target else ()
+    asked = FileRequest(path=request.path, targets=target, api_version=request.api_version)
+    said = {
+        (d.rule, d.message)
+        for d in analyze_file(asked).diagnostics
+        if d.kernel == request.name and d.verdict != "unknown"
+    }
+    return [doubt for doubt in doubts if (doubt.rule, doubt.message) in said]
 
 
 def _kernel(text: str) -> tuple[Path, str]:

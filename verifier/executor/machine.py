@@ -141,6 +141,8 @@ class ConcreteMachine:
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
+        #: what may be meant
+        self.doubts: list[report.Diagnostic] = []
         self._seen: set[tuple[str, str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)
         self.clean = True
@@ -403,10 +405,14 @@ class ConcreteMachine:
             return
         if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
             return
-        found = findings.diagnose(rule, check, self.kernel, self.hardware.name, self.dialect.name)
+        found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
         told = rule.replayed.shown in (Shown.AT_THE_END, Shown.STATED)
         self.report(found, check.message if told else "")
+
+    def _diagnosed(self, rule: Rule, check: Check) -> report.Diagnostic:
+        name, dialect = self.hardware.name, self.dialect.name
+        return findings.diagnose(rule, check, self.kernel, name, dialect)
 
     def meet(self, event: object) -> bool:
         """Have the rules judge what was met; whether one of them had something to say."""
@@ -414,7 +420,10 @@ class ConcreteMachine:
         for rule, monitor in self.rules.monitors.get(type(event), ()):
             for check in monitor.judge(event, self.hardware):
                 said |= check.predicate is not E.TRUE
-                self.judge(rule, check)
+                if monitor.meant and rule.id != self.options.about:
+                    self.doubts.append(self._diagnosed(rule, check))
+                else:
+                    self.judge(rule, check)
         return said
 
     def probe(self) -> None:

@@ -50,9 +50,13 @@ class Request:
 
 @dataclass(slots=True)
 class Reply:
-    """What came of it. ``ended``: kind, message, path, line (0: no line)."""
+    """What came of it. ``ended``: kind, message, path, line (0: no line).
+
+    ``doubts``: findings, if a check of all inputs has them, too.
+    """
 
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
+    doubts: list[report.Diagnostic] = field(default_factory=list)
     ended: tuple[str, str, str, int] | None = None
     outputs: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     api_version: str = ""
@@ -66,7 +70,8 @@ class Reply:
     @staticmethod
     def read(path: Path) -> Reply:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        fields["diagnostics"] = [_diagnostic(item) for item in fields["diagnostics"]]
+        for name in ("diagnostics", "doubts"):
+            fields[name] = [_diagnostic(item) for item in fields[name]]
         if fields["ended"] is not None:
             fields["ended"] = tuple(fields["ended"])
         fields["outputs"] = [(name, tuple(shape)) for name, shape in fields["outputs"]]

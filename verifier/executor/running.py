@@ -56,12 +56,15 @@ class Unsized:
 class Outcome:
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
 
+    ``doubts``: findings that one run is not enough for, and a check of all inputs is.
+
     Kinds: ``violation``, ``unsupported``, ``raised``, ``left`` (by what is no ``Exception``),
     ``misuse``, ``memory``, ``time``.
     """
 
     outputs: list[Any] = field(default_factory=list)
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
+    doubts: list[report.Diagnostic] = field(default_factory=list)
     ended: tuple[str, str, Span | None] | None = None
     operations: int = 0
 
@@ -93,8 +96,6 @@ def run(
     try:
         if isinstance(machine.hardware, Chip):
             outcome.outputs = _on_chip(machine, kernel, arguments, grid, span)
-            outcome.diagnostics = machine.found
-            outcome.operations = machine.performed
             return outcome
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
@@ -127,8 +128,9 @@ def run(
         outcome.ended = ("left", text_of(error), line_of(error))
     finally:
         session.running = False
-    outcome.diagnostics = machine.found
-    outcome.operations = machine.performed
+        outcome.diagnostics = machine.found
+        outcome.doubts = machine.doubts
+        outcome.operations = machine.performed
     return outcome
 
 

@@ -129,6 +129,7 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     if outcome.ended is not None and outcome.ended[0] == "raised":
         _explain(outcome, loaded)
     reply.diagnostics = outcome.diagnostics
+    reply.doubts = outcome.doubts
     reply.operations = outcome.operations
     if outcome.ended is not None:
         kind, message, span = outcome.ended
