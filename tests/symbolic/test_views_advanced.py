@@ -69,6 +69,39 @@ def test_two_aranges_along_one_position_are_one_axis() -> None:
     assert machine.broken() == ["index-shapes-agree"]
 
 
+@pytest.mark.parametrize("first", [1, 2, 3])
+@pytest.mark.parametrize("second", [1, 2, 3])
+@pytest.mark.parametrize("third", [1, 3])
+def test_lengths_that_are_not_known_broadcast_as_in_numpy(
+    first: int, second: int, third: int
+) -> None:
+    """Either of two may be the one of a single index: the other one is the length then."""
+    import numpy as np
+
+    machine = Recorder("beta1")
+    names = ("n", "m", "k")
+    sizes = dict(zip(names, (first, second, third), strict=True))
+    arrays = [
+        views.index_subscript(machine, views.arange(machine, E.symbol(name, 1)), (None, ALL), SPAN)
+        for name in names
+    ]
+    total = plus(machine, "+", plus(machine, "+", arrays[0], arrays[1]), arrays[2])
+    held = all(E.evaluate(check.predicate, sizes) for check in machine.checks)
+    lines = [np.arange(size) for size in sizes.values()]
+    try:
+        want = lines[0] + lines[1] + lines[2]
+    except ValueError:
+        assert not held
+        return
+    assert held
+    ((_, axis),) = total.axes
+    assert E.evaluate(axis.size, sizes) == want.size
+    numbers = [
+        E.evaluate(total.expr, {**sizes, axis.symbol.name: place}) for place in range(want.size)
+    ]
+    assert numbers == want.tolist()
+
+
 def test_bounds_wait_for_the_mask() -> None:
     machine = Recorder("beta1")
     n, m = E.symbol("n", 1), E.symbol("m", 0, None, "loop")

@@ -176,38 +176,56 @@ def _align(
 ) -> tuple[int, _Axes, list[Expr]]:
     """Broadcast positions, aligned on the right; axes at one position become one axis."""
     ndim = max(tensor.ndim for tensor in tensors)
+    placed = [
+        [(place + ndim - tensor.ndim, axis) for place, axis in tensor.axes] for tensor in tensors
+    ]
     chosen: dict[int, Axis] = {}
+    for position, axis in (entry for entries in placed for entry in entries):
+        known = chosen.get(position)
+        if known is None or _longer(axis.size, known.size):
+            chosen[position] = axis
+    for position, axis in (entry for entries in placed for entry in entries):
+        held = chosen[position]
+        size = _together(machine, held.size, axis.size, span)
+        if size is not held.size:
+            chosen[position] = machine.axis(size)
     exprs: list[Expr] = []
-    for tensor in tensors:
-        for place, axis in tensor.axes:
-            position = place + ndim - tensor.ndim
-            held = chosen.get(position)
-            if held is None or _longer(axis.size, held.size):
-                chosen[position] = axis
-    for tensor in tensors:
-        replacement: dict[E.Sym, Expr] = {}
-        for place, axis in tensor.axes:
-            held = chosen[place + ndim - tensor.ndim]
-            if held.symbol is axis.symbol:
-                continue
-            if is_one(axis.size):
-                replacement[axis.symbol] = E.const(0)
-                continue
-            replacement[axis.symbol] = held.index
-            if axis.size is not held.size:
-                if not axis.size.is_const:  # where there is only one index, it serves them all
-                    replacement[axis.symbol] = E.minimum(held.index, axis.size - 1)
-                machine.check(
-                    "index-shapes-agree",
-                    E.or_(E.eq(axis.size, held.size), E.eq(axis.size, 1)),
-                    span,
-                    f"{pretty(axis.size)} == {pretty(held.size)}",
-                    "index arrays do not broadcast together",
-                    facts=("NKI-X60",),
-                    values=(("one extent", axis.size), ("other extent", held.size)),
-                )
+    for tensor, entries in zip(tensors, placed, strict=True):
+        replacement = {
+            axis.symbol: _along(axis, chosen[position])
+            for position, axis in entries
+            if chosen[position].symbol is not axis.symbol
+        }
         exprs.append(Substitution(replacement).expr(tensor.expr))
     return ndim, tuple(sorted(chosen.items(), key=lambda item: item[0])), exprs
+
+
+def _together(machine: Machine, held: Expr, size: Expr, span: Span) -> Expr:
+    """The extent of two index arrays that are broadcast, the first of them the longer one."""
+    if size is held or is_one(size):
+        return held
+    machine.check(
+        "index-shapes-agree",
+        E.or_(E.eq(size, held), E.eq(size, 1), E.eq(held, 1)),
+        span,
+        f"{pretty(size)} == {pretty(held)}",
+        "index arrays do not broadcast together",
+        facts=("NKI-X60",),
+        values=(("one extent", size), ("other extent", held)),
+    )
+    if held.is_const or size.is_const:
+        return held
+    if machine.decide(E.eq(size, held)) is True or machine.decide(E.eq(held, 1)) is False:
+        return held
+    return E.ite(E.eq(held, 1), size, held)
+
+
+def _along(axis: Axis, held: Axis) -> Expr:
+    """The index along an axis that becomes another one: where there is one only, it serves all."""
+    if is_one(axis.size):
+        return E.const(0)
+    same = axis.size is held.size or axis.size.is_const
+    return held.index if same else E.minimum(held.index, axis.size - 1)
 
 
 def _longer(size: Expr, held: Expr) -> bool:
