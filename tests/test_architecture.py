@@ -395,16 +395,6 @@ CIRCLES: list[set[str]] = [
 #: lists only get shorter.
 FUNCTION, FILE = 60, 700
 LONG_FUNCTIONS: set[str] = {
-    "rules/nki/allocation/psum.py:_psum_placement",
-    "rules/nki/dma/transposition.py:_dma_transpose_size",
-    "rules/nki/gpsimd.py:_local_gather",
-    "rules/nki/matmul/language.py:_language_matmul",
-    "rules/nki/matmul/mx.py:_mx_shape",
-    "rules/nki/matmul/array.py:_tiling",
-    "rules/nki/operators/engines.py:_engine_choice",
-    "rules/nki/sync.py:_collective",
-    "rules/nki/vector/statistics.py:_max8_shape",
-    "rules/nki/vector/shuffle.py:_shuffle",
     "rules/tpu/ppl_windows.py:_integer_options",
     "rules/tpu/ppl_windows.py:dtypes",
     "rules/tpu/ppl_windows.py:sizes",

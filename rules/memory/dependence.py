@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from rules.memory import examples
 from rules.memory.cases import apart, before, contains, copy, covered, dominates
@@ -28,6 +29,42 @@ from verifier.symbolic.memory.known import Known
 from verifier.symbolic.trace import Trace
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SideBySide:
+    """What runs at the same time, and how a report speaks of it.
+
+    ``words`` and ``help`` are filled with the index of the loop, ``words`` first with what leads to
+    it.
+    """
+
+    words: str
+    facts: tuple[str, ...]
+    #: what is said where the index is made
+    place: str
+    help: str
+
+
+ITERATIONS: Final = SideBySide(
+    "iterations of {}`{}`",
+    ("NKI-LP02", "NKI-E32"),
+    "the loop is here",
+    "an affine_range promises independent iterations: make the place depend on `{}`, or use a "
+    "sequential_range",
+)
+INSTANCES: Final = SideBySide(
+    "program instances",
+    ("NKI-L65", "NKI-E32"),
+    "the program index",
+    "make the place that is written depend on the program index",
+)
+CORES: Final = SideBySide(
+    "cores",
+    ("PPL-B13",),
+    "the program index",
+    "make the place that is written depend on the index of the core",
+)
+
+
 def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
     """Per loop without order: no two iterations write one place, none reads what another wrote."""
     table = index(trace)
@@ -39,20 +76,16 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         buffer = uses.storage.buffer
         if trace.dialect == PPL:
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(table, uses, level, "cores", "PPL-B13", barriers)
+                yield from _overlapping_writes(table, uses, level, CORES, barriers)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
-                yield from _overlapping_writes(
-                    table, uses, level, "program instances", "NKI-L65", barriers
-                )
+                yield from _overlapping_writes(table, uses, level, INSTANCES, barriers)
             for found in reads_of_others(uses, barriers):
                 yield _read_of_other(found)
         if trace.api == "beta1":
             for level in _levels(uses):
                 if buffer.off_chip:
-                    yield from _overlapping_writes(
-                        table, uses, level, "iterations", "NKI-LP02", _NONE
-                    )
+                    yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
                 yield from _flow(table, uses, level)
 
 
@@ -72,23 +105,24 @@ def _levels(uses: Uses) -> list[int]:
     return sorted(found)
 
 
-def _unordered(access: Access, uses: Uses, level: int, kind: str) -> bool:
+def _unordered(access: Access, uses: Uses, level: int, beside: SideBySide) -> bool:
     if level >= len(access.loops):
         return False
     loop = access.loops[level]
-    if access.view.buffer.on_chip and kind == "cores":
+    if access.view.buffer.on_chip and beside is CORES:
         return False  # each core has its own
-    wanted = "affine" if kind == "iterations" else "grid"
-    return loop.kind == wanted and (wanted == "grid" or loop not in uses.storage.loops)
+    if beside is ITERATIONS:
+        return loop.kind == "affine" and loop not in uses.storage.loops
+    return loop.kind == "grid"
 
 
 def _overlapping_writes(
-    table: Index, uses: Uses, level: int, kind: str, fact: str, barriers: Barriers
+    table: Index, uses: Uses, level: int, beside: SideBySide, barriers: Barriers
 ) -> Iterator[Check]:
     writes = [
         write
         for write in uses.writes
-        if _unordered(write, uses, level, kind)
+        if _unordered(write, uses, level, beside)
         and not accumulates(write.operation)
         and write.operation.name not in _REPEATABLE
     ]
@@ -96,38 +130,23 @@ def _overlapping_writes(
         for second in writes[position:]:
             if first.loops[level] is not second.loops[level]:
                 continue
-            if kind != "iterations" and same_value(table, first, second):
+            if beside is not ITERATIONS and same_value(table, first, second):
                 continue
             tied = barriers.tied(first, second)
             if tied is None:
                 continue
-            yield _disjoint(*tied, level, kind, fact)
+            yield _disjoint(*tied, level, beside)
             if first is not second:
-                yield _disjoint(tied[1], tied[0], tied[2], level, kind, fact)
+                yield _disjoint(tied[1], tied[0], tied[2], level, beside)
 
 
-def _disjoint(
-    first: Access, second: Access, known: bool, level: int, kind: str, fact: str
-) -> Check:
+def _disjoint(first: Access, second: Access, known: bool, level: int, beside: SideBySide) -> Check:
     """``first`` in one iteration and ``second`` in a later one touch different elements.
 
     ``known``: what is given of them says all there is of barriers between them.
     """
-    loop = first.loops[level]
-    storage = first.view.storage
-    name = storage.name
-    other = copy(second, level, above=loop.index, instance=tensor(first.view))
-    predicate: Bool = E.TRUE
-    exact, reason = True, ""
-    given: tuple[Bool, ...] = ()
-    if other is not None:
-        predicate, exact = apart(first.view, other.view)
-        given = (*first.ranges, *other.ranges)
-        if not exact:
-            reason = f"where `{name}` is written is not known exactly"
-        elif not known:
-            exact, reason = False, "how often the instances wait for each other is not known"
-    later = other.private[0].index if other is not None and other.private else loop.index
+    loop, storage = first.loops[level], first.view.storage
+    predicate, given, reason, later = _no_common_element(first, second, known, level)
     index_name = loop.name or "i"
     one = E.fresh(f"one {index_name}", 0, None, "point")
     another = E.fresh(f"another {index_name}", 0, None, "point")
@@ -135,12 +154,10 @@ def _disjoint(
     if predicate is not E.TRUE:
         given = (*given, E.eq(one, loop.index), E.eq(another, later), *where.given)
     again = second.operation.span if second is not first else None
-    iterations = index_name if kind == "iterations" else None
-    words = _written_once(name, first.span, again, loop.span, iterations, kind)
+    words = _written_once(beside, index_name, storage.name, first.span, again, loop.span)
     return replace(
         words,
         predicate=predicate,
-        facts=(fact,) if kind == "cores" else (fact, "NKI-E32"),
         given=given,
         values=(
             (f"one {index_name}", one),
@@ -148,7 +165,7 @@ def _disjoint(
             *where.values,
         ),
         notes=(*words.notes, allocation_note(storage)),
-        exact=exact,
+        exact=not reason,
         reason=reason,
         path=first.path,
         order=first.order,
@@ -156,36 +173,43 @@ def _disjoint(
 
 
 def _written_once(
-    name: str, span: Span, again: Span | None, around: Span, index: str | None, who: str
+    beside: SideBySide, index: str, name: str, span: Span, again: Span | None, around: Span
 ) -> Check:
-    """No two of ``who`` write one element; ``index``: of the loop, where they are iterations.
+    """No two of those that run side by side write one element of ``name``.
 
     ``again``: where the second of them writes. ``around``: the loop, or the program index.
     """
-    if index is not None:
-        check = Check(
-            predicate=E.FALSE,
-            span=span,
-            text=f"no two iterations of `{index}` write the same element of `{name}`",
-            message=f"two iterations of the loop over `{index}` write the same part of `{name}`",
-            help=(
-                f"an affine_range promises independent iterations: make the place depend on "
-                f"`{index}`, or use a sequential_range",
-            ),
-        )
-    else:
-        place = "index of the core" if who == "cores" else "program index"
-        check = Check(
-            predicate=E.FALSE,
-            span=span,
-            text=f"no two {who} write the same element of `{name}`",
-            message=f"two {who} write the same part of `{name}`",
-            help=(f"make the place that is written depend on the {place}",),
-        )
-    notes = [Note(around, "the program index" if index is None else "the loop is here")]
+    notes = [Note(around, beside.place)]
     if again is not None:
         notes.insert(0, Note(again, "and written here"))
-    return replace(check, notes=tuple(notes))
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"no two {beside.words.format('', index)} write the same element of `{name}`",
+        message=f"two {beside.words.format('the loop over ', index)} write the same part of "
+        f"`{name}`",
+        facts=beside.facts,
+        notes=tuple(notes),
+        help=(beside.help.format(index),),
+    )
+
+
+def _no_common_element(
+    first: Access, second: Access, known: bool, level: int
+) -> tuple[Bool, tuple[Bool, ...], str, Expr]:
+    """What must hold of them, what is given, why that is not exact (if so), the later index."""
+    loop = first.loops[level]
+    other = copy(second, level, above=loop.index, instance=tensor(first.view))
+    if other is None:
+        return E.TRUE, (), "", loop.index
+    predicate, exact = apart(first.view, other.view)
+    reason = ""
+    if not exact:
+        reason = f"where `{first.view.storage.name}` is written is not known exactly"
+    elif not known:
+        reason = "how often the instances wait for each other is not known"
+    later = other.private[0].index if other.private else loop.index
+    return predicate, (*first.ranges, *other.ranges), reason, later
 
 
 def _read_of_other(found: Foreign) -> Check:
@@ -236,22 +260,20 @@ def foreign_read(event: ForeignRead, target: Target) -> Iterator[Check]:
 def foreign_write(event: ForeignWrite, target: Target) -> Iterator[Check]:
     """Two instances of a run write one element."""
     again = event.again if event.again != event.span else None
-    words = _written_once(event.name, event.span, again, event.span, None, "program instances")
-    notes = tuple(note for note in words.notes if note.span != event.span)
-    yield replace(words, notes=notes, facts=("NKI-L65", "NKI-E32"))
+    words = _written_once(INSTANCES, "", event.name, event.span, again, event.span)
+    yield replace(words, notes=tuple(note for note in words.notes if note.span != event.span))
 
 
 def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
     """Two iterations of a run write one element."""
     again = event.again if event.again != event.span else None
-    words = _written_once(event.name, event.span, again, event.loop, event.index, "iterations")
-    yield replace(words, facts=("NKI-LP02", "NKI-E32"))
+    yield _written_once(ITERATIONS, event.index, event.name, event.span, again, event.loop)
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
     """No iteration reads what an earlier one wrote, unless it has written it anew itself."""
     for read in uses.reads:
-        if not _unordered(read, uses, level, "iterations"):
+        if not _unordered(read, uses, level, ITERATIONS):
             continue
         if accumulates(read.operation) and any(
             view.storage is uses.storage for _, view in read.operation.writes

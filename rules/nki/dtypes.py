@@ -258,9 +258,7 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
         )
     name = dst.dtype.name
     if isinstance(number, int) and name is not None and dt.DTYPES[name][1] == "int":
-        bits = dt.DTYPES[name][0] * 8
-        signed = not name.startswith("u") and name != "bool_"
-        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        low, high = dt.integers(name)
         yield check(
             op,
             "value",

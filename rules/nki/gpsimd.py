@@ -8,13 +8,15 @@ from typing import Final
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
+from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
-_INT32: Final = (-(2**31), 2**31 - 1)
+_INT32: Final = dt.integers("int32")
 
 
 def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
@@ -116,10 +118,10 @@ register(
 
 def _gather(op: Operation, target: Target) -> Iterator[Check]:
     if op.name == "isa.local_gather":
-        yield from _local_gather(op)
+        yield from _local_gather(op, target)
         return
     if op.name == "isa.topk":
-        yield from _topk(op)
+        yield from _topk(op, target)
         return
     data, indices = op.view("data"), op.view("indices")
     if data is not None and indices is not None:
@@ -138,15 +140,16 @@ def _gather(op: Operation, target: Target) -> Iterator[Check]:
         )
 
 
-def _local_gather(op: Operation) -> Iterator[Check]:
-    data, index, dst = op.view("src_buffer"), op.view("index"), op.view("dst")
+def _local_gather(op: Operation, target: Target) -> Iterator[Check]:
+    data, index = op.view("src_buffer"), op.view("index")
+    cores = target.core_partitions
     if data is not None and index is not None:
         yield check(
             op,
             "index",
-            E.and_(E.eq(data.partitions, index.partitions), kit.divisible(index.partitions, 16)),
-            "partitions of index == partitions of src_buffer, a multiple of 16",
-            "a local gather works on groups of 16 partitions",
+            E.and_(E.eq(data.partitions, index.partitions), kit.divisible(index.partitions, cores)),
+            f"partitions of index == partitions of src_buffer, a multiple of {cores}",
+            f"a local gather works on groups of {cores} partitions",
             "LGA01",
             "P14",
             values=(
@@ -155,60 +158,74 @@ def _local_gather(op: Operation) -> Iterator[Check]:
             ),
             about=("index", "src_buffer"),
         )
-    width = kit.as_expr(op.value("num_elem_per_idx"))
-    if width is not None:
+    width, widths = (
+        kit.as_expr(op.value("num_elem_per_idx")),
+        kit.role(op, "num_elem_per_idx").value,
+    )
+    if width is not None and widths is not None:
+        words = kit.alternatives(widths.among)
         yield check(
             op,
             "num_elem_per_idx",
-            kit.one_of(width, (1, 2, 4, 8, 16, 32)),
-            "num_elem_per_idx is 1, 2, 4, 8, 16 or 32",
-            "a local gather moves 1, 2, 4, 8, 16 or 32 elements per index",
-            "LGA02",
+            widths.holds(width),
+            f"num_elem_per_idx is {words}",
+            f"a local gather moves {words} elements per index",
+            widths.fact,
             values=(("num_elem_per_idx", width),),
             about=(),
         )
     if index is not None:
-        count = index.free * 16
+        yield from _indices_of_cores(op, index, width, target)
+
+
+def _indices_of_cores(
+    op: Operation, index: View, width: Expr | None, target: Target
+) -> Iterator[Check]:
+    """The partitions of a core hold its indices together: how many fit, how many are used."""
+    most, cores = target.core_indices_max, target.core_partitions
+    count, dst = index.free * cores, op.view("dst")
+    counted = (f"index free size * {cores}", count)
+    yield check(
+        op,
+        "index",
+        E.le(count, most),
+        f"index free size * {cores} <= {most}",
+        "there are more indices than the core's memory holds",
+        "LGA04",
+        values=(counted,),
+    )
+    valid = kit.as_expr(op.value("num_valid_indices"))
+    if valid is None:
+        return
+    yield check(
+        op,
+        "num_valid_indices",
+        E.le(valid, count),
+        f"num_valid_indices <= index free size * {cores}",
+        "more indices are valid than there are",
+        "LGA04",
+        values=(("num_valid_indices", valid), counted),
+        about=("index",),
+    )
+    if dst is not None and width is not None and op.operands["dst"].given:
         yield check(
             op,
-            "index",
-            E.le(count, 4096),
-            "index free size * 16 <= 4096",
-            "there are more indices than the core's memory holds",
-            "LGA04",
-            values=(("index free size * 16", count),),
+            "num_valid_indices",
+            E.eq(valid * width, dst.free),
+            "num_valid_indices * num_elem_per_idx == dst free size",
+            "the gathered elements do not fill dst",
+            "LGA05",
+            values=(
+                ("num_valid_indices", valid),
+                ("num_elem_per_idx", width),
+                ("dst free size", dst.free),
+            ),
+            about=("dst",),
+            severity="warning",
         )
-        valid = kit.as_expr(op.value("num_valid_indices"))
-        if valid is not None:
-            yield check(
-                op,
-                "num_valid_indices",
-                E.le(valid, count),
-                "num_valid_indices <= index free size * 16",
-                "more indices are valid than there are",
-                "LGA04",
-                values=(("num_valid_indices", valid), ("index free size * 16", count)),
-                about=("index",),
-            )
-            if dst is not None and width is not None and op.operands["dst"].given:
-                yield check(
-                    op,
-                    "num_valid_indices",
-                    E.eq(valid * width, dst.free),
-                    "num_valid_indices * num_elem_per_idx == dst free size",
-                    "the gathered elements do not fill dst",
-                    "LGA05",
-                    values=(
-                        ("num_valid_indices", valid),
-                        ("num_elem_per_idx", width),
-                        ("dst free size", dst.free),
-                    ),
-                    about=("dst",),
-                    severity="warning",
-                )
 
 
-def _topk(op: Operation) -> Iterator[Check]:
+def _topk(op: Operation, target: Target) -> Iterator[Check]:
     values, indices, src = op.view("val_dst"), op.view("idx_dst"), op.view("src")
     number = kit.as_expr(op.value("n"))
     if values is not None and indices is not None:
@@ -218,9 +235,10 @@ def _topk(op: Operation) -> Iterator[Check]:
             E.and_(
                 E.eq(values.partitions, indices.partitions),
                 E.eq(values.free, indices.free),
-                kit.divisible(values.partitions, 16),
+                kit.divisible(values.partitions, target.core_partitions),
             ),
-            "val_dst and idx_dst have one shape, with a multiple of 16 partitions",
+            f"val_dst and idx_dst have one shape, with a multiple of {target.core_partitions} "
+            "partitions",
             "val_dst and idx_dst do not go together",
             "TPK02",
             values=(
@@ -231,20 +249,18 @@ def _topk(op: Operation) -> Iterator[Check]:
             ),
             about=("val_dst", "idx_dst"),
         )
-    if number is not None and values is not None:
-        limit = E.and_(
-            E.ge(number, 8),
-            E.lt(number, 65536),
-            E.lt(values.free, 32768),
-            E.le(values.free, number),
-        )
+    among, found = kit.role(op, "n").value, kit.role(op, "val_dst").free
+    if number is not None and values is not None and among is not None and found is not None:
+        limit = E.and_(among.holds(number), found.holds(values.free), E.le(values.free, number))
+        cores = target.core_partitions
         if src is not None:
-            limit = E.and_(limit, E.ge(src.free, E.ceildiv(number, 16)))
+            limit = E.and_(limit, E.ge(src.free, E.ceildiv(number, cores)))
         yield check(
             op,
             "n",
             limit,
-            "8 <= n < 65536, k <= n and src holds n elements in 16 partitions",
+            f"{among.least} <= n <= {among.most}, k <= n and src holds n elements in {cores} "
+            "partitions",
             "topk cannot look for that many elements",
             "TPK03",
             values=(("n", number), ("k", values.free)),

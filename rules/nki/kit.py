@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -12,7 +13,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.instruction import Instruction, Limit, Role, Trait
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
@@ -51,9 +52,32 @@ def described(op: Operation) -> Instruction:
     return op.instruction
 
 
+def role(op: Operation, name: str) -> Role:
+    """How the function is described to take a parameter."""
+    found = described(op).role(name)
+    assert found is not None, (op.name, name)
+    return found
+
+
+def in_force(op: Operation, limits: Iterable[Limit]) -> Limit | None:
+    """Of limits that took each other's place, that of the call's generation."""
+    held = [each for each in limits if not each.since or at_least(op.api, each.since)]
+    return held[-1] if held else None
+
+
+def insistence(op: Operation, limit: Limit) -> str | None:
+    """The severity of a limit that is broken: the documentation may only advise by now."""
+    advice = limit.advice_from is not None and at_least(op.api, limit.advice_from)
+    return "warning" if advice else None
+
+
 def at_least(api: str, version: str) -> bool:
     """Whether API generation ``api`` (``"beta1"``, ``"0.2"`` ...) is ``version`` or newer."""
     return _order(api) >= _order(version)
+
+
+#: what is not known is taken to be newer than what is
+_NEWEST: Final = (sys.maxsize, 0)
 
 
 def _order(api: str) -> tuple[int, int]:
@@ -62,7 +86,7 @@ def _order(api: str) -> tuple[int, int]:
     major, _, minor = api.partition(".")
     if major.isdecimal() and minor.isdecimal():
         return (int(major), int(minor))
-    return (99, 0)
+    return _NEWEST
 
 
 # ----------------------------------------------------------------------------- operand values
@@ -180,6 +204,12 @@ def product(extents: Iterable[Expr]) -> Expr:
 
 def one_of(value: Expr, options: Iterable[int]) -> Bool:
     return E.or_(*(E.eq(value, option) for option in options))
+
+
+def alternatives(options: Sequence[int]) -> str:
+    """``1, 2 or 4``."""
+    *first, last = map(str, options)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def divisible(value: Expr, divisor: int) -> Bool:

@@ -53,7 +53,7 @@ def _random_state(op: Operation, target: Target) -> Iterator[Check]:
     if view is None or engine is None:
         return
     vector = engine == "vector"
-    width = 24 if vector else 6
+    width = target.generator_words_vector if vector else target.generator_words
     fact = "RSS01" if role == "src_seeds" else "RGT01"
     yield check(
         op,

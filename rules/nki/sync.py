@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rules.nki import kit
@@ -177,15 +177,15 @@ def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
         if found is not None:
             yield found
     for role in ("send_to_rank", "recv_from_rank"):
-        rank = kit.as_expr(op.value(role))
-        if rank is not None:
+        rank, ranks = kit.as_expr(op.value(role)), kit.role(op, role).value
+        if rank is not None and ranks is not None:
             yield check(
                 op,
                 role,
-                E.and_(E.ge(rank, 0), E.le(rank, 1)),
-                f"{role} is 0 or 1",
+                ranks.holds(rank),
+                f"{role} is {ranks.least} or {ranks.most}",
                 f"{role} names a core that does not exist",
-                "SRV01",
+                ranks.fact,
                 values=((role, rank),),
                 about=(),
             )
@@ -207,12 +207,13 @@ def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
         about=("src", "dst"),
     )
     if kit.choice(op.value("dma_engine")) == "gpsimd_dma":
+        most = target.core_message_max
         yield check(
             op,
             "src",
-            E.le(src.free, 256),
-            "src free size <= 256",
-            "GpSimd's DMA sends at most 256 elements per partition",
+            E.le(src.free, most),
+            f"src free size <= {most}",
+            f"GpSimd's DMA sends at most {most} elements per partition",
             "SRV03",
             values=(("src free size", src.free),),
         )
@@ -265,41 +266,10 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         for role in ("srcs", "dsts")
         if isinstance(value := op.value(role), tuple)
     }
-    views = [view for items in lists.values() for view in items]
-    sources = kit.described(op).role("srcs")
-    memories = sources.memories if sources is not None else None
-    facts = memories.facts if memories is not None else ("K01",)
-    only_hbm = memories is not None and Buffer.SBUF not in memories.buffers
-    if views:
-        on_chip = [view for view in views if view.buffer is Buffer.SBUF]
-        allowed = not on_chip or (
-            not only_hbm
-            and len(on_chip) == len(views)
-            and all(len(items) == 1 for items in lists.values())
-        )
-        yield check(
-            op,
-            "srcs",
-            E.truth(allowed and all(view.buffer is not Buffer.PSUM for view in views)),
-            "all tensors are in HBM"
-            + ("" if only_hbm else ", or one source and one destination in SBUF"),
-            "the tensors of the collective are in memories that it cannot combine",
-            *facts,
-            views=views,
-        )
-    if only_hbm and op.name != "collectives.all_to_all" and lists:
-        yield check(
-            op,
-            "srcs",
-            E.truth(all(len(items) == 1 for items in lists.values())),
-            "one source and one destination",
-            f"{op.name.partition('.')[2]} takes one source and one destination",
-            *facts,
-            about=(),
-        )
+    yield from _memories_of_collective(op, lists)
     axis = kit.as_expr(op.value("collective_dim"))
     if axis is not None:
-        chip = any(view.buffer is Buffer.SBUF for view in views)
+        chip = any(view.buffer is Buffer.SBUF for items in lists.values() for view in items)
         free = op.name == "collectives.all_gather" and chip
         yield check(
             op,
@@ -321,6 +291,39 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
             "has_rdispls is False",
             "all_gather_v has no receive displacements",
             "K07",
+            about=(),
+        )
+
+
+def _memories_of_collective(op: Operation, lists: Mapping[str, list[View]]) -> Iterator[Check]:
+    """Tensors in HBM, as many as they like; in SBUF one and one, where that is described."""
+    views = [view for items in lists.values() for view in items]
+    sources = kit.described(op).role("srcs")
+    memories = sources.memories if sources is not None else None
+    facts = memories.facts if memories is not None else ("K01",)
+    only_hbm = memories is not None and Buffer.SBUF not in memories.buffers
+    single = all(len(items) == 1 for items in lists.values())
+    if views:
+        on_chip = [view for view in views if view.buffer is Buffer.SBUF]
+        allowed = not on_chip or (not only_hbm and len(on_chip) == len(views) and single)
+        yield check(
+            op,
+            "srcs",
+            E.truth(allowed and all(view.buffer is not Buffer.PSUM for view in views)),
+            "all tensors are in HBM"
+            + ("" if only_hbm else ", or one source and one destination in SBUF"),
+            "the tensors of the collective are in memories that it cannot combine",
+            *facts,
+            views=views,
+        )
+    if only_hbm and op.name != "collectives.all_to_all" and lists:
+        yield check(
+            op,
+            "srcs",
+            E.truth(single),
+            "one source and one destination",
+            f"{kit.described(op).short} takes one source and one destination",
+            *facts,
             about=(),
         )
 

@@ -76,3 +76,15 @@ def of_class(*classes: str) -> frozenset[int]:
 
 def codes(*names: str) -> frozenset[int]:
     return frozenset(CODES[name] for name in names)
+
+
+def integers(name: str) -> tuple[int, int]:
+    """The smallest and the largest number of an integer type."""
+    bits = BITS[name]
+    if name.startswith("u") or name == "bool_":
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+#: float32 holds every integer up to here (NKI-RSL05)
+EXACT_IN_FLOAT32: Final = 1 << 24

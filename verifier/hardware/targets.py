@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.dtypes import CODES, ITEMSIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,15 @@ class Target:
     contraction_max: int  # NKI-H12 without double row
     pe_tile_sizes: tuple[int, ...]  # NKI-H11
     transpose_vector_max: int  # NKI-H45: block of a Vector Engine transpose
+    transpose_dma_rows: int  # NKI-H33, NKI-DTR05, NKI-DTR08: rows that a DMA transposes at once
+    transpose_dma_columns: int  # NKI-DTR06, NKI-DTR08: their length
     bn_stats_free_max: int  # NKI-H105
-    max8_free_min: int  # NKI-TOP01
-    max8_free_max: int  # NKI-TOP01
+    core_partitions: int  # NKI-P14: partitions of each GpSimd core
+    core_indices_max: int  # NKI-LGA04: indices that the memory of a core holds
+    core_message_max: int  # NKI-SRV03: elements per partition that GpSimd's DMA sends
+    generator_words: int  # NKI-RSS01: state of the random generator of GpSimd, per partition
+    generator_words_vector: int  # NKI-RSS01: that of the Vector Engine
+    scale_rows: int  # NKI-MMX10: partitions of a quadrant that hold scales
     access_dims: int  # NKI-H50: free dimensions of an access pattern
     access_size_max: int  # NKI-H51, NKI-OQ06: elements of one access dimension
     access_stride_min: int  # NKI-H51
@@ -44,6 +51,11 @@ class Target:
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
+
+    @property
+    def psum_bank_singles(self) -> int:
+        """The float32 elements of a bank, per partition."""
+        return self.psum_bank_bytes // ITEMSIZE[CODES["float32"]]
 
     @property
     def version(self) -> str:
@@ -111,9 +123,15 @@ def _target(
         contraction_max=128,
         pe_tile_sizes=pe,
         transpose_vector_max=32,
+        transpose_dma_rows=16,
+        transpose_dma_columns=128,
         bn_stats_free_max=512,
-        max8_free_min=8,
-        max8_free_max=16384,
+        core_partitions=16,
+        core_indices_max=4096,
+        core_message_max=256,
+        generator_words=6,
+        generator_words_vector=24,
+        scale_rows=4,
         access_dims=4,
         access_size_max=65536,
         access_stride_min=-32768,

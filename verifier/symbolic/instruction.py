@@ -238,6 +238,36 @@ Shape: TypeAlias = Streams | Lanes | PerPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What the documentation says of a size, a count or a value: a number with its fact."""
+
+    fact: str
+    least: int | None = None
+    most: int | None = None
+    among: tuple[int, ...] = ()
+    multiple_of: int = 1
+    #: values with a meaning of their own
+    also: tuple[int, ...] = ()
+    #: the generation that it holds from
+    since: str = ""
+    #: the generation from which on it is advice
+    advice_from: str | None = None
+
+    def holds(self, value: Expr) -> Bool:
+        parts: list[Bool] = []
+        if self.least is not None and self.least == self.most:
+            parts.append(E.eq(value, self.least))
+        else:
+            parts += [E.ge(value, self.least)] if self.least is not None else []
+            parts += [E.le(value, self.most)] if self.most is not None else []
+        if self.among:
+            parts.append(E.or_(*(E.eq(value, each) for each in self.among)))
+        if self.multiple_of != 1:
+            parts.append(E.eq(E.mod(value, self.multiple_of), 0))
+        return E.or_(*(E.eq(value, each) for each in self.also), E.and_(*parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """One parameter. Those that are not described are carried along as they are."""
 
@@ -251,6 +281,12 @@ class Role:
     own_start: str = ""
     #: where it may be of rank 1, and stands for one column then
     column: bool = False
+    #: elements per partition, dimensions (of several the last that holds already)
+    free: Limit | None = None
+    rank: tuple[Limit, ...] = ()
+    #: what a number may be, or each of a list of them; how many a list may have
+    value: Limit | None = None
+    count: Limit | None = None
     #: names under which other generations have it
     others: tuple[str, ...] = ()
     about: str = ""
@@ -292,6 +328,23 @@ class Commands:
 
 
 @dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether an engine computes operators: ``text`` is what must hold, ``message`` what does not.
+
+    ``memories``: where the tiles are that the one engine that computes them can reach.
+    """
+
+    holds: bool
+    text: str
+    message: str
+    facts: tuple[str, ...]
+    memories: In | None = None
+    #: the sources do not agree
+    advice: bool = False
+    help: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Engines:
     """Who runs the call: ``default``, or one of ``on_request``, as far as the target has it."""
 
@@ -301,6 +354,8 @@ class Engines:
     needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
         default_factory=dict, hash=False
     )
+    #: what is said of an engine and the operators that are given; None: nothing
+    computes: Callable[[str, tuple[str, ...], Target], Admission | None] | None = None
 
 
 class Trait(Enum):

@@ -13,6 +13,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import Operation
 
@@ -93,7 +94,7 @@ def _psum_bank_crossing(op: Operation, target: Target) -> Iterator[Check]:
         "OQ04",
         values=(("bytes of dst per partition", size),),
         given=(E.le(dst.free, target.moving_free_max),),
-        help=(f"one bank holds {bank // 4} float32 elements per partition",),
+        help=(f"one bank holds {target.psum_bank_singles} float32 elements per partition",),
     )
     touched = byte_range(dst)
     whole = kit.tile_bytes(dst.storage)
@@ -176,47 +177,53 @@ register(
 def _psum_placement(storage: Storage, target: Target) -> Iterator[Check]:
     if storage.buffer is not Buffer.PSUM:
         return
-    name = tensor_name(storage)
-    placement = storage.placement
     if kit.is_placed(storage):
-        for key in ("base_addr", "base_partition"):
-            value = placed_at(placement, key)
-            if value is not None:
-                yield storage_check(
-                    storage,
-                    key,
-                    E.eq(value, 0),
-                    f"{key} of {name} == 0",
-                    f"{name} does not start at the beginning of a PSUM bank",
-                    "B08",
-                    values=((f"{key} of {name}", value),),
-                )
-        bank = placed_at(placement, "base_bank")
-        if bank is not None:
+        yield from _placed_in_bank(storage, target)
+    elif storage.address is not None:
+        yield from _placed_at_byte(storage, storage.address[1], target)
+
+
+def _placed_in_bank(storage: Storage, target: Target) -> Iterator[Check]:
+    """Beta 1: a bank is named, and a tile begins where it does."""
+    name, placement = tensor_name(storage), storage.placement
+    for key in ("base_addr", "base_partition"):
+        value = placed_at(placement, key)
+        if value is not None:
             yield storage_check(
                 storage,
-                "base_bank",
-                E.and_(E.ge(bank, 0), E.lt(bank, target.psum_banks)),
-                f"0 <= base_bank of {name} < {target.psum_banks}",
-                f"{name} lies in a PSUM bank that does not exist",
+                key,
+                E.eq(value, 0),
+                f"{key} of {name} == 0",
+                f"{name} does not start at the beginning of a PSUM bank",
                 "B08",
-                values=((f"base_bank of {name}", bank),),
+                values=((f"{key} of {name}", value),),
             )
-        size = kit.tile_bytes(storage)
+    bank = placed_at(placement, "base_bank")
+    if bank is not None:
         yield storage_check(
             storage,
-            "shape",
-            E.le(size, target.psum_bank_bytes),
-            f"bytes of {name} per partition <= {target.psum_bank_bytes}",
-            f"a tile of {name} does not fit into one PSUM bank",
+            "base_bank",
+            E.and_(E.ge(bank, 0), E.lt(bank, target.psum_banks)),
+            f"0 <= base_bank of {name} < {target.psum_banks}",
+            f"{name} lies in a PSUM bank that does not exist",
             "B08",
-            values=((f"bytes of {name} per partition", size),),
+            values=((f"base_bank of {name}", bank),),
         )
-        return
-    if storage.address is None:
-        return
-    offset = storage.address[1]
     size = kit.tile_bytes(storage)
+    yield storage_check(
+        storage,
+        "shape",
+        E.le(size, target.psum_bank_bytes),
+        f"bytes of {name} per partition <= {target.psum_bank_bytes}",
+        f"a tile of {name} does not fit into one PSUM bank",
+        "B08",
+        values=((f"bytes of {name} per partition", size),),
+    )
+
+
+def _placed_at_byte(storage: Storage, offset: Expr, target: Target) -> Iterator[Check]:
+    """Later: an address, at which a bank begins, and whose tile ends within PSUM."""
+    name, size = tensor_name(storage), kit.tile_bytes(storage)
     yield storage_check(
         storage,
         "address",

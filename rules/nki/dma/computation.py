@@ -42,16 +42,18 @@ def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
     sources = op.value("srcs")
     if not isinstance(sources, tuple):
         return
-    yield check(
-        op,
-        "srcs",
-        E.truth(1 <= len(sources) <= 16),
-        "1 to 16 sources",
-        "a computing DMA takes 1 to 16 sources",
-        "DCM10",
-        values=(("sources", E.const(len(sources))),),
-        about=(),
-    )
+    given, limit = E.const(len(sources)), kit.role(op, "srcs").count
+    if limit is not None:
+        yield check(
+            op,
+            "srcs",
+            limit.holds(given),
+            f"{limit.least} to {limit.most} sources",
+            f"a computing DMA takes {limit.least} to {limit.most} sources",
+            limit.fact,
+            values=(("sources", given),),
+            about=(),
+        )
     if any(isinstance(source, View) and source.indirect for source in sources):
         yield check(
             op,
@@ -60,7 +62,7 @@ def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
             "2 sources, with unique indices",
             "an indirect computing DMA takes two sources and unique indices",
             "DCM04",
-            values=(("sources", E.const(len(sources))),),
+            values=(("sources", given),),
             about=(),
         )
 

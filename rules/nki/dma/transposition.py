@@ -15,8 +15,11 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
+_HALVES: Final = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 2)
 _AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 
@@ -193,34 +196,8 @@ def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     mode = kit.choice(op.value("dge_mode"))
     if src is None or src.rank not in _AXES or not at_least(op.api, "0.2"):
         return
-    first, last = src.shape[0], src.shape[-1]
-    width = src.dtype.among(frozenset(c for c in dt.ITEMSIZE if dt.ITEMSIZE[c] == 2))
-    widths = f"dtype of src has 2 bytes (it is {kit.dtype_words(src.dtype)})"
-    values = (("first dimension of src", first), ("last dimension of src", last))
     if src.indirect:
-        yield check(
-            op,
-            "src",
-            E.truth(
-                mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_TRANSPOSE)
-            ),
-            "dge_mode is unknown or swdge, on trn2 or newer",
-            "an indirect DMA transpose needs software descriptors, on trn2 or newer",
-            "DTR07",
-            "H75",
-        )
-        yield check(
-            op, "src", width, widths, "an indirect DMA transpose moves 2-byte elements", "DTR07"
-        )
-        yield check(
-            op,
-            "src",
-            E.and_(kit.divisible(first, 16), E.le(last, 128)),
-            "first dimension of src is a multiple of 16 and last dimension of src <= 128",
-            "the source does not fit an indirect DMA transpose",
-            "DTR08",
-            values=values,
-        )
+        yield from _indirect(op, src, mode, target)
         return
     yield check(
         op,
@@ -231,45 +208,79 @@ def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
         "DTR04",
         about=(),
     )
-    if mode != "hwdge":
-        return
-    yield check(op, "src", width, widths, "a hardware DMA transpose moves 2-byte elements", "DTR06")
-    if at_least(op.api, "0.6"):
-        yield check(
-            op,
-            "src",
-            E.le(last, 128),
-            "last dimension of src <= 128",
-            "the rows of src are too long for a hardware DMA transpose",
-            "DTR06",
-            values=values,
-        )
-        if src.rank > 2:
-            rows = E.and_(
-                kit.one_of(first, (1, 2, 4, 8, 16)), kit.divisible(first * src.shape[-2], 16)
-            )
-            text = "first dimension of src is 1, 2, 4, 8 or 16 and fills rows of 16"
-        else:
-            rows, text = E.eq(first, 16), "first dimension of src == 16"
-    else:
-        yield check(
-            op,
-            "src",
-            kit.divisible(last, 128),
-            "last dimension of src is a multiple of 128",
-            "the rows of src do not suit a hardware DMA transpose",
-            "DTR06",
-            values=values,
-        )
-        rows, text = E.eq(first, 16), "first dimension of src == 16"
+    if mode == "hwdge":
+        yield _two_bytes(op, src, "a hardware DMA transpose", "DTR06")
+        yield from _by_hardware(op, src, target)
+
+
+def _two_bytes(op: Operation, src: View, what: str, fact: str) -> Check:
+    return check(
+        op,
+        "src",
+        src.dtype.among(_HALVES),
+        f"dtype of src has 2 bytes (it is {kit.dtype_words(src.dtype)})",
+        f"{what} moves 2-byte elements",
+        fact,
+    )
+
+
+def _ends(src: View) -> tuple[tuple[str, Expr], ...]:
+    return (("first dimension of src", src.shape[0]), ("last dimension of src", src.shape[-1]))
+
+
+def _indirect(op: Operation, src: View, mode: str | None, target: Target) -> Iterator[Check]:
+    rows, columns = target.transpose_dma_rows, target.transpose_dma_columns
     yield check(
         op,
         "src",
-        rows,
-        text,
+        E.truth(mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_TRANSPOSE)),
+        "dge_mode is unknown or swdge, on trn2 or newer",
+        "an indirect DMA transpose needs software descriptors, on trn2 or newer",
+        "DTR07",
+        "H75",
+    )
+    yield _two_bytes(op, src, "an indirect DMA transpose", "DTR07")
+    yield check(
+        op,
+        "src",
+        E.and_(kit.divisible(src.shape[0], rows), E.le(src.shape[-1], columns)),
+        f"first dimension of src is a multiple of {rows} and last dimension of src <= {columns}",
+        "the source does not fit an indirect DMA transpose",
+        "DTR08",
+        values=_ends(src),
+    )
+
+
+def _by_hardware(op: Operation, src: View, target: Target) -> Iterator[Check]:
+    """Blocks of so many rows and columns; from 0.6 on rows may be shorter, and lie in planes."""
+    rows, columns = target.transpose_dma_rows, target.transpose_dma_columns
+    first, last = src.shape[0], src.shape[-1]
+    shorter = at_least(op.api, "0.6")
+    yield check(
+        op,
+        "src",
+        E.le(last, columns) if shorter else kit.divisible(last, columns),
+        f"last dimension of src {'<=' if shorter else 'is a multiple of'} {columns}",
+        "the rows of src are too long for a hardware DMA transpose"
+        if shorter
+        else "the rows of src do not suit a hardware DMA transpose",
+        "DTR06",
+        values=_ends(src),
+    )
+    if shorter and src.rank > 2:
+        parts = [k for k in range(1, rows + 1) if rows % k == 0]
+        fills = E.and_(kit.one_of(first, parts), kit.divisible(first * src.shape[-2], rows))
+        text = f"is {kit.alternatives(parts)} and fills rows of {rows}"
+    else:
+        fills, text = E.eq(first, rows), f"== {rows}"
+    yield check(
+        op,
+        "src",
+        fills,
+        f"first dimension of src {text}",
         "the source does not fit a hardware DMA transpose",
         "DTR05",
-        values=values,
+        values=_ends(src),
     )
 
 

@@ -12,6 +12,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
 
 
@@ -25,7 +26,6 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
         return
     position, size = _given_tuple(op, "tile_position"), _given_tuple(op, "tile_size")
     mx = op.name == "isa.nc_matmul_mx"
-    both = "MMX13" if mx else "MMU12"
     if position or size:
         yield check(
             op,
@@ -33,12 +33,12 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
             E.truth(position and size),
             "tile_position and tile_size are given together",
             "tile_position and tile_size only work together",
-            both,
+            "MMX13" if mx else "MMU12",
             about=(),
         )
-    sizes, starts = kit.integers(op.value("tile_size")), kit.integers(op.value("tile_position"))
     if not (position and size):
         return
+    sizes, starts = kit.integers(op.value("tile_size")), kit.integers(op.value("tile_position"))
     if sizes is None or starts is None or len(sizes) != 2 or len(starts) != 2:
         yield check(
             op,
@@ -50,55 +50,61 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
             about=(),
         )
         return
-    options = ", ".join(map(str, sorted(target.pe_tile_sizes)))
-    fact = "MMX13" if mx else ("MMU14" if target.has(Capability.SMALL_TILES) else "MMU13")
     limits = (target.contraction_max, target.stationary_free_max)
     for axis, start, extent, limit in zip(("row", "column"), starts, sizes, limits, strict=True):
-        values = ((f"start {axis}", start), (f"{axis} size", extent))
-        if mx and axis == "column":
-            yield check(
-                op,
-                "tile_size",
-                E.and_(E.eq(start, 0), E.eq(extent, limit)),
-                f"start column == 0 and column size == {limit}",
-                "an MX matmul can be tiled by rows only",
-                "MMX13",
-                values=values,
-                about=(),
-            )
-            continue
+        yield from _along(op, axis, start, extent, limit, target)
+    if not target.has(Capability.SMALL_TILES) and not mx and not at_least(op.api, "0.2"):
+        least = target.quadrant
         yield check(
             op,
             "tile_size",
-            kit.one_of(extent, target.pe_tile_sizes),
-            f"{axis} size is one of {options}",
-            f"the array of {target.name} has no tiles of this {axis} size",
-            fact,
-            values=values,
-            about=(),
-        )
-        yield check(
-            op,
-            "tile_position",
-            E.and_(E.eq(E.mod(start, extent), 0), E.le(start + extent, limit)),
-            f"start {axis} is a multiple of the {axis} size and the tile ends within {limit}",
-            "the tile does not lie on the array's grid",
-            "MMX13" if mx else "MMU15",
-            values=values,
-            about=(),
-        )
-    small_tiles = target.has(Capability.SMALL_TILES)
-    if not small_tiles and not mx and not at_least(op.api, "0.2"):
-        small = E.and_(E.le(sizes[0], 32), E.le(sizes[1], 32))
-        yield check(
-            op,
-            "tile_size",
-            E.not_(small),
-            "row size and column size are not both 32",
-            "the array has no tiles of 32 by 32",
+            E.not_(E.and_(E.le(sizes[0], least), E.le(sizes[1], least))),
+            f"row size and column size are not both {least}",
+            f"the array has no tiles of {least} by {least}",
             "OLD03",
             about=(),
         )
+
+
+def _along(
+    op: Operation, axis: str, start: Expr, extent: Expr, limit: int, target: Target
+) -> Iterator[Check]:
+    """The tile's part of the rows, or of the columns, is one that the array can be cut into."""
+    mx = op.name == "isa.nc_matmul_mx"
+    values = ((f"start {axis}", start), (f"{axis} size", extent))
+    if mx and axis == "column":
+        yield check(
+            op,
+            "tile_size",
+            E.and_(E.eq(start, 0), E.eq(extent, limit)),
+            f"start column == 0 and column size == {limit}",
+            "an MX matmul can be tiled by rows only",
+            "MMX13",
+            values=values,
+            about=(),
+        )
+        return
+    small = "MMU14" if target.has(Capability.SMALL_TILES) else "MMU13"
+    yield check(
+        op,
+        "tile_size",
+        kit.one_of(extent, target.pe_tile_sizes),
+        f"{axis} size is one of {', '.join(map(str, sorted(target.pe_tile_sizes)))}",
+        f"the array of {target.name} has no tiles of this {axis} size",
+        "MMX13" if mx else small,
+        values=values,
+        about=(),
+    )
+    yield check(
+        op,
+        "tile_position",
+        E.and_(E.eq(E.mod(start, extent), 0), E.le(start + extent, limit)),
+        f"start {axis} is a multiple of the {axis} size and the tile ends within {limit}",
+        "the tile does not lie on the array's grid",
+        "MMX13" if mx else "MMU15",
+        values=values,
+        about=(),
+    )
 
 
 _MATMUL_TILING = variants(

@@ -11,6 +11,7 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
@@ -42,6 +43,11 @@ def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
             )
             if found is not None:
                 yield found
+    yield from _sizes(op, x, y, transposed, target)
+
+
+def _sizes(op: Operation, x: View, y: View, transposed: bool, target: Target) -> Iterator[Check]:
+    """They contract over one size, and each fits into one matmul."""
     depth, columns = (x.partitions, x.free) if transposed else (x.free, x.partitions)
     fact = "L26" if transposed else "L28"
     side = "partitions of x" if transposed else "x free size"
@@ -65,7 +71,7 @@ def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
         fact,
         values=(("contraction", depth), ("rows of the result", columns)),
     )
-    limit = target.psum_bank_bytes // 4
+    limit = target.psum_bank_singles
     yield check(
         op,
         "y",

@@ -117,31 +117,18 @@ def scales_fit(scale: View, data: View, target: Target) -> Bool:
     A scale tile may start four, eight or twelve partitions into its quadrant, and ends at least
     four rows into the last one.
     """
-    spare = target.quadrant - 4
+    spare = target.quadrant - target.scale_rows
     return E.and_(
         E.ge(scale.partitions, data.partitions - spare), E.le(scale.partitions, data.partitions)
     )
 
 
 def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
-    stationary, moving, dst = op.view("stationary"), op.view("moving"), op.view("dst")
-    for role, view in (("stationary", stationary), ("moving", moving)):
-        if view is None:
-            continue
-        yield check(
-            op,
-            role,
-            E.and_(
-                kit.divisible(view.partitions, target.quadrant),
-                E.le(view.partitions, target.contraction_max),
-            ),
-            f"partitions of {role} are a multiple of {target.quadrant} "
-            f"and <= {target.contraction_max}",
-            f"{role} of an MX matmul does not fill whole quadrants",
-            "MMX06",
-            "P15",
-            values=((f"partitions of {role}", view.partitions),),
-        )
+    for role in ("stationary", "moving"):
+        view = op.view(role)
+        if view is not None:
+            yield from _mx_rows(op, role, view, target)
+    stationary, moving = op.view("stationary"), op.view("moving")
     if stationary is not None:
         yield check(
             op,
@@ -155,10 +142,32 @@ def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
             "MMX07",
             values=(("stationary free size", stationary.free),),
         )
-    if moving is None:
-        return
+    if moving is not None:
+        yield from _mx_columns(op, moving, target)
+        yield from _mx_scales(op, target)
+
+
+def _mx_rows(op: Operation, role: str, view: View, target: Target) -> Iterator[Check]:
+    yield check(
+        op,
+        role,
+        E.and_(
+            kit.divisible(view.partitions, target.quadrant),
+            E.le(view.partitions, target.contraction_max),
+        ),
+        f"partitions of {role} are a multiple of {target.quadrant} and <= {target.contraction_max}",
+        f"{role} of an MX matmul does not fill whole quadrants",
+        "MMX06",
+        "P15",
+        values=((f"partitions of {role}", view.partitions),),
+    )
+
+
+def _mx_columns(op: Operation, moving: View, target: Target) -> Iterator[Check]:
+    """As many as the array takes; the guide promises fewer than the reference."""
+    dst = op.view("dst")
     narrow, wide = target.moving_free_max, target.moving_free_max_bf16
-    bank = target.psum_bank_bytes // 4
+    bank = target.psum_bank_singles
     fits = E.le(moving.free, narrow)
     if dst is not None and wide > narrow:
         fits = E.or_(fits, E.and_(dst.dtype.among(kit.BF16), E.le(moving.free, wide)))
@@ -185,6 +194,9 @@ def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
         severity="warning",
         help=(f"split the moving operand into tiles of {bank} columns to be safe",),
     )
+
+
+def _mx_scales(op: Operation, target: Target) -> Iterator[Check]:
     for role, scale_role in (("stationary", "stationary_scale"), ("moving", "moving_scale")):
         data, scale = op.view(role), op.view(scale_role)
         if data is None or scale is None:
@@ -240,7 +252,7 @@ def _mx_scale_start(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             role,
-            kit.one_of(offset, range(0, target.quadrant // 2, 4)),
+            kit.one_of(offset, range(0, target.quadrant // 2, target.scale_rows)),
             f"start partition of {role} in its quadrant is 0, 4, 8 or 12",
             f"{role} starts at a partition that scales cannot start at",
             fact,

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit
-from rules.nki.dtypes import BITWISE
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
-from verifier.hardware.capabilities import Capability
-from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -54,87 +51,44 @@ def _engine_choice(op: Operation, target: Target) -> Iterator[Check]:
             about=(),
             help=("engines: " + ", ".join(sorted(engines.on_request - {engine})),),
         )
-    if op.name == "isa.tensor_tensor":
-        operator = kit.operator_name(op.value("op"))
-        if operator == "power":
-            yield check(
-                op,
-                "engine",
-                E.truth(engine != "vector"),
-                "engine is not vector",
-                "the Vector Engine has no power: it runs on GpSimd",
-                "TTN04",
-                "T16",
-                about=(),
-            )
-            for role in ("data1", "data2", "dst"):
-                view = op.view(role)
-                if view is not None and op.operands[role].given:
-                    found = kit.buffer_check(
-                        op,
-                        role,
-                        view,
-                        (Buffer.SBUF,),
-                        f"power runs on GpSimd, which cannot reach {role} in PSUM",
-                        "TTN04",
-                    )
-                    if found is not None:
-                        yield found
-        elif operator in BITWISE:
-            yield check(
-                op,
-                "engine",
-                E.truth(engine in ("vector", "unknown")),
-                f"engine is vector (it is {engine})",
-                "bit operators run on the Vector Engine",
-                "TTN05",
-                about=(),
-            )
-    if op.name == "isa.tensor_scalar":
-        yield from _tensor_scalar_engine(op, target, engine)
+    yield from _computes(op, engine, target)
 
 
-def _tensor_scalar_engine(op: Operation, target: Target, engine: str) -> Iterator[Check]:
-    first = kit.operator_name(op.value("op0"))
-    second_value = op.value("op1")
-    second = kit.operator_name(second_value)
-    if first is None or (second_value is not None and second is None):
+def _computes(op: Operation, engine: str, target: Target) -> Iterator[Check]:
+    """The engine computes the operators that are given."""
+    instruction = kit.described(op)
+    given = [value for item in instruction.operators if (value := op.value(item.role)) is not None]
+    operators = [name for value in given if (name := kit.operator_name(value)) is not None]
+    if instruction.engines.computes is None or not given or len(operators) < len(given):
         return
-    names = first if second is None else f"{first} and {second}"
-    if engine == "scalar":
-        if not target.has(Capability.COPY_ON_SCALAR):
-            allowed, fact = False, "H30"
-        elif not target.has(Capability.UNARY_OPERATORS):
-            pairs = {("multiply", "add"), ("multiply", None), ("add", None)}
-            allowed, fact = (first, second) in pairs, "TSC07"
-        else:
-            allowed, fact = first not in BITWISE, "TSC05"
-        yield check(
+    found = instruction.engines.computes(engine, tuple(operators), target)
+    if found is None:
+        return
+    yield check(
+        op,
+        "engine",
+        E.truth(found.holds),
+        found.text,
+        found.message,
+        *found.facts,
+        about=(),
+        help=found.help,
+        severity="warning" if found.advice else None,
+    )
+    for role in instruction.roles if found.memories is not None else ():
+        view = op.view(role.name)
+        if found.memories is None or view is None or not op.operands[role.name].given:
+            continue
+        outside = kit.buffer_check(
             op,
-            "engine",
-            E.truth(allowed),
-            f"the Scalar Engine of {target.name} computes the operators (they are {names})",
-            f"the Scalar Engine of {target.name} cannot compute {names} in tensor_scalar",
-            fact,
-            *(("H81",) if fact == "TSC07" else ()),
-            about=(),
-            help=("run it on the Vector Engine",),
+            role.name,
+            view,
+            found.memories.buffers,
+            f"{' and '.join(operators)} runs on GpSimd, which cannot reach {role.name} in PSUM",
+            *found.memories.facts,
         )
-    elif engine == "gpsimd":
-        bitwise = first in BITWISE
-        yield check(
-            op,
-            "engine",
-            E.truth(first == "rsqrt" and second is None),
-            f"op0 is rsqrt (the operators are {names})",
-            "bit operators run on the Vector Engine"
-            if bitwise
-            else "tensor_scalar runs on GpSimd for rsqrt only",
-            "TSC05" if bitwise else "TSC08",
-            *(() if bitwise else ("OQ26",)),
-            about=(),
-            severity=None if bitwise else "warning",
-        )
+        if outside is not None:
+            yield outside
 
 
 def _engine_facts(instruction: Instruction) -> Iterator[str]:

@@ -23,6 +23,10 @@ def _words(text: str) -> frozenset[str]:
 UNARY: Final = _words("abs square relu rsqrt reciprocal")
 
 
+#: how many operators a help text lists
+_LISTED: Final = 11
+
+
 def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
     instruction = kit.described(op)
     for item in instruction.operators:
@@ -38,7 +42,7 @@ def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
             f"{instruction.short} cannot compute {operator}",
             *item.facts,
             about=(),
-            help=(listed,) if len(item.admitted) < 12 else (),
+            help=(listed,) if len(item.admitted) <= _LISTED else (),
         )
     if op.name == "isa.tensor_scalar":
         first, second = (kit.operator_name(op.value(role)) for role in ("op0", "op1"))

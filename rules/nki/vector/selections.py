@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
+from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -17,7 +18,7 @@ def _range_select(op: Operation, target: Target) -> Iterator[Check]:
     data = op.view("on_true_tile")
     start = kit.as_expr(op.value("range_start"))
     if data is not None and start is not None:
-        limit = 2**24
+        limit = dt.EXACT_IN_FLOAT32
         yield check(
             op,
             "range_start",

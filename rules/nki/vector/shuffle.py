@@ -11,41 +11,14 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
 def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
+    yield from _mask(op, target)
     dst, src = op.view("dst"), op.view("src")
-    mask = kit.integers(op.value("shuffle_mask"))
-    lanes = target.quadrant
-    if mask is None:
-        yield from kit.not_followed(op, "shuffle_mask", "SHF02")
-    else:
-        yield check(
-            op,
-            "shuffle_mask",
-            E.truth(len(mask) == lanes),
-            f"shuffle_mask has {lanes} entries",
-            f"a shuffle mask has one entry for each of {lanes} partitions",
-            "SHF02",
-            values=(("entries", E.const(len(mask))),),
-            about=(),
-        )
-        yield check(
-            op,
-            "shuffle_mask",
-            E.and_(
-                *(
-                    E.or_(E.eq(entry, 255), E.and_(E.ge(entry, 0), E.lt(entry, lanes)))
-                    for entry in mask
-                )
-            ),
-            f"entries of shuffle_mask are 0 to {lanes - 1}, or 255",
-            "a shuffle mask names a partition outside its quadrant",
-            "SHF02",
-            about=(),
-            help=("255 leaves an output partition unchanged",),
-        )
     if dst is None or src is None:
         return
     yield check(
@@ -58,23 +31,57 @@ def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
         values=(("dst free size", dst.free), ("src free size", src.free)),
         about=("dst", "src"),
     )
+    lanes = target.quadrant
     active = lanes * E.ceildiv(E.maximum(dst.partitions, src.partitions), lanes)
     for role, view in (("dst", dst), ("src", src)):
-        start = view.start_partition
-        if start is None or not view.buffer.on_chip:
-            continue
-        yield check(
-            op,
-            role,
-            start_predicate(start, active, target),
-            f"start partition of {role} is 0, "
-            f"or {target.partitions // 2} with at most {target.partitions // 2} active "
-            f"partitions, or a multiple of {lanes} with {lanes}",
-            f"{role} starts at a partition that a shuffle cannot start at",
-            "P11",
-            "SHF03",
-            values=((f"start partition of {role}", start), ("active partitions", active)),
-        )
+        yield from _start(op, role, view, active, target)
+
+
+def _mask(op: Operation, target: Target) -> Iterator[Check]:
+    mask, lanes = kit.integers(op.value("shuffle_mask")), target.quadrant
+    limit = kit.role(op, "shuffle_mask").value
+    if mask is None or limit is None:
+        yield from kit.not_followed(op, "shuffle_mask", "SHF02")
+        return
+    yield check(
+        op,
+        "shuffle_mask",
+        E.truth(len(mask) == lanes),
+        f"shuffle_mask has {lanes} entries",
+        f"a shuffle mask has one entry for each of {lanes} partitions",
+        "SHF02",
+        values=(("entries", E.const(len(mask))),),
+        about=(),
+    )
+    left = " or ".join(map(str, limit.also))
+    yield check(
+        op,
+        "shuffle_mask",
+        E.and_(*map(limit.holds, mask)),
+        f"entries of shuffle_mask are {limit.least} to {limit.most}, or {left}",
+        "a shuffle mask names a partition outside its quadrant",
+        limit.fact,
+        about=(),
+        help=(f"{left} leaves an output partition unchanged",),
+    )
+
+
+def _start(op: Operation, role: str, view: View, active: Expr, target: Target) -> Iterator[Check]:
+    """Whole quadrants take part; where they may start depends on how many they are."""
+    start, half, lanes = view.start_partition, target.partitions // 2, target.quadrant
+    if start is None or not view.buffer.on_chip:
+        return
+    yield check(
+        op,
+        role,
+        start_predicate(start, active, target),
+        f"start partition of {role} is 0, or {half} with at most {half} active "
+        f"partitions, or a multiple of {lanes} with {lanes}",
+        f"{role} starts at a partition that a shuffle cannot start at",
+        "P11",
+        "SHF03",
+        values=((f"start partition of {role}", start), ("active partitions", active)),
+    )
 
 
 register(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
@@ -18,8 +19,8 @@ def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
     data, dst = op.view("data"), op.view("dst")
     if data is None:
         return
-    stats = op.name == "isa.bn_stats"
-    if stats:
+    triples = kit.role(op, "data").free
+    if triples is None:
         limit = target.bn_stats_free_max
         yield check(
             op,
@@ -35,28 +36,39 @@ def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "data",
-            kit.divisible(data.free, 3),
-            "data free size is a multiple of 3",
+            triples.holds(data.free),
+            f"data free size is a multiple of {triples.multiple_of}",
             "bn_aggr reads triples of count, mean and variance",
-            "BNA01",
+            triples.fact,
             values=(("data free size", data.free),),
         )
-    if dst is None or not op.operands["dst"].given:
+    if dst is not None and op.operands["dst"].given:
+        yield from _per_partition(op, "dst", "writes {0} elements", "data")
+
+
+def _per_partition(op: Operation, role: str, message: str, data_role: str) -> Iterator[Check]:
+    """An operand has the described number of elements for each partition of the data."""
+    described, view, data = kit.described(op).role(role), op.view(role), op.view(data_role)
+    limit = described.free if described is not None else None
+    if limit is None or view is None:
         return
-    width, fact = (6, "BNS02") if stats else (2, "BNA02")
+    predicate = limit.holds(view.free)
+    values: list[tuple[str, Expr]] = [(f"{role} free size", view.free)]
+    if data is not None:
+        predicate = E.and_(predicate, E.eq(view.partitions, data.partitions))
+        values += [
+            (f"partitions of {role}", view.partitions),
+            (f"partitions of {data_role}", data.partitions),
+        ]
     yield check(
         op,
-        "dst",
-        E.and_(E.eq(dst.free, width), E.eq(dst.partitions, data.partitions)),
-        f"dst free size == {width} and partitions of dst == partitions of data",
-        f"{op.name.partition('.')[2]} writes {width} elements per partition",
-        fact,
-        values=(
-            ("dst free size", dst.free),
-            ("partitions of dst", dst.partitions),
-            ("partitions of data", data.partitions),
-        ),
-        about=("dst", "data"),
+        role,
+        predicate,
+        f"{role} free size == {limit.most} and partitions of {role} == partitions of {data_role}",
+        f"{kit.described(op).short} {message.format(limit.most)} per partition",
+        limit.fact,
+        values=values,
+        about=(role, data_role),
     )
 
 
@@ -96,70 +108,42 @@ register(
 
 
 def _max8_shape(op: Operation, target: Target) -> Iterator[Check]:
-    short = op.name.partition(".")[2]
-    data_role = "src" if short == "max8" else "data"
-    data, vals, dst = op.view(data_role), op.view("vals"), op.view("dst")
-    fact = {"max8": "TOP01", "nc_find_index8": "TOP03"}.get(short, "TOP06")
+    data_role = next(role for role in ("src", "data") if role in op.operands)
+    data = op.view(data_role)
     if data is not None:
-        low = E.ge(data.free, target.max8_free_min) if short != "nc_match_replace8" else E.TRUE
-        dims = 3 if at_least(op.api, "0.4") and short != "nc_match_replace8" else 5
-        advisory = short == "nc_match_replace8" and at_least(op.api, "0.3")
-        yield check(
-            op,
-            data_role,
-            E.and_(low, E.le(data.free, target.max8_free_max)),
-            f"{data_role} free size is between {target.max8_free_min} and {target.max8_free_max}",
-            f"{data_role} has too few or too many elements per partition for {short}",
-            fact,
-            values=((f"{data_role} free size", data.free),),
-            severity="warning" if advisory else None,
-        )
-        yield check(
-            op,
-            data_role,
-            E.truth(data.rank <= dims),
-            f"rank of {data_role} <= {dims}",
-            f"{data_role} has too many dimensions for {short}",
-            fact,
-            values=((f"rank of {data_role}", E.const(data.rank)),),
-            severity="warning" if advisory else None,
-        )
-    if vals is not None:
-        predicate = E.eq(vals.free, 8)
-        values: list[tuple[str, Expr]] = [("vals free size", vals.free)]
-        if data is not None:
-            predicate = E.and_(predicate, E.eq(vals.partitions, data.partitions))
-            values += [
-                ("partitions of vals", vals.partitions),
-                (f"partitions of {data_role}", data.partitions),
-            ]
-        yield check(
-            op,
-            "vals",
-            predicate,
-            f"vals free size == 8 and partitions of vals == partitions of {data_role}",
-            f"{short} looks for eight values per partition",
-            "TOP03" if short == "nc_find_index8" else "TOP06",
-            values=values,
-            about=("vals", data_role),
-        )
-    index = op.view("dst_idx")
-    for role, view in (("dst", dst if short != "nc_match_replace8" else None), ("dst_idx", index)):
-        if view is None or data is None or not op.operands[role].given:
-            continue
+        yield from _searched(op, data_role, data)
+    yield from _per_partition(op, "vals", "looks for eight values", data_role)
+    for role in ("dst", "dst_idx"):
+        if data is not None and role in op.operands and op.operands[role].given:
+            yield from _per_partition(op, role, "writes eight elements", data_role)
+
+
+def _searched(op: Operation, role: str, data: View) -> Iterator[Check]:
+    """How much of a partition can be searched at once."""
+    described, short = kit.role(op, role), kit.described(op).short
+    free, rank = described.free, kit.in_force(op, described.rank)
+    if free is not None:
+        least = f"is between {free.least} and" if free.least is not None else "<="
         yield check(
             op,
             role,
-            E.and_(E.eq(view.free, 8), E.eq(view.partitions, data.partitions)),
-            f"{role} free size == 8 and partitions of {role} == partitions of {data_role}",
-            f"{short} writes eight elements per partition",
-            {"max8": "TOP02", "nc_find_index8": "TOP04"}.get(short, "TOP07"),
-            values=(
-                (f"{role} free size", view.free),
-                (f"partitions of {role}", view.partitions),
-                (f"partitions of {data_role}", data.partitions),
-            ),
-            about=(role, data_role),
+            free.holds(data.free),
+            f"{role} free size {least} {free.most}",
+            f"{role} has too few or too many elements per partition for {short}",
+            free.fact,
+            values=((f"{role} free size", data.free),),
+            severity=kit.insistence(op, free),
+        )
+    if rank is not None:
+        yield check(
+            op,
+            role,
+            rank.holds(E.const(data.rank)),
+            f"rank of {role} <= {rank.most}",
+            f"{role} has too many dimensions for {short}",
+            rank.fact,
+            values=((f"rank of {role}", E.const(data.rank)),),
+            severity=kit.insistence(op, rank),
         )
 
 

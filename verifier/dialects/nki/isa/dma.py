@@ -10,6 +10,7 @@ from verifier.dialects.nki.isa.shared import (
     member,
     moved,
     operator,
+    plain,
     streamed,
     tile,
     tiles,
@@ -29,6 +30,7 @@ from verifier.symbolic.instruction import (
     Footprint,
     Index,
     Instruction,
+    Limit,
     Reads,
     SameType,
     Trait,
@@ -141,13 +143,15 @@ DMA_COMPUTE: Final = Instruction(
     },
     roles=(
         tile("dst"),
-        tiles("srcs"),
+        tiles("srcs", count=Limit(least=1, most=16, fact="NKI-DCM10")),
         operator("reduce_op"),
     ),
     engines=Engines("dma"),
     footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
     traits=frozenset({Trait.DMA}),
 )
+
+_RANKS: Final = Limit(least=0, most=1, fact="NKI-SRV01")
 
 SENDRECV: Final = Instruction(
     name="isa.sendrecv",
@@ -162,6 +166,8 @@ SENDRECV: Final = Instruction(
     roles=(
         tile("src"),
         tile("dst", same_dtype=SameType("src", "NKI-SRV02", "0.2")),
+        plain("send_to_rank", _RANKS),
+        plain("recv_from_rank", _RANKS),
     ),
     engines=Engines("dma"),
     needs=(Capability.CORES, ("NKI-SRV01", "NKI-H77")),

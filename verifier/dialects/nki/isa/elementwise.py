@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import and_reduced, both_operators, copies
-from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, UNARY
+from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, ON_BITS, UNARY
 from verifier.dialects.nki.isa.shared import (
     FLOAT,
     FLOAT8,
@@ -14,6 +14,7 @@ from verifier.dialects.nki.isa.shared import (
     INT,
     admits,
     decides,
+    in_sbuf,
     moved,
     on_chip,
     operator,
@@ -29,9 +30,11 @@ from verifier.dialects.nki.results import Like, Shaped
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import (
     SOME,
+    Admission,
     Call,
     Commands,
     Engines,
@@ -66,6 +69,62 @@ def _of_two_tiles(call: Call) -> str:
     return "gpsimd" if all(view.dtype.among(_WORDS) is E.TRUE for view in given) else "vector"
 
 
+def _two_tiles_on(engine: str, operators: tuple[str, ...], target: Target) -> Admission | None:
+    """Powers run on GpSimd only, operators on bits on the Vector Engine only."""
+    if operators == ("power",):
+        return Admission(
+            engine != "vector",
+            "engine is not vector",
+            "the Vector Engine has no power: it runs on GpSimd",
+            ("NKI-TTN04", "NKI-T16"),
+            memories=in_sbuf("NKI-TTN04"),
+        )
+    if ON_BITS.isdisjoint(operators):
+        return None
+    return Admission(
+        engine in ("vector", "unknown"),
+        f"engine is vector (it is {engine})",
+        "bit operators run on the Vector Engine",
+        ("NKI-TTN05",),
+    )
+
+
+#: the first pairs of operators that the Scalar Engine computed (NKI-TSC07)
+_FIRST_PAIRS: Final = frozenset({("multiply", "add"), ("multiply",), ("add",)})
+
+
+def _numbers_on(engine: str, operators: tuple[str, ...], target: Target) -> Admission | None:
+    """What the Scalar Engine learned with the targets; GpSimd computes one operator."""
+    names = " and ".join(operators)
+    bits = operators[0] in ON_BITS
+    facts: tuple[str, ...]
+    if engine == "scalar":
+        if not target.has(Capability.COPY_ON_SCALAR):
+            admitted, facts = False, ("NKI-H30",)
+        elif not target.has(Capability.UNARY_OPERATORS):
+            admitted, facts = operators in _FIRST_PAIRS, ("NKI-TSC07", "NKI-H81")
+        else:
+            admitted, facts = not bits, ("NKI-TSC05",)
+        return Admission(
+            admitted,
+            f"the Scalar Engine of {target.name} computes the operators (they are {names})",
+            f"the Scalar Engine of {target.name} cannot compute {names} in tensor_scalar",
+            facts,
+            help=("run it on the Vector Engine",),
+        )
+    if engine != "gpsimd":
+        return None
+    return Admission(
+        operators == ("rsqrt",),
+        f"op0 is rsqrt (the operators are {names})",
+        "bit operators run on the Vector Engine"
+        if bits
+        else "tensor_scalar runs on GpSimd for rsqrt only",
+        ("NKI-TSC05",) if bits else ("NKI-TSC08", "NKI-OQ26"),
+        advice=not bits,
+    )
+
+
 TENSOR_TENSOR: Final = Instruction(
     name="isa.tensor_tensor",
     summary="dst = data1 op data2",
@@ -79,7 +138,7 @@ TENSOR_TENSOR: Final = Instruction(
         tile("data2", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
         operator("op"),
     ),
-    engines=Engines(_of_two_tiles, words("gpsimd vector"), "NKI-TTN08"),
+    engines=Engines(_of_two_tiles, words("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
     operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
     one_psum_input=("data1", "data2", "NKI-TTN02"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
@@ -107,7 +166,12 @@ TENSOR_SCALAR: Final = Instruction(
         operator("op1"),
         vector("operand1", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
     ),
-    engines=Engines(unless_asked("vector"), words("gpsimd scalar vector"), "NKI-N28"),
+    engines=Engines(
+        unless_asked("vector"),
+        words("gpsimd scalar vector"),
+        "NKI-N28",
+        computes=_numbers_on,
+    ),
     operators=both_operators(
         BINARY | UNARY | INVERSION, "NKI-T14", newer="NKI-TSC10", bits="NKI-TSC05"
     ),

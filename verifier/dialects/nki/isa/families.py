@@ -12,18 +12,19 @@ from verifier.dialects.nki.isa.shared import (
     folded,
     moved,
     newer_unary,
-    on_chip,
     per_lane,
     picked,
     streamed,
     tile,
     written,
 )
+from verifier.dialects.nki.results import Columns
 from verifier.symbolic.instruction import (
     SOME,
     Engines,
     Footprint,
     Instruction,
+    Limit,
     Operators,
     Reads,
     Result,
@@ -74,17 +75,23 @@ def and_reduced(
 
 
 def of_partition(
-    name: str, summary: str, data: str, fact: str, result: Result, *, beta1: str
+    name: str,
+    summary: str,
+    data: Role,
+    results: Limit,
+    *,
+    beta1: str,
 ) -> Instruction:
-    """Some numbers of each partition, made of all its elements."""
+    """So many numbers of each partition, made of all its elements."""
+    assert results.most is not None
     return Instruction(
         name=name,
         summary=summary,
-        signatures={"beta1": beta1, "0.2": f"dst*, {data}*, name=None"},
-        roles=(tile("dst", on_chip(fact)), tile(data, on_chip(fact))),
+        signatures={"beta1": beta1, "0.2": f"dst*, {data.name}*, name=None"},
+        roles=(tile("dst", data.memories, free=results), data),
         engines=Engines("vector"),
-        footprint=Footprint(reads=(folded(data),), writes=written("dst")),
-        result=result,
+        footprint=Footprint(reads=(folded(data.name),), writes=written("dst")),
+        result=Columns(data.name, results.most),
     )
 
 

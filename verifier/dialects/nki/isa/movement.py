@@ -12,6 +12,7 @@ from verifier.dialects.nki.isa.shared import (
     in_sbuf,
     integer,
     on_chip,
+    plain,
     scales,
     tile,
     written,
@@ -29,6 +30,7 @@ from verifier.symbolic.instruction import (
     Index,
     Instruction,
     Lanes,
+    Limit,
     Reads,
     SameType,
     Streams,
@@ -40,6 +42,8 @@ from verifier.symbolic.instruction import (
 
 #: the entry of a shuffle mask that leaves its partition alone (NKI-SHF02)
 _LEFT: Final = 255
+#: the partitions of a quadrant
+_ROWS: Final = 32
 
 
 def _mask(call: Call) -> dict[int, int] | None:
@@ -56,7 +60,7 @@ def _shuffled(call: Call, index: Index) -> Index | None:
         return None
     # partitions that are left alone are not written: what would go into them does not matter
     rows = {row: row if entry == _LEFT else entry for row, entry in mask.items()}
-    row = E.mod(index[0], 32)
+    row = E.mod(index[0], _ROWS)
     return (index[0] - row + E.table("shuffle", row, rows), *index[1:])
 
 
@@ -64,7 +68,7 @@ def _is_named(call: Call, index: Index) -> Bool | None:
     mask = _mask(call)
     if mask is None:
         return None
-    row = E.mod(index[0], 32)
+    row = E.mod(index[0], _ROWS)
     return E.or_(*(E.eq(row, entry) for entry in sorted(set(mask.values()) - {_LEFT})))
 
 
@@ -72,7 +76,7 @@ def _is_taken(call: Call, index: Index) -> Bool | None:
     mask = _mask(call)
     if mask is None:
         return None
-    row = E.mod(index[0], 32)
+    row = E.mod(index[0], _ROWS)
     return E.and_(*(E.ne(row, k) for k, entry in mask.items() if entry == _LEFT))
 
 
@@ -96,6 +100,7 @@ NC_STREAM_SHUFFLE: Final = Instruction(
             own_start="NKI-P11",
         ),
         tile("src", on_chip("NKI-BUF24"), own_start="NKI-P11"),
+        plain("shuffle_mask", Limit(least=0, most=_ROWS - 1, also=(_LEFT,), fact="NKI-SHF02")),
     ),
     engines=Engines("vector"),
     footprint=Footprint(
@@ -119,6 +124,7 @@ LOCAL_GATHER: Final = Instruction(
             for_gpsimd("NKI-BUF28"),
             dtypes=Types(dt.codes("uint16"), "uint16", "NKI-LGA03"),
         ),
+        plain("num_elem_per_idx", Limit(among=(1, 2, 4, 8, 16, 32), fact="NKI-LGA02")),
     ),
     engines=Engines("gpsimd"),
     footprint=gathers("src_buffer", "index"),

@@ -12,7 +12,9 @@ ARITHMETIC: Final = words(
 )
 UNARY: Final = words("abs square relu rsqrt reciprocal")
 INVERSION: Final = words("invert")
-BINARY: Final = ARITHMETIC | words("bitwise_and bitwise_or bitwise_xor left_shift right_shift")
+_BINARY_ON_BITS: Final = words("bitwise_and bitwise_or bitwise_xor left_shift right_shift")
+ON_BITS: Final = INVERSION | _BINARY_ON_BITS
+BINARY: Final = ARITHMETIC | _BINARY_ON_BITS
 COMPARISONS: Final = words("equal not_equal greater_equal greater less_equal less")
 RANGES: Final = COMPARISONS - {"not_equal"}
 

@@ -16,6 +16,7 @@ from verifier.dialects.nki.isa.shared import (
     FP32,
     HALF,
     admits,
+    exactly,
     folded,
     folded_over,
     for_gpsimd,
@@ -28,7 +29,7 @@ from verifier.dialects.nki.isa.shared import (
     words,
     written,
 )
-from verifier.dialects.nki.results import Columns, Like, OneRow, Reduced
+from verifier.dialects.nki.results import Like, OneRow, Reduced
 from verifier.hardware import dtypes as dt
 from verifier.symbolic.instruction import (
     Call,
@@ -38,6 +39,7 @@ from verifier.symbolic.instruction import (
     Footprint,
     Index,
     Instruction,
+    Limit,
     Line,
     PerPartition,
     Reads,
@@ -53,6 +55,10 @@ _SHORT: Final = Types(
     "NKI-TCU02",
     "0.2",
 )
+
+
+#: count, mean and spread of some elements
+_TRIPLE: Final = 3
 
 
 def _column(call: Call, index: Index) -> Line | None:
@@ -181,18 +187,17 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
 BN_STATS: Final = of_partition(
     "isa.bn_stats",
     "count, mean and spread of each partition, of even and of odd elements",
-    "data",
-    "NKI-BUF21",
-    Columns("data", 6),
+    # how many it takes is a number of the target (NKI-H105)
+    tile("data", on_chip("NKI-BUF21")),
+    exactly(2 * _TRIPLE, "NKI-BNS02"),
     beta1="data*, |, mask=None, dtype=None, **",
 )
 
 BN_AGGR: Final = of_partition(
     "isa.bn_aggr",
     "mean and variance out of the statistics of bn_stats",
-    "data",
-    "NKI-BUF21",
-    Columns("data", 2),
+    tile("data", on_chip("NKI-BUF21"), free=Limit(multiple_of=_TRIPLE, fact="NKI-BNA01")),
+    exactly(2, "NKI-BNA02"),
     beta1="data*, |, mask=None, dtype=None, **",
 )
 

@@ -12,11 +12,13 @@ from verifier.dialects.nki.isa.shared import (
     FP32,
     admits,
     decides,
+    exactly,
     folded,
     for_gpsimd,
     on_chip,
     operator,
     per_lane,
+    plain,
     streamed,
     tile,
     vector,
@@ -33,6 +35,7 @@ from verifier.symbolic.instruction import (
     Engines,
     Footprint,
     Instruction,
+    Limit,
     PerPartition,
     Role,
     Streams,
@@ -200,12 +203,25 @@ AFFINE_SELECT: Final = Instruction(
     result=Like(("on_true_tile",)),
 )
 
+#: how many are found, or looked for, at once
+_EIGHT: Final = 8
+_SEARCHED: Final = 16384
+
+
+def _few_dimensions(fact: str) -> tuple[Limit, ...]:
+    return (Limit(most=5, fact=fact), Limit(most=3, fact=fact, since="0.4"))
+
+
 MAX8: Final = of_partition(
     "isa.max8",
     "the eight largest elements of each partition",
-    "src",
-    "NKI-BUF22",
-    Columns("src", 8),
+    tile(
+        "src",
+        on_chip("NKI-BUF22"),
+        free=Limit(least=_EIGHT, most=_SEARCHED, fact="NKI-TOP01"),
+        rank=_few_dimensions("NKI-TOP01"),
+    ),
+    exactly(_EIGHT, "NKI-TOP02"),
     beta1="|, src*, mask=None, dtype=None, **",
 )
 
@@ -221,15 +237,21 @@ NC_FIND_INDEX8: Final = Instruction(
             "dst",
             on_chip("NKI-BUF22"),
             dtypes=Types(dt.codes("uint16", "uint32"), "uint16 or uint32", "NKI-TOP04"),
+            free=exactly(_EIGHT, "NKI-TOP04"),
         ),
-        tile("data", on_chip("NKI-BUF22")),
-        tile("vals", on_chip("NKI-BUF22")),
+        tile(
+            "data",
+            on_chip("NKI-BUF22"),
+            free=Limit(least=_EIGHT, most=_SEARCHED, fact="NKI-TOP03"),
+            rank=_few_dimensions("NKI-TOP03"),
+        ),
+        tile("vals", on_chip("NKI-BUF22"), free=exactly(_EIGHT, "NKI-TOP03")),
     ),
     engines=Engines("vector"),
     footprint=Footprint(
         reads=(folded("data"), decides("vals", "it is searched for")), writes=written("dst")
     ),
-    result=Columns("data", 8, "uint32"),
+    result=Columns("data", _EIGHT, "uint32"),
 )
 
 NC_MATCH_REPLACE8: Final = Instruction(
@@ -241,9 +263,16 @@ NC_MATCH_REPLACE8: Final = Instruction(
     },
     roles=(
         tile("dst", on_chip("NKI-BUF23")),
-        tile("data", on_chip("NKI-BUF23"), shape=Streams("dst", "NKI-TOP06")),
-        tile("vals", on_chip("NKI-BUF23")),
-        tile("dst_idx", on_chip("NKI-BUF23")),
+        tile(
+            "data",
+            on_chip("NKI-BUF23"),
+            shape=Streams("dst", "NKI-TOP06"),
+            # no longer documented (NKI-TOP06)
+            free=Limit(most=_SEARCHED, fact="NKI-TOP06", advice_from="0.3"),
+            rank=(Limit(most=5, fact="NKI-TOP06", advice_from="0.3"),),
+        ),
+        tile("vals", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP06")),
+        tile("dst_idx", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP07")),
     ),
     engines=Engines("vector"),
     footprint=Footprint(
@@ -263,9 +292,15 @@ TOPK: Final = Instruction(
         "0.6": "val_dst*, idx_dst*, src*, n*, name=None",
     },
     roles=(
-        tile("val_dst", for_gpsimd("NKI-BUF30"), dtypes=_RANKED),
+        tile(
+            "val_dst",
+            for_gpsimd("NKI-BUF30"),
+            dtypes=_RANKED,
+            free=Limit(most=32767, fact="NKI-TPK03"),
+        ),
         tile("idx_dst", for_gpsimd("NKI-BUF30"), dtypes=_RANKS),
         tile("src", for_gpsimd("NKI-BUF30"), dtypes=_RANKED),
+        plain("n", Limit(least=8, most=65535, fact="NKI-TPK03")),
     ),
     engines=Engines("gpsimd"),
     footprint=Footprint(

@@ -20,6 +20,7 @@ from verifier.symbolic.instruction import (
     Folded,
     In,
     Index,
+    Limit,
     Line,
     Operators,
     Reads,
@@ -87,6 +88,8 @@ def tile(
     shape: Shape | None = None,
     dtypes: Types | None = None,
     same_dtype: SameType | None = None,
+    free: Limit | None = None,
+    rank: tuple[Limit, ...] = (),
     own_start: str = "",
     column: bool = False,
     about: str = "",
@@ -98,10 +101,21 @@ def tile(
         shape=shape,
         dtypes=dtypes,
         same_dtype=same_dtype,
+        free=free,
+        rank=rank,
         own_start=own_start,
         column=column,
         about=about,
     )
+
+
+def exactly(size: int, fact: str) -> Limit:
+    return Limit(least=size, most=size, fact=fact)
+
+
+def plain(name: str, value: Limit | None = None) -> Role:
+    """A number, or a list of numbers."""
+    return Role(name=name, takes=Takes.PLAIN, value=value)
 
 
 def vector(
@@ -117,9 +131,9 @@ def vector(
     return replace(described, takes=Takes.VECTOR)
 
 
-def tiles(name: str, memories: In | None = None) -> Role:
+def tiles(name: str, memories: In | None = None, count: Limit | None = None) -> Role:
     """A list of tensors."""
-    return Role(name=name, takes=Takes.TILES, memories=memories)
+    return Role(name=name, takes=Takes.TILES, memories=memories, count=count)
 
 
 def operator(name: str) -> Role:
