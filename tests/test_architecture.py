@@ -412,7 +412,6 @@ LONG_FILES: set[str] = {
     "verifier/configuration/contracts.py",
     "verifier/executor/proxies.py",
     "verifier/executor/semantics/tpu/ppl.py",
-    "verifier/symbolic/expr.py",
 }
 
 

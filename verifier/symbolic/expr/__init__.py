@@ -1,0 +1,111 @@
+"""Symbolic integers and truth values: hash-consed, normalised, independent of any solver.
+
+An :class:`Expr` is a polynomial with integer coefficients over :class:`Atom` s; a :class:`Bool` is
+a formula over comparisons of polynomials with zero. Both are built only through the functions of
+this package, which fold constants and normalise, so that equal values are the same object.
+
+Semantics are Python's: unbounded integers, floor division, ``a % b == a - b * (a // b)`` (the
+remainder has no node of its own: it *is* that polynomial, so that the lemma between quotient and
+remainder needs no solver).
+
+:mod:`.terms` is what terms are made of, :mod:`.division` has bounds, quotients and choices,
+:mod:`.formulas` comparisons and connectives, :mod:`.substitution` and :mod:`.evaluation` put values
+in the place of symbols.
+"""
+
+from __future__ import annotations
+
+from verifier.symbolic.expr.division import (
+    absolute,
+    bounds,
+    ceildiv,
+    exact_quotient,
+    floordiv,
+    ite,
+    maximum,
+    minimum,
+    mod,
+    table,
+)
+from verifier.symbolic.expr.evaluation import EvaluationError, evaluate
+from verifier.symbolic.expr.formulas import (
+    and_,
+    bool_symbol,
+    eq,
+    ge,
+    gt,
+    implies,
+    le,
+    lt,
+    ne,
+    not_,
+    or_,
+    truth,
+)
+from verifier.symbolic.expr.substitution import Substitution
+from verifier.symbolic.expr.terms import (
+    FALSE,
+    TRUE,
+    Atom,
+    Bool,
+    Context,
+    Div,
+    Expr,
+    Extremum,
+    Ite,
+    Sym,
+    Table,
+    atom_free,
+    const,
+    fresh,
+    fresh_context,
+    from_atom,
+    lift,
+    symbol,
+)
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "Atom",
+    "Bool",
+    "Context",
+    "Div",
+    "EvaluationError",
+    "Expr",
+    "Extremum",
+    "Ite",
+    "Substitution",
+    "Sym",
+    "Table",
+    "absolute",
+    "and_",
+    "atom_free",
+    "bool_symbol",
+    "bounds",
+    "ceildiv",
+    "const",
+    "eq",
+    "evaluate",
+    "exact_quotient",
+    "floordiv",
+    "fresh",
+    "fresh_context",
+    "from_atom",
+    "ge",
+    "gt",
+    "implies",
+    "ite",
+    "le",
+    "lift",
+    "lt",
+    "maximum",
+    "minimum",
+    "mod",
+    "ne",
+    "not_",
+    "or_",
+    "symbol",
+    "table",
+    "truth",
+]

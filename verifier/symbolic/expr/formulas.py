@@ -1,0 +1,148 @@
+"""Formulas over comparisons of polynomials with zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verifier.symbolic.expr.division import bounds
+from verifier.symbolic.expr.terms import FALSE, TRUE, Bool, Expr, formula, lift
+
+
+def truth(value: bool) -> Bool:
+    return TRUE if value else FALSE
+
+
+def bool_symbol(name: str) -> Bool:
+    """A free truth value, e.g. a flag parameter."""
+    return formula("var", name=name)
+
+
+def le(a: Expr | int, b: Expr | int) -> Bool:
+    diff = lift(a) - lift(b)
+    if diff.is_const:
+        return truth(diff.const <= 0)
+    lo, hi = bounds(diff)
+    if hi is not None and hi <= 0:
+        return TRUE
+    if lo is not None and lo > 0:
+        return FALSE
+    g = diff.content()
+    if g > 1:  # g*x + c <= 0  ==  x + ceil(c / g) <= 0
+        diff = Expr.make({m: c // g for m, c in diff.terms}, -((-diff.const) // g))
+    return formula("le", diff)
+
+
+def lt(a: Expr | int, b: Expr | int) -> Bool:
+    return le(lift(a) + 1, b)
+
+
+def ge(a: Expr | int, b: Expr | int) -> Bool:
+    return le(b, a)
+
+
+def gt(a: Expr | int, b: Expr | int) -> Bool:
+    return lt(b, a)
+
+
+def eq(a: Expr | int, b: Expr | int) -> Bool:
+    diff = lift(a) - lift(b)
+    if diff.is_const:
+        return truth(diff.const == 0)
+    lo, hi = bounds(diff)
+    if (lo is not None and lo > 0) or (hi is not None and hi < 0):
+        return FALSE
+    g = diff.content()
+    if diff.const % g:
+        return FALSE
+    if diff.terms[0][1] < 0:
+        g = -g
+    if g != 1:
+        diff = Expr.make({m: c // g for m, c in diff.terms}, diff.const // g)
+    return formula("eq", diff)
+
+
+def ne(a: Expr | int, b: Expr | int) -> Bool:
+    return not_(eq(a, b))
+
+
+def not_(a: Bool) -> Bool:
+    if a is TRUE:
+        return FALSE
+    if a is FALSE:
+        return TRUE
+    if a._negation is None:  # formulas share their parts
+        a._negation = _negated(a)
+    return a._negation
+
+
+def _negated(a: Bool) -> Bool:
+    if a.kind == "not":
+        return a.args[0]
+    if a.kind == "le":
+        assert a.expr is not None
+        return le(1, a.expr)
+    if a.kind == "eq":
+        return formula("ne", a.expr)
+    if a.kind == "ne":
+        return formula("eq", a.expr)
+    if a.kind == "and":
+        return or_(*(not_(x) for x in a.args))
+    if a.kind == "or":
+        return and_(*(not_(x) for x in a.args))
+    return formula("not", args=(a,))
+
+
+def and_(*args: Bool) -> Bool:
+    return _junction("and", TRUE, FALSE, args)
+
+
+def or_(*args: Bool) -> Bool:
+    return _junction("or", FALSE, TRUE, args)
+
+
+def _junction(kind: str, unit: Bool, zero: Bool, args: tuple[Bool, ...]) -> Bool:
+    seen: dict[int, Bool] = {}
+    for arg in args:
+        for item in arg.args if arg.kind == kind else (arg,):
+            if item is zero:
+                return zero
+            if item is not unit:
+                seen.setdefault(id(item), item)
+    for item in seen.values():
+        if item.kind in ("eq", "ne", "var", "not", "le") and id(not_(item)) in seen:
+            return zero
+    simpler = _without_decided("or" if kind == "and" else "and", seen)
+    if simpler is not None:
+        return _junction(kind, unit, zero, simpler)
+    if not seen:
+        return unit
+    if len(seen) == 1:
+        return next(iter(seen.values()))
+    return formula(kind, args=tuple(seen.values()))
+
+
+def _without_decided(inner: str, items: Mapping[int, Bool]) -> tuple[Bool, ...] | None:
+    """The items with those of kind ``inner`` simplified by their neighbours, None if none changes.
+
+    ``p and (not p or q)`` is ``p and q``; ``p and (p or q)`` is ``p``; likewise with both swapped.
+    """
+    out: list[Bool] = []
+    changed = False
+    for item in items.values():
+        if item.kind != inner:
+            out.append(item)
+            continue
+        if any(id(arg) in items for arg in item.args):
+            changed = True
+            continue
+        kept = [a for a in item.args if a.kind in ("and", "or") or id(not_(a)) not in items]
+        if len(kept) < len(item.args):
+            changed = True
+            out.append(or_(*kept) if inner == "or" else and_(*kept))
+        else:
+            out.append(item)
+    return tuple(out) if changed else None
+
+
+def implies(a: Bool, b: Bool) -> Bool:
+    return or_(not_(a), b)

@@ -1,0 +1,85 @@
+"""Terms with others in the place of symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verifier.symbolic.expr.division import extremum, floordiv, ite, table
+from verifier.symbolic.expr.formulas import and_, eq, le, not_, or_
+from verifier.symbolic.expr.terms import Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table, from_atom
+
+
+class Substitution:
+    """A simultaneous replacement of symbols (and truth variables by name), memoised."""
+
+    def __init__(self, symbols: Mapping[Sym, Expr], flags: Mapping[str, Bool] | None = None):
+        self._symbols = dict(symbols)
+        self._flags = dict(flags or {})
+        self._exprs: dict[int, Expr] = {}
+        self._atoms: dict[int, Expr] = {}
+        self._bools: dict[int, Bool] = {}
+
+    def expr(self, e: Expr) -> Expr:
+        if not self._flags and self._symbols.keys().isdisjoint(e.free()):
+            return e
+        found = self._exprs.get(id(e))
+        if found is None:
+            same: dict[tuple[Atom, ...], int] = {}
+            changed: list[Expr] = []
+            for mono, coef in e.terms:
+                values = [self.atom(atom) for atom in mono]
+                if all(v.as_atom() is a for v, a in zip(values, mono, strict=True)):
+                    same[mono] = coef
+                    continue
+                product = values[0] * coef
+                for value in values[1:]:
+                    product = product * value
+                changed.append(product)
+            total = Expr.make(same, e.const)
+            for product in changed:
+                total = total + product
+            found = self._exprs[id(e)] = total
+        return found
+
+    def atom(self, atom: Atom) -> Expr:
+        found = self._atoms.get(atom.id)
+        if found is None:
+            if isinstance(atom, Sym):
+                value = self._symbols.get(atom)
+                found = from_atom(atom) if value is None else value
+            elif isinstance(atom, Div):
+                found = floordiv(self.expr(atom.num), self.expr(atom.den))
+            elif isinstance(atom, Extremum):
+                found = extremum(atom.kind, tuple(self.expr(a) for a in atom.args))
+            elif isinstance(atom, Ite):
+                found = ite(self.bool(atom.test), self.expr(atom.then), self.expr(atom.other))
+            elif isinstance(atom, Table):
+                found = table(atom.name, self.expr(atom.index), dict(atom.values))
+            else:  # pragma: no cover - the atom kinds above are all there are
+                raise AssertionError(atom)
+            self._atoms[atom.id] = found
+        return found
+
+    def bool(self, b: Bool) -> Bool:
+        if not self._flags and self._symbols.keys().isdisjoint(b.free()):
+            return b
+        found = self._bools.get(id(b))
+        if found is None:
+            if b.kind == "var":
+                found = self._flags.get(b.name, b)
+            elif b.kind == "const":
+                found = b
+            elif b.kind == "le":
+                assert b.expr is not None
+                found = le(self.expr(b.expr), 0)
+            elif b.kind in ("eq", "ne"):
+                assert b.expr is not None
+                found = eq(self.expr(b.expr), 0)
+                found = found if b.kind == "eq" else not_(found)
+            elif b.kind == "not":
+                found = not_(self.bool(b.args[0]))
+            else:
+                build = and_ if b.kind == "and" else or_
+                found = build(*(self.bool(a) for a in b.args))
+            self._bools[id(b)] = found
+        return found

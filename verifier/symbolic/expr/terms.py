@@ -1,0 +1,495 @@
+"""What terms are made of: polynomials over atoms, and formulas, each interned.
+
+All tables live in one :class:`Context`; :func:`fresh_context` starts an analysis with empty tables,
+so that the order of atoms, and with it every output, depends on the analysed source alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Final, TypeAlias
+
+#: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
+_Terms: TypeAlias = "tuple[tuple[tuple[Atom, ...], int], ...]"
+
+
+@dataclass
+class Context:
+    """Interning tables of one analysis."""
+
+    exprs: dict[tuple[_Terms, int], Expr] = field(default_factory=dict)
+    atoms: dict[tuple[object, ...], Atom] = field(default_factory=dict)
+    bools: dict[tuple[object, ...], Bool] = field(default_factory=dict)
+    by_id: list[Atom] = field(default_factory=list)
+    counter: Iterator[int] = field(default_factory=itertools.count)
+
+
+_context = Context()
+
+
+def fresh_context() -> None:
+    """Forget every interned term. Terms made before must not be mixed with terms made after."""
+    made = Context()
+    _context.exprs, _context.atoms, _context.bools = made.exprs, made.atoms, made.bools
+    _context.by_id, _context.counter = made.by_id, made.counter
+
+
+@dataclass
+class Division:
+    """What ``//`` and ``%`` of polynomials are: given by :mod:`.division`, which needs all this."""
+
+    quotient: Callable[[Expr | int, Expr | int], Expr]
+    remainder: Callable[[Expr | int, Expr | int], Expr]
+
+
+def _undefined(a: Expr | int, b: Expr | int) -> Expr:
+    raise AssertionError("the operators of division are not there yet")  # pragma: no cover
+
+
+DIVISION: Final = Division(_undefined, _undefined)
+
+
+class Atom:
+    """What polynomials are made of. Compared by identity; ``id`` is the order of creation."""
+
+    __slots__ = ("_free", "id")
+    id: int
+    _free: tuple[Sym, ...] | None
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return ()
+
+
+class Sym(Atom):
+    """A free integer.
+
+    ``origin`` says what it stands for: ``input`` (a size or value of an input), ``loop`` (an
+    iteration index), ``axis`` (an element index of a view), ``grid`` (a program index or the grid's
+    size), ``point`` (an element of a region
+    under a for-all), ``havoc`` (an over-approximated value: see the ledger). ``lo`` and ``hi`` are
+    inclusive bounds that hold always, or None. ``words`` says what some of its values stand for.
+    """
+
+    __slots__ = ("domain", "hi", "lo", "name", "origin", "words")
+
+    def __init__(
+        self,
+        name: str,
+        lo: int | None,
+        hi: int | None,
+        origin: str,
+        domain: tuple[str, ...] | None,
+        words: Mapping[int, str] | None = None,
+    ) -> None:
+        self.words = words
+        self.name = name
+        self.lo = lo
+        self.hi = hi
+        self.origin = origin
+        self.domain = domain
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Div(Atom):
+    """``numerator // denominator``, floor."""
+
+    __slots__ = ("den", "num")
+
+    def __init__(self, num: Expr, den: Expr) -> None:
+        self.num = num
+        self.den = den
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return (self.num, self.den)
+
+    def __repr__(self) -> str:
+        return f"({self.num!r} // {self.den!r})"
+
+
+class Extremum(Atom):
+    """``min`` or ``max`` of two or more polynomials; ``kind`` is ``"min"`` or ``"max"``."""
+
+    __slots__ = ("args", "kind")
+
+    def __init__(self, kind: str, args: tuple[Expr, ...]) -> None:
+        self.kind = kind
+        self.args = args
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return self.args
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({', '.join(map(repr, self.args))})"
+
+
+class Ite(Atom):
+    """``then if test else other``."""
+
+    __slots__ = ("other", "test", "then")
+
+    def __init__(self, test: Bool, then: Expr, other: Expr) -> None:
+        self.test = test
+        self.then = then
+        self.other = other
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return (self.test, self.then, self.other)
+
+    def __repr__(self) -> str:
+        return f"({self.then!r} if {self.test!r} else {self.other!r})"
+
+
+class Table(Atom):
+    """``values[index]`` for a constant table, e.g. the byte size of a dtype by its code.
+
+    ``values`` maps each admitted index to a result; other indices do not occur.
+    """
+
+    __slots__ = ("index", "name", "values")
+
+    def __init__(self, name: str, index: Expr, values: tuple[tuple[int, int], ...]) -> None:
+        self.name = name
+        self.index = index
+        self.values = values
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return (self.index,)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.index!r})"
+
+
+class Expr:
+    """A polynomial: ``const + sum(coefficient * product of atoms)``. Immutable, interned."""
+
+    __slots__ = ("_bounds", "_free", "const", "terms")
+
+    terms: _Terms
+    const: int
+    _free: tuple[Sym, ...] | None
+    _bounds: tuple[int | None, int | None] | None
+
+    # -- construction ----------------------------------------------------------------
+
+    @staticmethod
+    def make(terms: Mapping[tuple[Atom, ...], int], const: int) -> Expr:
+        items = [item for item in terms.items() if item[1]]
+        if len(items) > 1:
+            items.sort(key=_place)
+        return _interned(tuple(items), const)
+
+    # -- queries ---------------------------------------------------------------------
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def as_atom(self) -> Atom | None:
+        """The atom this polynomial consists of, if it is exactly one atom."""
+        if self.const == 0 and len(self.terms) == 1:
+            mono, coef = self.terms[0]
+            if coef == 1 and len(mono) == 1:
+                return mono[0]
+        return None
+
+    def coefficient(self, atom: Atom) -> int:
+        """The coefficient of the linear term in ``atom`` (0 if there is none)."""
+        for mono, coef in self.terms:
+            if len(mono) == 1 and mono[0] is atom:
+                return coef
+        return 0
+
+    def atoms(self) -> Iterator[Atom]:
+        seen: dict[int, None] = {}
+        for mono, _ in self.terms:
+            for atom in mono:
+                if atom.id not in seen:
+                    seen[atom.id] = None
+                    yield atom
+
+    def free(self) -> tuple[Sym, ...]:
+        """Every symbol in it, also inside divisions, in a fixed order."""
+        if self._free is None:
+            self._free = _merge_free(atom_free(a) for a in self.atoms())
+        return self._free
+
+    def content(self) -> int:
+        """The greatest common divisor of the coefficients of the non-constant terms."""
+        result = 0
+        for _, coef in self.terms:
+            result = gcd(result, coef)
+        return result
+
+    # -- arithmetic ------------------------------------------------------------------
+
+    def __add__(self, other: Expr | int) -> Expr:
+        if isinstance(other, int):
+            return self if other == 0 else _shift(self, other)
+        if not isinstance(other, Expr):
+            return NotImplemented
+        if other.is_const:
+            return self + other.const
+        out = dict(self.terms)
+        for mono, coef in other.terms:
+            out[mono] = out.get(mono, 0) + coef
+        return Expr.make(out, self.const + other.const)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return self * -1
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        if isinstance(other, int):
+            return self + (-other)
+        if not isinstance(other, Expr):
+            return NotImplemented
+        if not other.terms:
+            return self + (-other.const)
+        out = dict(self.terms)
+        for mono, coef in other.terms:
+            out[mono] = out.get(mono, 0) - coef
+        return Expr.make(out, self.const - other.const)
+
+    def __rsub__(self, other: Expr | int) -> Expr:
+        return (-self) + other
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        if isinstance(other, int):
+            if other == 1:
+                return self
+            return _scale(self, other)
+        if not isinstance(other, Expr):
+            return NotImplemented
+        if other.is_const:
+            return self * other.const
+        if self.is_const:
+            return other * self.const
+        out: dict[tuple[Atom, ...], int] = {}
+        left = [*self.terms, ((), self.const)] if self.const else list(self.terms)
+        right = [*other.terms, ((), other.const)] if other.const else list(other.terms)
+        const = 0
+        for m1, c1 in left:
+            for m2, c2 in right:
+                mono = tuple(sorted((*m1, *m2), key=_atom_id))
+                if mono:
+                    out[mono] = out.get(mono, 0) + c1 * c2
+                else:
+                    const += c1 * c2
+        return Expr.make(out, const)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Expr | int) -> Expr:
+        return DIVISION.quotient(self, other)
+
+    def __rfloordiv__(self, other: int) -> Expr:
+        return DIVISION.quotient(other, self)
+
+    def __mod__(self, other: Expr | int) -> Expr:
+        return DIVISION.remainder(self, other)
+
+    def __rmod__(self, other: int) -> Expr:
+        return DIVISION.remainder(other, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a symbolic integer has no truth value: compare it")
+
+    def __repr__(self) -> str:
+        parts = []
+        for mono, coef in self.terms:
+            body = "*".join(map(repr, mono))
+            parts.append(body if coef == 1 else f"{coef}*{body}")
+        if self.const or not parts:
+            parts.append(str(self.const))
+        return " + ".join(parts)
+
+
+def _atom_id(atom: Atom) -> int:
+    return atom.id
+
+
+def _shift(expr: Expr, amount: int) -> Expr:
+    return _interned(expr.terms, expr.const + amount)
+
+
+def _scale(expr: Expr, factor: int) -> Expr:
+    if factor == 0:
+        return _interned((), 0)
+    return _interned(tuple([(m, c * factor) for m, c in expr.terms]), expr.const * factor)
+
+
+def _interned(terms: _Terms, const: int) -> Expr:
+    """The polynomial of ordered terms without zeros."""
+    key = (terms, const)
+    found = _context.exprs.get(key)
+    if found is None:
+        found = Expr.__new__(Expr)
+        found.terms = terms
+        found.const = const
+        found._free = None
+        found._bounds = None
+        _context.exprs[key] = found
+    return found
+
+
+def _place(term: tuple[tuple[Atom, ...], int]) -> tuple[int, ...]:
+    """The order of terms: by degree, then by the ids of their atoms."""
+    mono = term[0]
+    if len(mono) == 1:
+        return (1, mono[0].id)
+    return (len(mono), *[atom.id for atom in mono])
+
+
+def _merge_free(parts: Iterable[tuple[Sym, ...]]) -> tuple[Sym, ...]:
+    seen: dict[int, Sym] = {}
+    for part in parts:
+        for sym in part:
+            seen.setdefault(sym.id, sym)
+    return tuple(sorted(seen.values(), key=_atom_id))
+
+
+def atom_free(atom: Atom) -> tuple[Sym, ...]:
+    """The symbols inside an atom."""
+    if atom._free is None:
+        if isinstance(atom, Sym):
+            atom._free = (atom,)
+        else:
+            atom._free = _merge_free(child.free() for child in atom.children())
+    return atom._free
+
+
+def intern(key: tuple[object, ...], build: Callable[[], Atom]) -> Expr:
+    """The atom of that key, as a polynomial."""
+    atom = _context.atoms.get(key)
+    if atom is None:
+        atom = build()
+        atom.id = len(_context.by_id)
+        atom._free = None
+        _context.by_id.append(atom)
+        _context.atoms[key] = atom
+        # computed and kept now, while the parts' own are at hand: no deep recursion later
+        atom_free(atom)
+    return from_atom(atom)
+
+
+# ------------------------------------------------------------------------ integers
+
+
+def const(value: int) -> Expr:
+    return _interned((), int(value))
+
+
+def lift(value: Expr | int) -> Expr:
+    return value if isinstance(value, Expr) else const(value)
+
+
+def from_atom(atom: Atom) -> Expr:
+    return _interned((((atom,), 1),), 0)
+
+
+def symbol(
+    name: str,
+    lo: int | None = None,
+    hi: int | None = None,
+    origin: str = "input",
+    domain: tuple[str, ...] | None = None,
+    words: Mapping[int, str] | None = None,
+) -> Expr:
+    """The symbol of that name; asking again gives the same one.
+
+    ``domain`` names the values of an enumeration (a dtype, say); the integer is an index into it.
+    """
+    return intern(("sym", name), lambda: Sym(name, lo, hi, origin, domain, words))
+
+
+def fresh(prefix: str, lo: int | None = None, hi: int | None = None, origin: str = "havoc") -> Expr:
+    """A new symbol whose name starts with ``prefix`` and ends with a number of its own."""
+    return symbol(f"{prefix}#{next(_context.counter)}", lo, hi, origin)
+
+
+# ------------------------------------------------------------------------ truth values
+
+
+class Bool:
+    """A formula. Immutable, interned; built by the functions below only."""
+
+    __slots__ = ("_free", "_negation", "args", "expr", "flags", "kind", "name")
+
+    #: ``const``, ``le`` (expr <= 0), ``eq`` (expr == 0), ``ne``, ``var``, ``and``, ``or``, ``not``
+    kind: str
+    expr: Expr | None
+    args: tuple[Bool, ...]
+    name: str
+    #: what :func:`verifier.solver.terms.flags` has found in it
+    flags: tuple[str, ...] | None
+    _free: tuple[Sym, ...] | None
+    _negation: Bool | None
+
+    def free(self) -> tuple[Sym, ...]:
+        """Every integer symbol in it, in a fixed order (truth-valued variables excluded)."""
+        if self._free is None:
+            if self.expr is not None:
+                self._free = self.expr.free()
+            else:
+                self._free = _merge_free(arg.free() for arg in self.args)
+        return self._free
+
+    def variables(self) -> dict[str, Bool]:
+        """The truth-valued variables in it, by name."""
+        if self.kind == "var":
+            return {self.name: self}
+        out: dict[str, Bool] = {}
+        for arg in self.args:
+            out.update(arg.variables())
+        return out
+
+    def __bool__(self) -> bool:
+        raise TypeError("a symbolic truth value cannot be tested: ask a solver")
+
+    def __repr__(self) -> str:
+        if self.kind == "const":
+            return self.name
+        if self.kind == "var":
+            return self.name
+        if self.expr is not None:
+            op = {"le": "<=", "eq": "==", "ne": "!="}[self.kind]
+            return f"({self.expr!r} {op} 0)"
+        if self.kind == "not":
+            return f"not {self.args[0]!r}"
+        return "(" + f" {self.kind} ".join(map(repr, self.args)) + ")"
+
+
+def formula(
+    kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name: str = ""
+) -> Bool:
+    """The formula of that kind; only :mod:`.formulas` knows which are normal."""
+    key = (kind, id(expr) if expr is not None else 0, tuple(map(id, args)), name)
+    found = _context.bools.get(key)
+    if found is None:
+        found = Bool.__new__(Bool)
+        found.kind = kind
+        found.expr = expr
+        found.args = args
+        found.name = name
+        found.flags = None
+        found._free = None
+        found._negation = None
+        _context.bools[key] = found
+    return found
+
+
+def _constant(name: str) -> Bool:
+    out = Bool.__new__(Bool)
+    out.kind, out.expr, out.args, out.name, out._free = "const", None, (), name, ()
+    out.flags, out._negation = (), None
+    return out
+
+
+TRUE: Final = _constant("True")
+FALSE: Final = _constant("False")
