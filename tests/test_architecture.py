@@ -479,3 +479,43 @@ def test_files_are_short() -> None:
         for path in our_files()
     }
     assert {name for name, length in lengths.items() if length > FILE} <= LONG_FILES
+
+
+#: Numbers in rules that are our own, not the hardware's: what is worth trying, and what is shown.
+OWN_NUMBERS = {
+    "rules/memory/accumulation.py:_MOST_WAYS",
+    "rules/memory/capacity.py:_TYPICAL",
+    "rules/memory/defined.py:_LARGEST",
+    "rules/memory/samples.py:_SIZES",
+    "rules/nki/operators/kinds.py:_LISTED",
+}
+#: Calls that hold a rule's documentation and its examples.
+DOCUMENTATION = {"Rule", "kernel", "variants", "format"}
+
+
+def literals(node: ast.AST, least: int) -> Iterator[ast.Constant]:
+    """The integers from ``least`` on in what is computed, without documentation and examples."""
+    if isinstance(node, ast.Call):
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
+        if name in DOCUMENTATION:
+            return
+    if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= least:
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from literals(child, least)
+
+
+def test_rules_take_numbers_of_the_hardware_from_targets_and_descriptions() -> None:
+    wrong = []
+    for folder in ("nki", "memory", "host"):
+        for path in sorted((ROOT / "rules" / folder).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            for statement in parsed(path).body:
+                target = getattr(statement, "target", None) or next(
+                    iter(getattr(statement, "targets", [])), None
+                )
+                if target is not None and f"{place}:{ast.unparse(target)}" in OWN_NUMBERS:
+                    continue
+                wrong += [f"{place}:{n.lineno}: {n.value!r}" for n in literals(statement, 5)]
+    assert wrong == []
