@@ -409,7 +409,6 @@ LONG_FILES: set[str] = {
     "rules/tpu/operands.py",
     "tests/python/test_classes.py",
     "tests/python/test_dataclasses.py",
-    "verifier/configuration/contracts.py",
     "verifier/executor/proxies.py",
     "verifier/executor/semantics/tpu/ppl.py",
 }

@@ -5,13 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier.configuration.contracts import (
-    DTYPE_ALIASES,
     Anything,
     Binary,
     Comparator,
     Comparison,
     Contract,
-    ContractError,
     FloatSpec,
     Int,
     IntSpec,
@@ -24,8 +22,8 @@ from verifier.configuration.contracts import (
     StringSpec,
     TensorSpec,
     evaluate,
-    parse,
 )
+from verifier.configuration.grammar import DTYPE_ALIASES, ContractError, parse
 
 
 def test_signature_with_names_ranges_and_conditions() -> None:

@@ -22,7 +22,7 @@ from tests.fixtures.support import settings_of
 from tests.oracles.agreement import judged, outside
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
-from verifier.configuration.contracts import ContractError, parse
+from verifier.configuration.grammar import ContractError, parse
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import analyze_file
 from verifier.engine.analysis import project_of

@@ -147,7 +147,7 @@ class Resolved:
         """
         if not error.contract:
             return error
-        from verifier.configuration.contracts import parse
+        from verifier.configuration.grammar import parse
 
         for contract in (*self.settings.contracts, *self.settings.presets):
             origin = contract.origin

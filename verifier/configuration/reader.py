@@ -326,7 +326,7 @@ def _contracts(
 
 def _full_text(reader: Reader, where: Where, kernel: str, text: str) -> str | None:
     """The contract with the kernel's name in front, once its grammar is checked."""
-    from verifier.configuration.contracts import ContractError, parse
+    from verifier.configuration.grammar import ContractError, parse
 
     start = text.lstrip()[:1]
     named = start.isidentifier()
@@ -343,7 +343,7 @@ def _full_text(reader: Reader, where: Where, kernel: str, text: str) -> str | No
 
 def contract_texts(reader: Reader, texts: Sequence[str]) -> Given[tuple[KernelContract, ...]]:
     """Contracts that name their kernels, as ``--contract`` takes them."""
-    from verifier.configuration.contracts import ContractError, parse
+    from verifier.configuration.grammar import ContractError, parse
 
     found: list[KernelContract] = []
     entries: list[Entry] = []

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.configuration.contracts import Contract, ContractError, parse
+from verifier.configuration.contracts import Contract
+from verifier.configuration.grammar import ContractError, parse
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached, watchdog
