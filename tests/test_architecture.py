@@ -398,12 +398,9 @@ LONG_FUNCTIONS: set[str] = {
     "rules/tpu/ppl_windows.py:_integer_options",
     "rules/tpu/ppl_windows.py:dtypes",
     "rules/tpu/ppl_windows.py:sizes",
-    "tests/benchmarks/numeric_library.py:entries",
-    "verifier/dialects/nki/binding.py:_unknown_keyword",
     "verifier/dialects/ppl/binding.py:bind",
     "verifier/executor/loader.py:isolated",
     "verifier/executor/proxies.py:_subscript",
-    "verifier/symbolic/views/access.py:ap",
 }
 LONG_FILES: set[str] = {
     "rules/tpu/operands.py",

@@ -343,13 +343,10 @@ def rotated_heads(narrow: bool) -> Theirs:
 
 def entries() -> list[Entry]:
     """Every kernel of the library that is run."""
-    heads = {"x_in": (128, 1, 8, 128), "cos": (64, 1, 128), "sin": (64, 1, 128)}
-    last = {"q": (1, 32, 256, 128), "k": (1, 8, 256, 128), "cos": (1, 256, 128),
-            "sin": (1, 256, 128)}  # fmt: skip
-    blocks = {"f_len": 256, "output_len": 9216}
-    offsets = np.asarray([3, 20], np.int32)
-    columns = {"col_start_id": np.asarray([16], np.int32), "n_cols": 16, "chunk_size": 10240}
-    steps = {"input": (4, 8, 8192), "gamma": (1, 8192)}
+    return [*_reductions(), *_rotations(), *_indices(), *_norms(), *_routers(), *_products()]
+
+
+def _reductions() -> list[Entry]:
     return [
         Entry(L + "cumsum/cumsum.py", "cumsum", normal(F32, x=(128, 2048)), running_sum,
               theirs=theirs(*SUM, 1e-3, 1e-3, results=("output_0",))),
@@ -367,6 +364,14 @@ def entries() -> list[Entry]:
                                 topk_config=SimpleNamespace(k=256, sorted=True))},
                             results=("topk_values", "topk_indices")))]
           if find_spec("scipy") else []),  # the library makes tables for it with scipy
+    ]  # fmt: skip
+
+
+def _rotations() -> list[Entry]:
+    heads = {"x_in": (128, 1, 8, 128), "cos": (64, 1, 128), "sin": (64, 1, 128)}
+    last = {"q": (1, 32, 256, 128), "k": (1, 8, 256, 128), "cos": (1, 256, 128),
+            "sin": (1, 256, 128)}  # fmt: skip
+    return [
         Entry(L + "embeddings/rope.py", "RoPE",
               plus(normal(BF16, **heads), lnc_shard=True), rotated_halves, "bfloat16", grid=(2,),
               theirs=ROTATED),
@@ -375,6 +380,14 @@ def entries() -> list[Entry]:
               rotated_pairs, "bfloat16", grid=(2,), theirs=ROTATED),
         Entry(L + "embeddings/rope_hf.py", "entry", normal(F32, **last), rotated_last,
               grid=(2,), call=ROPE_LAST, theirs=rotated_heads(narrow=False)),
+    ]  # fmt: skip
+
+
+def _indices() -> list[Entry]:
+    blocks = {"f_len": 256, "output_len": 9216}
+    offsets = np.asarray([3, 20], np.int32)
+    columns = {"col_start_id": np.asarray([16], np.int32), "n_cols": 16, "chunk_size": 10240}
+    return [
         Entry(L + "subkernels/find_nonzero_indices.py", "find_nonzero_indices",
               plus(sparse(4096, 128, np.int32), chunk_size=4096),
               nonzero_rows, "exact", grid=(2,), theirs=NONZERO),
@@ -386,6 +399,12 @@ def entries() -> list[Entry]:
               lambda x, o, n, m: flattened(x, o, n, m), "exact", grid=(2,),
               theirs=theirs("subkernels/indexed_flatten_torch", "indexed_flatten_torch_ref",
                             0.0, 0.0, results=("flattened_array",))),
+    ]  # fmt: skip
+
+
+def _norms() -> list[Entry]:
+    steps = {"input": (4, 8, 8192), "gamma": (1, 8192)}
+    return [
         Entry(L + "subkernels/rmsnorm_tkg.py", "entry",
               normal(F16, **steps), rms_halves, "float16", grid=(2,), api="0.2", call=RMS_NORM,
               theirs=theirs("subkernels/rmsnorm_torch", "rmsnorm_tkg_torch_ref", 2e-2, 1e-5,
@@ -403,12 +422,22 @@ def entries() -> list[Entry]:
                    scale=np.full((128, 1), 0.07, F32)),
               normed_static, "float8", grid=(2,), call=NORM_STATIC,
               theirs=quantized("STATIC", True)),
+    ]  # fmt: skip
+
+
+def _routers() -> list[Entry]:
+    return [
         Entry(L + "router_topk/router_topk.py", "entry",
               uniform(-0.1, 0.1, BF16, x=(3072, 32), w=(3072, 128), w_bias=(1, 128)),
               routed, "bfloat16", grid=(2,), call=router(True), theirs=routing(True)),
         Entry(L + "router_topk/router_topk.py", "entry",
               uniform(-0.1, 0.1, BF16, x=(3072, 16), w=(3072, 128), w_bias=(1, 128)),
               routed_best, "bfloat16", grid=(2,), call=router(False), theirs=routing(False)),
+    ]  # fmt: skip
+
+
+def _products() -> list[Entry]:
+    return [
         Entry(L + "output_projection/output_projection_cte/output_projection_cte.py",
               "output_projection_cte",
               normal(BF16, attention=(1, 16, 64, 128), weight=(1024, 3072), bias=(1, 3072)),

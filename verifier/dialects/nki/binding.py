@@ -191,41 +191,62 @@ def _missing(
 def _unknown_keyword(
     machine: Machine, signature: Signature, call: Call, keyword: str, argument: Arg
 ) -> None:
-    generation = machine.api
     if signature.open:
         return
     device = signature.name.startswith(("isa.", "language."))
-    if device and keyword == "dtype" and generation == "0.2":
+    if device and keyword == "dtype" and machine.api == "0.2":
         # the compiler of SDK 2.27 dropped unknown keywords (NKI-N02), and kernels rely on it
-        _report(
-            machine,
-            argument.span,
-            f"`{keyword}` is a parameter of {spoken(signature.name)}",
+        found = _Unknown(
             f"`{call.text}` ignores `dtype=`, and rejects it from NKI 0.3 on",
-            facts=("N03", "M003"),
-            help=("the result has the dtype of `dst`: drop the argument",),
-            severity="note",
+            ("N03", "M003"),
+            ("the result has the dtype of `dst`: drop the argument",),
+            "note",
         )
-        return
-    if device and keyword in ("dtype", "mask") and generation != "beta1":
-        isa = signature.name.startswith("isa.")
-        if keyword == "dtype":
-            help_ = "the result has the dtype of `dst`: allocate `dst` with the wanted dtype"
-            facts = ("N03", "M003")
-        else:
-            help_ = "clamp the slices instead: `t[0:min(size, limit)]`"
-            facts = ("N03", "M004")
-        what = "an instruction" if isa else "a function"
-        _report(
-            machine,
-            argument.span,
-            f"`{keyword}` is a parameter of {spoken(signature.name)}",
-            f"`{call.text}` does not take `{keyword}=`: no longer a parameter of {what} "
-            f"since NKI {'0.2' if keyword == 'mask' or isa else signature.generation}",
-            facts=facts,
-            help=(help_,) if isa or keyword == "mask" else _expected(signature),
-        )
-        return
+    elif device and keyword in ("dtype", "mask") and machine.api != "beta1":
+        found = _of_beta1(signature, call, keyword)
+    else:
+        found = _unheard_of(signature, call, keyword, machine.api)
+    _report(
+        machine,
+        argument.span,
+        f"`{keyword}` is a parameter of {spoken(signature.name)}",
+        found.message,
+        facts=found.facts,
+        help=found.help,
+        severity=found.severity,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """What to say of a keyword that a function has no parameter for."""
+
+    message: str
+    facts: tuple[str, ...]
+    help: tuple[str, ...]
+    severity: str | None = None
+
+
+def _of_beta1(signature: Signature, call: Call, keyword: str) -> _Unknown:
+    """One of the two that every function had once."""
+    isa = signature.name.startswith("isa.")
+    if keyword == "dtype":
+        help_ = "the result has the dtype of `dst`: allocate `dst` with the wanted dtype"
+        facts = ("N03", "M003")
+    else:
+        help_ = "clamp the slices instead: `t[0:min(size, limit)]`"
+        facts = ("N03", "M004")
+    what = "an instruction" if isa else "a function"
+    return _Unknown(
+        f"`{call.text}` does not take `{keyword}=`: no longer a parameter of {what} "
+        f"since NKI {'0.2' if keyword == 'mask' or isa else signature.generation}",
+        facts,
+        (help_,) if isa or keyword == "mask" else _expected(signature),
+    )
+
+
+def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str) -> _Unknown:
+    """One that another generation has, or that is near one of this."""
     close = difflib.get_close_matches(keyword, signature.names, 1)
     before = [
         g
@@ -233,7 +254,7 @@ def _unknown_keyword(
         if keyword in getattr(lookup(signature.name, g), "names", ())
     ]
     message = f"`{call.text}` has no parameter `{keyword}` in {_version(generation)}"
-    help_lines = _expected(signature)
+    help_ = _expected(signature)
     if before:
         older = [g for g in before if newer(generation, g)]
         if older:
@@ -243,15 +264,8 @@ def _unknown_keyword(
             message = f"`{call.text}` has `{keyword}` from {_version(before[0])} on, and this file "
             message += f"is written for {_version(generation)}"
     elif close:
-        help_lines = (f"did you mean `{close[0]}`?",)
-    _report(
-        machine,
-        argument.span,
-        f"`{keyword}` is a parameter of {spoken(signature.name)}",
-        message,
-        facts=("N02",),
-        help=help_lines,
-    )
+        help_ = (f"did you mean `{close[0]}`?",)
+    return _Unknown(message, ("N02",), help_)
 
 
 def _expected(signature: Signature) -> tuple[str, ...]:

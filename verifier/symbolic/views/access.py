@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -40,24 +41,14 @@ def ap(
     if offset is None:
         offset = _own_start(view, element)
     known = offset is not None
-    offset = offset if offset is not None else E.const(0)
-    axes = tuple(machine.axis(count) for _, count in pattern)
     runtime = scalar_offset is not None or vector_offset is not None
-    if storage.buffer.on_chip and storage.partition_axis is not None and pattern:
-        rows = storage.shape[storage.partition_axis]
-        row = rescale(storage.free_elements, storage.dtype, element)
-        frame: tuple[Expr, ...] = (rows, row)
-        coords: tuple[Expr, ...] = _on_chip(
-            machine, view, pattern, axes, offset, rows, row, span, known and not runtime
-        )
-        partition: int | None = 0
-    else:
-        size = rescale(product(storage.shape), storage.dtype, element)
-        frame, partition = (size,), None
-        coords = (_flat(pattern, axes, offset),)
-        if known and not runtime:
-            low, high = _reach(pattern)
-            _check_bounds(machine, view, offset + low, offset + high, size, span, "NKI-A06")
+    axes = tuple(machine.axis(count) for _, count in pattern)
+    asked = _Asked(
+        machine, view, pattern, axes, offset if offset is not None else E.const(0), element, span
+    )
+    on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
+    place = asked.on_chip if on_chip else asked.outside
+    frame, coords = place(check=known and not runtime)
     reason = "" if known else view.reason or "the start of the view is not known"
     if runtime:
         reason = "the offset is known at run time only"
@@ -68,7 +59,7 @@ def ap(
         storage=storage,
         instance=view.instance,
         frame=frame,
-        frame_partition=partition,
+        frame_partition=0 if on_chip else None,
         axes=axes,
         coords=coords,
         dtype=element,
@@ -115,49 +106,72 @@ def _reach(pattern: Sequence[tuple[Expr, Expr]]) -> tuple[Expr, Expr]:
     return low, high
 
 
-def _on_chip(
-    machine: Machine,
-    view: View,
-    pattern: Sequence[tuple[Expr, Expr]],
-    axes: Sequence[Axis],
-    offset: Expr,
-    rows: Expr,
-    row: Expr,
-    span: Span,
-    check: bool,
-) -> tuple[Expr, Expr]:
-    step, count = pattern[0]
-    if not is_one(count):
-        machine.check(
-            "ap-partition-step",
-            E.eq(step, row),
-            span,
-            f"{pretty(step)} == {pretty(row)}",
-            f"first step of the access pattern is not the row length of `{view.name}`",
-            facts=("NKI-A05", "NKI-X41"),
-            values=(("step", step), ("elements per partition", row)),
-        )
-    first = E.floordiv(offset, row)
-    column = offset - first * row
-    for known, rest in _split(offset, row):
-        inside = E.and_(E.ge(rest, 0), E.lt(rest, row))
-        if inside is E.TRUE or machine.decide(inside) is True:
-            first, column = known, rest
-            break
-    if check:
-        last = first + count - 1
-        machine.check(
-            BOUNDS_RULE,
-            E.and_(E.ge(first, 0), E.lt(last, rows)),
-            span,
-            f"{pretty(last + 1)} <= {pretty(rows)}",
-            f"access pattern leaves the partitions of `{view.name}`",
-            facts=("NKI-A07",),
-            values=(("last partition", last), ("partitions", rows)),
-        )
-        low, high = _reach(pattern[1:])
-        _check_bounds(machine, view, column + low, column + high, row, span, "NKI-A06")
-    return first + axes[0].index, _flat(pattern[1:], axes[1:], column)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An access pattern of a view: ``offset`` and ``pattern`` count elements of ``element``."""
+
+    machine: Machine
+    view: View
+    pattern: Sequence[tuple[Expr, Expr]]
+    axes: tuple[Axis, ...]
+    offset: Expr
+    element: DType
+    span: Span
+
+    def outside(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """The frame and the coordinates in it of a tensor in HBM, which is one row."""
+        storage = self.view.storage
+        size = rescale(product(storage.shape), storage.dtype, self.element)
+        if check:
+            low, high = _reach(self.pattern)
+            first, last = self.offset + low, self.offset + high
+            _check_bounds(self.machine, self.view, first, last, size, self.span, "NKI-A06")
+        return (size,), (_flat(self.pattern, self.axes, self.offset),)
+
+    def on_chip(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """The frame and the coordinates of a tile: the first pair runs along its partitions."""
+        machine, view = self.machine, self.view
+        storage = view.storage
+        assert storage.partition_axis is not None
+        rows = storage.shape[storage.partition_axis]
+        row = rescale(storage.free_elements, storage.dtype, self.element)
+        step, count = self.pattern[0]
+        if not is_one(count):
+            machine.check(
+                "ap-partition-step",
+                E.eq(step, row),
+                self.span,
+                f"{pretty(step)} == {pretty(row)}",
+                f"first step of the access pattern is not the row length of `{view.name}`",
+                facts=("NKI-A05", "NKI-X41"),
+                values=(("step", step), ("elements per partition", row)),
+            )
+        first, column = self._start(row)
+        rest = self.pattern[1:]
+        if check:
+            last = first + count - 1
+            machine.check(
+                BOUNDS_RULE,
+                E.and_(E.ge(first, 0), E.lt(last, rows)),
+                self.span,
+                f"{pretty(last + 1)} <= {pretty(rows)}",
+                f"access pattern leaves the partitions of `{view.name}`",
+                facts=("NKI-A07",),
+                values=(("last partition", last), ("partitions", rows)),
+            )
+            low, high = _reach(rest)
+            _check_bounds(machine, view, column + low, column + high, row, self.span, "NKI-A06")
+        coords = (first + self.axes[0].index, _flat(rest, self.axes[1:], column))
+        return (rows, row), coords
+
+    def _start(self, row: Expr) -> tuple[Expr, Expr]:
+        """The partition and the column that the pattern starts at."""
+        for known, rest in _split(self.offset, row):
+            inside = E.and_(E.ge(rest, 0), E.lt(rest, row))
+            if inside is E.TRUE or self.machine.decide(inside) is True:
+                return known, rest
+        first = E.floordiv(self.offset, row)
+        return first, self.offset - first * row
 
 
 def _split(offset: Expr, row: Expr) -> list[tuple[Expr, Expr]]:
