@@ -20,8 +20,8 @@ from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, ten
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
-#: what instances wait in for each other
-_BARRIERS = frozenset({"ppl.sync", "isa.core_barrier"})
+#: what cores wait in for each other, of what no instruction describes
+_BARRIERS = frozenset({"ppl.sync"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,13 @@ class Barriers:
 
 def barriers(trace: Trace) -> tuple[Operation, ...]:
     """The operations in which instances wait for each other."""
-    return tuple(op for op in trace.operations if op.name in _BARRIERS and _for_all(op))
+    return tuple(op for op in trace.operations if _waits(op) and _for_all(op))
+
+
+def _waits(operation: Operation) -> bool:
+    if operation.instruction is None:
+        return operation.name in _BARRIERS
+    return operation.instruction.waits
 
 
 def _for_all(operation: Operation) -> bool:

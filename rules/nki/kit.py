@@ -46,6 +46,11 @@ def multiplies(instruction: Instruction) -> bool:
     return Trait.MATMUL in instruction.traits
 
 
+def packed(op: Operation) -> bool:
+    """Whether it multiplies packed elements, whose groups share scales."""
+    return Trait.PACKED in described(op).traits
+
+
 def described(op: Operation) -> Instruction:
     """The description of the function, for rules that go by it."""
     assert op.instruction is not None
@@ -91,33 +96,14 @@ def _order(api: str) -> tuple[int, int]:
 
 # ----------------------------------------------------------------------------- operand values
 
-_OPERATOR_NAMES: Final = {
-    "max": "maximum",
-    "min": "minimum",
-    "mul": "multiply",
-    "sub": "subtract",
-    "pow": "power",
-    "absolute": "abs",
-    "copy": "copy",
-    "equal": "equal",
-    "bitwise_not": "invert",
-    "left_shift": "left_shift",
-    "logical_left_shift": "left_shift",
-    "logical_right_shift": "right_shift",
-}
-
 
 def operator_name(value: object) -> str | None:
-    """The name of an operator given as ``nl.add``, ``np.add`` ...; None if unknown."""
+    """The name of an operator; of what is none, the name it has where it is from."""
     if isinstance(value, Enumerator):
-        name = value.name
-    elif isinstance(value, ApiRef):
-        name = value.name.rpartition(".")[2]
-    elif isinstance(value, ExternalRef):
-        name = value.path.rpartition(".")[2]
-    else:
-        return None
-    return _OPERATOR_NAMES.get(name, name)
+        return value.name
+    if isinstance(value, ApiRef):
+        return value.name.rpartition(".")[2]
+    return value.path.rpartition(".")[2] if isinstance(value, ExternalRef) else None
 
 
 def choice(value: object) -> str | None:

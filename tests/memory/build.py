@@ -9,11 +9,23 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Engines, Footprint, Instruction, Trait
 from verifier.symbolic.tensors import Axis, DType, Loop, Operand, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 #: ``(start, size)``, or ``(start, size, step)``, or one index
 Part = "tuple[Expr | int, Expr | int] | tuple[Expr | int, Expr | int, int] | Expr | int"
+
+
+_MATMUL = Instruction(
+    name="isa.nc_matmul",
+    summary="a sum of products",
+    signatures={},
+    roles=(),
+    engines=Engines("tensor"),
+    footprint=Footprint(),
+    traits=frozenset({Trait.SUMS}),
+)
 
 
 class Kernel:
@@ -148,6 +160,7 @@ class Kernel:
         reads: Sequence[View] = (),
         accumulates: str | Bool = "no",
         engine: str = "unknown",
+        instruction: Instruction | None = None,
     ) -> Operation:
         order, span = self._next()
         sources = tuple((f"src{n}", view) for n, view in enumerate(reads))
@@ -164,9 +177,19 @@ class Kernel:
             writes=targets,
             accumulates=accumulates,
             engine=engine,
+            instruction=instruction,
         )
         self.trace.operations.append(out)
         return out
+
+    def matmul(self, target: View, *sources: View, accumulates: str | Bool = "no") -> Operation:
+        return self.op(
+            "nc_matmul",
+            writes=[target],
+            reads=sources,
+            accumulates=accumulates,
+            instruction=_MATMUL,
+        )
 
     def copy(self, target: View, source: View) -> Operation:
         return self.op("dma_copy", writes=[target], reads=[source])

@@ -39,7 +39,7 @@ def contraction(k: Expr, tail: bool = False) -> Kernel:
     with kernel.loop("s", k // 128) as s:
         tile = kernel.storage("tile", (128, 64))
         kernel.copy(kernel.view(tile), kernel.view(left, (s * 128, 128), (0, 64)))
-        kernel.op("nc_matmul", writes=[kernel.view(acc)], reads=[kernel.view(tile)])
+        kernel.matmul(kernel.view(acc), kernel.view(tile))
     if tail:
         with kernel.when(E.gt(k % 128, 0)):
             rest = kernel.storage("rest", (128, 64))
@@ -217,7 +217,7 @@ def test_program_instances() -> None:
 def test_a_sum_that_nothing_starts() -> None:
     kernel = Kernel()
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
-    kernel.op("nc_matmul", writes=[kernel.view(acc)], accumulates="always")
+    kernel.matmul(kernel.view(acc), accumulates="always")
     assert verdicts(accumulation_protocol, kernel.trace) == {
         "refuted": ["the first matmul into `acc` adds to what was there before"]
     }
@@ -228,7 +228,7 @@ def test_a_sum_started_by_the_first_iteration() -> None:
     kernel = Kernel()
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
     with kernel.loop("k", n) as k:
-        kernel.op("nc_matmul", writes=[kernel.view(acc)], accumulates=E.gt(k, 0))
+        kernel.matmul(kernel.view(acc), accumulates=E.gt(k, 0))
     kernel.read(kernel.view(acc))
     assert not verdicts(accumulation_protocol, kernel.trace)
 
@@ -240,7 +240,7 @@ def test_a_sum_over_zeros() -> None:
         acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
         kernel.write(kernel.view(acc))
         with kernel.loop("k", n):
-            kernel.op("nc_matmul", writes=[kernel.view(acc)], accumulates="first-overwrites")
+            kernel.matmul(kernel.view(acc), accumulates="first-overwrites")
         found = verdicts(accumulation_protocol, kernel.trace, target=TARGETS[target])
         assert list(found) == ([kind] if kind else [])
 
@@ -249,8 +249,8 @@ def test_zeros_that_a_matmul_overwrites() -> None:
     kernel = Kernel()
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
     kernel.write(kernel.view(acc))
-    kernel.op("nc_matmul", writes=[kernel.view(acc)])
-    kernel.op("nc_matmul", writes=[kernel.view(acc)], accumulates="always")
+    kernel.matmul(kernel.view(acc))
+    kernel.matmul(kernel.view(acc), accumulates="always")
     assert not verdicts(accumulation_protocol, kernel.trace)
 
 
@@ -262,7 +262,7 @@ def panels(inside: bool) -> Kernel:
         if inside:
             acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
         with kernel.loop("k", depth):
-            kernel.op("nc_matmul", writes=[kernel.view(acc)], accumulates="first-overwrites")
+            kernel.matmul(kernel.view(acc), accumulates="first-overwrites")
         kernel.read(kernel.view(acc))
     return kernel
 
@@ -284,7 +284,7 @@ def test_every_iteration_sums_into_a_part_of_its_own() -> None:
     acc = kernel.storage("acc", (128, n * 60), Buffer.PSUM)
     with kernel.loop("p", n) as p:
         part = ((0, 128), (p * 60, 60))
-        kernel.op("nc_matmul", writes=[kernel.view(acc, *part)], accumulates="first-overwrites")
+        kernel.matmul(kernel.view(acc, *part), accumulates="first-overwrites")
         kernel.read(kernel.view(acc, *part))
     assert not verdicts(accumulation_protocol, kernel.trace)
 

@@ -362,6 +362,9 @@ class Trait(Enum):
     """What rules of one kind of instruction go by."""
 
     MATMUL = "multiplies matrices into PSUM"
+    SUMS = "leaves sums of products, which may be added to where they lie"
+    #: four of them to an element, and scales for groups of elements
+    PACKED = "multiplies packed elements that share scales"
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
     REDUCES = "folds its first operand along the axes that `axis` names"
@@ -441,6 +444,11 @@ class Instruction:
     @property
     def short(self) -> str:
         return self.name.rpartition(".")[2]
+
+    @property
+    def waits(self) -> bool:
+        """Whether it does nothing but put the accesses of cores in order."""
+        return self.footprint.orders is not None and not self.footprint.writes
 
     @property
     def computes(self) -> bool:

@@ -25,7 +25,7 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
     if kit.is_unknown(op.value("tile_position")) or kit.is_unknown(op.value("tile_size")):
         return
     position, size = _given_tuple(op, "tile_position"), _given_tuple(op, "tile_size")
-    mx = op.name == "isa.nc_matmul_mx"
+    mx = kit.packed(op)
     if position or size:
         yield check(
             op,
@@ -70,7 +70,7 @@ def _along(
     op: Operation, axis: str, start: Expr, extent: Expr, limit: int, target: Target
 ) -> Iterator[Check]:
     """The tile's part of the rows, or of the columns, is one that the array can be cut into."""
-    mx = op.name == "isa.nc_matmul_mx"
+    mx = kit.packed(op)
     values = ((f"start {axis}", start), (f"{axis} size", extent))
     if mx and axis == "column":
         yield check(

@@ -241,9 +241,8 @@ register(
 
 
 def _mx_scale_start(op: Operation, target: Target) -> Iterator[Check]:
-    roles = ("dst_scale",) if op.name == "isa.quantize_mx" else ("stationary_scale", "moving_scale")
-    fact = "QMX06" if op.name == "isa.quantize_mx" else "MMX11"
-    for role in roles:
+    starts = {role.name: role.own_start for role in kit.described(op).roles if role.own_start}
+    for role, fact in starts.items():
         view = op.view(role)
         start = view.start_partition if view is not None else None
         if view is None or start is None or view.indirect:

@@ -20,7 +20,7 @@ def _contraction(op: Operation, target: Target) -> Iterator[Check]:
     stationary, moving = op.view("stationary"), op.view("moving")
     if stationary is None or moving is None:
         return
-    fact = "MMX06" if op.name == "isa.nc_matmul_mx" else "MMU02"
+    fact = "MMX06" if kit.packed(op) else "MMU02"
     yield check(
         op,
         "moving",
@@ -92,7 +92,7 @@ def _stationary_size(op: Operation, target: Target) -> Iterator[Check]:
     tiling = tile_size(op)
     limit: Expr = E.const(target.stationary_free_max)
     rows: Expr = E.const(target.contraction_max)
-    if tiling is not None and op.name == "isa.nc_matmul":
+    if tiling is not None:
         rows, limit = tiling
     name = "the tile's column size" if tiling is not None else str(target.stationary_free_max)
     yield check(
@@ -262,7 +262,7 @@ def _result_shape(op: Operation, target: Target) -> Iterator[Check]:
     stationary, moving, dst = op.view("stationary"), op.view("moving"), op.view("dst")
     if dst is None or stationary is None or moving is None:
         return
-    mx = op.name == "isa.nc_matmul_mx"
+    mx = kit.packed(op)
     fact = "MMX09" if mx else "MMU06"
     rows = free_columns(op, stationary)
     columns = free_columns(op, moving)

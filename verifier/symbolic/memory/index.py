@@ -8,12 +8,10 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, Storage, View
 from verifier.symbolic.trace import Operation, Trace
-
-#: operations of the Tensor Engine that accumulate into PSUM
-_MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_matmul_sparse", "matmul")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +199,7 @@ def accumulates(operation: Operation) -> bool:
 
 def is_matmul(operation: Operation) -> bool:
     """Whether it is a matrix multiplication of the Tensor Engine."""
-    return operation.name.rpartition(".")[2] in _MATMULS
+    return operation.instruction is not None and Trait.SUMS in operation.instruction.traits
 
 
 def is_tensor_engine(operation: Operation) -> bool:

@@ -155,7 +155,7 @@ NC_MATMUL: Final = Instruction(
         writes=(Writes(role="dst", effect=_accumulates),),
     ),
     result=Sum(),
-    traits=frozenset({Trait.MATMUL}),
+    traits=frozenset({Trait.MATMUL, Trait.SUMS}),
 )
 
 NC_MATMUL_MX: Final = Instruction(
@@ -196,7 +196,7 @@ NC_MATMUL_MX: Final = Instruction(
         ),
         writes=(Writes(role="dst", effect=_accumulates),),
     ),
-    traits=frozenset({Trait.MATMUL}),
+    traits=frozenset({Trait.MATMUL, Trait.SUMS, Trait.PACKED}),
 )
 
 NC_TRANSPOSE: Final = Instruction(
@@ -228,6 +228,7 @@ LANGUAGE_MATMUL: Final = language(
     ),
     engine="tensor",
     result=Product(),
+    traits=frozenset({Trait.SUMS}),
 )
 
 LANGUAGE_TRANSPOSE: Final = language(
