@@ -404,8 +404,6 @@ LONG_FUNCTIONS: set[str] = {
 }
 LONG_FILES: set[str] = {
     "rules/tpu/operands.py",
-    "tests/python/test_classes.py",
-    "tests/python/test_dataclasses.py",
     "verifier/executor/proxies.py",
     "verifier/executor/semantics/tpu/ppl.py",
 }

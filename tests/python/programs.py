@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import Any, Final
 
 from tests.python.support import (
     UNKNOWN,
@@ -15,6 +15,23 @@ from tests.python.support import (
     run,
 )
 from verifier.symbolic import expr as E
+
+#: what programs with data classes and named tuples import
+RECORD_IMPORTS: Final = """
+from dataclasses import (
+    KW_ONLY, MISSING, FrozenInstanceError, InitVar, asdict, astuple, dataclass, field, fields,
+    is_dataclass, replace,
+)
+from enum import Enum
+from typing import (
+    TYPE_CHECKING, Callable, ClassVar, Dict, Generic, List, NamedTuple, NewType, Optional, Tuple,
+    TypeVar, cast,
+)
+import collections
+import copy
+import dataclasses
+import typing
+"""
 
 
 def same(program: str) -> None:

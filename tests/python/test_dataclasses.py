@@ -1,28 +1,10 @@
-"""Data classes, named tuples and NKI's own objects."""
+"""Data classes."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.python.programs import same, same_for
-from tests.python.support import NoDialect, Outcome, machine, run
-from verifier.symbolic.values import ApiRef
-
-HEAD = """
-from dataclasses import (
-    KW_ONLY, MISSING, FrozenInstanceError, InitVar, asdict, astuple, dataclass, field, fields,
-    is_dataclass, replace,
-)
-from enum import Enum
-from typing import (
-    TYPE_CHECKING, Callable, ClassVar, Dict, Generic, List, NamedTuple, NewType, Optional, Tuple,
-    TypeVar, cast,
-)
-import collections
-import copy
-import dataclasses
-import typing
-"""
+from tests.python.programs import RECORD_IMPORTS, same, same_for
 
 PROGRAMS = {
     "fields and defaults": """
@@ -340,36 +322,6 @@ def run():
     d[K(2, "x")] = 5
     return d[K(1, "x")], K(1, "y") in d, len(d)
 """,
-    "named tuples": """
-class P(NamedTuple):
-    x: int
-    y: int = 5
-    def total(self): return self.x + self.y
-Q = collections.namedtuple("Q", "a b c", defaults=[7])
-R = NamedTuple("R", [("m", int), ("n", int)])
-def run():
-    p = P(1)
-    x, y = p
-    q = Q(1, b=2)
-    return (p.x, p.y, p.total(), x, y, p == (1, 5), len(p), p[1], tuple(p._replace(x=9)),
-            p._asdict(),
-            P._fields, q.c, q._fields, tuple(Q._make([1, 2, 3])), R(1, 2).n, isinstance(p, tuple),
-            {p: 1}[(1, 5)], repr(p), p + (1,), max(P(1), P(2)).x, P(3, 4) < P(3, 5),
-            sorted([P(2), P(1)])[0].x, [a for a in p], 5 in p)
-""",
-    "a named tuple cannot be changed": """
-class P(NamedTuple):
-    x: int
-def run():
-    P(1).x = 2
-""",
-    "a named tuple with too few": """
-class P(NamedTuple):
-    x: int
-    y: int
-def run():
-    return P(1)
-""",
     "a data class: nested frozen in set and sort": """
 @dataclass(frozen=True, order=True)
 class K:
@@ -558,54 +510,6 @@ class A: x: int = 0
 class B(A): pass
 def run(): return is_dataclass(B), is_dataclass(B()), is_dataclass(3), fields(B)[0].name
 """,
-    "a named tuple: methods and defaults": """
-class P(NamedTuple):
-    x: int = 0
-    y: int = 0
-    @property
-    def total(self): return self.x + self.y
-    @classmethod
-    def of(cls, n): return cls(n, n)
-    def __add__(self, o): return P(self.x + o.x, self.y + o.y)
-def run():
-    p = P.of(3) + P(1)
-    return (
-        p.total, p.x, tuple(p), P._field_defaults, P(*[1, 2]).y, P(**{"y": 4}).y, p._asdict(),
-        isinstance(p, P), p[::-1], p > (0, 0), p != P(4, 3), len({P(), P(0), (0, 0)}),
-    )
-""",
-    "a named tuple: unpack star loop": """
-P = collections.namedtuple("P", ["a", "b"])
-def run():
-    out = []
-    for a, b in [P(1, 2), P(b=3, a=4)]:
-        out.append(a * 10 + b)
-    return (
-        out, P(1, 2)._replace(b=5).b, P._make([7, 8]).a, P.__name__, P(1, 2) == P(1, 2),
-        P(1, 2)._fields,
-    )
-""",
-    "a named tuple: bad replace": """
-P = collections.namedtuple("P", "a b")
-def run(): return P(1, 2)._replace(a=3, b=4).a, P(1)
-""",
-    "a named tuple: field name": """
-def run(): return collections.namedtuple("P", "a _b")
-""",
-    "a named tuple: dup": """
-def run(): return collections.namedtuple("P", "a a")
-""",
-    "a named tuple: subclass": """
-class Base(NamedTuple):
-    a: int
-    b: int = 2
-class Sub(Base):
-    def s(self): return self.a + self.b
-    def __new__(cls, a): return super().__new__(cls, a, a * 10)
-def run():
-    s = Sub(3)
-    return s.s(), s.b, type(s).__name__, isinstance(s, Base)
-""",
     "cast NewType etc": """
 Id = NewType("Id", int)
 T = TypeVar("T", bound=int)
@@ -631,21 +535,6 @@ class Cfg:
     def pick(self): return self.table.get(self.mode, 0)
 def run(): return Cfg().pick(), Cfg(M.B).pick(), Cfg(mode=M.B).mode.name
 """,
-    "deepcopy of dataclass and namedtuple": """
-class P(NamedTuple):
-    a: list
-@dataclass
-class D:
-    p: P
-    q: dict = field(default_factory=dict)
-def run():
-    d = D(P([1]), {"k": [2]})
-    e = copy.deepcopy(d)
-    d.p.a.append(5)
-    d.q["k"].append(6)
-    f = copy.copy(d)
-    return e.p.a, e.q, e == d, f.q is d.q, f == d, type(e.p).__name__
-""",
 }
 
 
@@ -655,12 +544,12 @@ def test_programs(name: str) -> None:
     if name in ("class variables and init variables", "replace"):
         text = text.replace(", P(1, 1, 0).y, p\n", ", P(1, 1, 0).y\n")
         text = text.replace("replace(p, x=4), ", "replace(p, x=4).x, ")
-    same(HEAD + text)
+    same(RECORD_IMPORTS + text)
 
 
 def test_fields_that_depend_on_the_inputs() -> None:
     same_for(
-        HEAD
+        RECORD_IMPORTS
         + """
 @dataclass(order=True)
 class Tile:
@@ -679,98 +568,3 @@ def run(a, b):
         a=range(5),
         b=range(4),
     )
-
-
-def test_named_tuples_that_depend_on_the_inputs() -> None:
-    same_for(
-        HEAD
-        + """
-class Shape(NamedTuple):
-    rows: int
-    cols: int = 3
-def run(a, b):
-    s = Shape(a, b) if a > b else Shape(b)
-    rows, cols = s
-    return rows * 10 + cols, s.rows, s == (a, b), s._replace(rows=a).rows, s[0]
-""",
-        a=range(4),
-        b=range(4),
-    )
-
-
-# ------------------------------------------------------------------------ NKI's own objects
-
-
-class _Nki(NoDialect):
-    """A dialect that has the base class of NKI's objects."""
-
-    def root(self, dotted: str) -> object | None:
-        return ApiRef("language.NKIObject") if dotted == "nki.language.NKIObject" else None
-
-
-def nki(program: str) -> Outcome:
-    """What comes of ``run()`` where NKI's rules hold."""
-    return run(machine(HEAD + "from nki.language import NKIObject\n" + program, _Nki()), "run()")
-
-
-def test_every_field_is_an_optional_parameter() -> None:
-    outcome = nki(
-        """
-@dataclass
-class Cut(NKIObject):
-    width: int = 4
-    height: int
-    names = ("a", "b")
-    found: list = field(default_factory=list)
-    def __post_init__(self):
-        self.area = self.width * (self.height or 1)
-    def twice(self): return self.area * 2
-    @staticmethod
-    def make(): return Cut(2, 3)
-class Loose(NKIObject):
-    left: int
-    right: int
-class Sub(Loose):
-    more = 5
-def run():
-    cut, pair, sub = Cut(height=3), Loose(1), Sub(1, 2)
-    pair.extra = 4
-    a, b = Cut(), Cut()
-    a.found.append(1)
-    return (
-        cut.area, cut.found, cut.names, Cut().height, Cut(5, 2).area, pair.right, pair.extra,
-        b.found, cut.twice(), Cut.make().area, sub.left, sub.right, sub.more,
-        isinstance(sub, Loose),
-        Loose(other=5).other,
-    )
-"""
-    )
-    assert not outcome.skipped and not outcome.ended
-    expected: object = (12, [], ("a", "b"), None, 10, None, 4, [], 24, 6, 1, 2, 5, True, 5)
-    assert outcome.host == expected
-
-
-def test_a_constructor_of_one_s_own_is_used() -> None:
-    outcome = nki(
-        """
-class Own(NKIObject):
-    x: int
-    def __init__(self, v):
-        self.x, self.y = v, v + 1
-def run(): return Own(3).x, Own(v=3).y
-"""
-    )
-    assert outcome.host == (3, 4)
-
-
-@pytest.mark.parametrize("call", ["Loose(1, 2)", "Loose(1, x=2)"])
-def test_too_many_values(call: str) -> None:
-    outcome = nki(f"class Loose(NKIObject):\n    x: int\ndef run(): return {call}")
-    assert outcome.error is TypeError
-
-
-def test_a_field_that_is_changed_is_not_followed() -> None:
-    program = "class Tiling(NKIObject):\n    rows = 3\ndef run():\n    made = Tiling()\n    {}\n"
-    assert nki(program.format("return made.rows")).host == 3
-    assert nki(program.format("Tiling.rows = 7; return made.rows")).skipped
-    assert nki(program.format("Tiling.other = 7; return made.other")).host == 7
