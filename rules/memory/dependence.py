@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rules.memory import examples
-from rules.memory.cases import apart, before, contains, copy, covered, dominates
+from rules.memory.alike import alike
+from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
 from rules.memory.order import Barriers, Foreign, reads_of_others, same_value
 from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
@@ -135,18 +136,26 @@ def _overlapping_writes(
             tied = barriers.tied(first, second)
             if tied is None:
                 continue
-            yield _disjoint(*tied, level, beside)
+            yield _disjoint(table, *tied, level, beside)
             if first is not second:
-                yield _disjoint(tied[1], tied[0], tied[2], level, beside)
+                yield _disjoint(table, tied[1], tied[0], tied[2], level, beside)
 
 
-def _disjoint(first: Access, second: Access, known: bool, level: int, beside: SideBySide) -> Check:
+def _disjoint(
+    table: Index, first: Access, second: Access, known: bool, level: int, beside: SideBySide
+) -> Check:
     """``first`` in one iteration and ``second`` in a later one touch different elements.
+
+    Program instances that write the same numbers may touch the same elements.
 
     ``known``: what is given of them says all there is of barriers between them.
     """
     loop, storage = first.loops[level], first.view.storage
-    predicate, given, reason, later = _no_common_element(first, second, known, level)
+    other = copy(second, level, above=loop.index, instance=tensor(first.view))
+    predicate, given, reason = _no_common_element(first, known, other)
+    if other is not None and predicate is not E.TRUE and beside is INSTANCES:
+        predicate = E.or_(predicate, _alike(table, first, second, level, other))
+    later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
     one = E.fresh(f"one {index_name}", 0, None, "point")
     another = E.fresh(f"another {index_name}", 0, None, "point")
@@ -195,21 +204,32 @@ def _written_once(
 
 
 def _no_common_element(
-    first: Access, second: Access, known: bool, level: int
-) -> tuple[Bool, tuple[Bool, ...], str, Expr]:
-    """What must hold of them, what is given, why that is not exact (if so), the later index."""
-    loop = first.loops[level]
-    other = copy(second, level, above=loop.index, instance=tensor(first.view))
+    first: Access, known: bool, other: Copy | None
+) -> tuple[Bool, tuple[Bool, ...], str]:
+    """What must hold of them, what is given, and why that is not exact, if so."""
     if other is None:
-        return E.TRUE, (), "", loop.index
+        return E.TRUE, (), ""
     predicate, exact = apart(first.view, other.view)
     reason = ""
     if not exact:
         reason = f"where `{first.view.storage.name}` is written is not known exactly"
     elif not known:
         reason = "how often the instances wait for each other is not known"
-    later = other.private[0].index if other.private else loop.index
-    return predicate, (*first.ranges, *other.ranges), reason, later
+    return predicate, (*first.ranges, *other.ranges), reason
+
+
+def _alike(table: Index, first: Access, second: Access, level: int, other: Copy) -> Bool:
+    """When the instance of ``first`` and that of ``second``, which is ``other``, write the same.
+
+    That is known of one operation only, in the same iteration of the loops around it.
+    """
+    loops = second.loops[level:]
+    if first.operation is not second.operation or len(other.private) != len(loops):
+        return E.FALSE
+    pairs = [(loop, its.index) for loop, its in zip(loops, other.private, strict=True)]
+    there = {loop.symbol: index for loop, index in pairs if loop.kind == "grid"}
+    together = [E.eq(loop.index, index) for loop, index in pairs if loop.kind != "grid"]
+    return E.and_(alike(table, first, there), *together)
 
 
 def _read_of_other(found: Foreign) -> Check:

@@ -2,7 +2,8 @@
 
 Two accesses of one element by different instances, one of which writes, are ordered by a barrier in
 between: each instance counts those that it went through. (Two sums that the memory makes, and two
-writes of one number, need no order.)
+writes of the same numbers, need no order. Numbers are the same where both instances have computed
+them in the same way, out of the same inputs: what tensors hold is numbered by how it was made.)
 """
 
 from __future__ import annotations
@@ -24,22 +25,28 @@ from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import constant
 from verifier.symbolic.memory.events import ForeignRead, ForeignWrite, Origin
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import ApiRef, Enumerator
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
     """An access: where, by which instance, after how many barriers.
 
-    ``value``: the number that is written everywhere, if it is one. ``adds``: it is a sum.
+    ``value``: the number that is written everywhere, if it is one; ``made``: how it was made, as a
+    number, if that is known. ``adds``: it is a sum.
     """
 
     span: Span
     number: int
     waited: int
     value: int | float | None = None
+    made: int | None = None
     adds: bool = False
 
 
@@ -71,6 +78,9 @@ class Instances:
     _reads: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
     #: tensors that hold one number everywhere
     _numbers: WeakKeyDictionary[Memory, int | float] = field(default_factory=WeakKeyDictionary)
+    #: how the contents of tensors that an instance has for itself were made
+    _contents: WeakKeyDictionary[Memory, int | None] = field(default_factory=WeakKeyDictionary)
+    _ways: dict[tuple[object, ...], int] = field(default_factory=dict)
     _unwritten: list[Unwritten] = field(default_factory=list)
     #: reads of what others write
     _raced: set[Span] = field(default_factory=set)
@@ -92,11 +102,14 @@ class Instances:
                 event = _Event(operation.span_of(role), number, instance.waited)
                 self._read(event, bounds[role], boxes[role])
         value = self._value(operation, bounds)
+        made = self._made(operation, bounds, reads)
         for role in writes:
             memory = bounds[role].memory
             if shared(memory):
-                event = _Event(operation.span, number, instance.waited, value, adds)
+                event = _Event(operation.span, number, instance.waited, value, made, adds)
                 self._write(event, bounds[role], boxes[role])
+            else:
+                self._contents[memory] = self._next(made, self._held(memory))
             if value is not None and bounds[role].place == memory.template.whole:
                 self._numbers[memory] = value
             else:
@@ -129,6 +142,48 @@ class Instances:
         if len(sources) != 1 or sources[0] not in self._numbers:
             return None
         return self._numbers[sources[0]] if copied(operation, bounds) is not None else None
+
+    def _made(
+        self, operation: Operation, bounds: Mapping[str, Bound], reads: tuple[str, ...]
+    ) -> int | None:
+        """The number of how an operation makes what it writes, and where; None: not known."""
+        instruction = operation.instruction
+        if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
+            return None
+        state = (operation.operands.get(role) for _, role in instruction.footprint.state)
+        if instruction.footprint.orders or any(each is not None and each.given for each in state):
+            return None
+        parts: list[object] = [operation.name, str(operation.accumulates)]
+        for role, operand in operation.operands.items():
+            if role not in bounds and not isinstance(operand.value, View):
+                known = _settled(operand.value)
+                if known is None:
+                    return None
+                parts += (role, *known)
+        for role, found in bounds.items():
+            if isinstance(found.place, Gather):
+                return None
+            parts += (role, *found.place)
+            if role in reads:
+                held = self._held(found.memory)
+                if held is None:
+                    return None
+                parts.append(held)
+        return self._ways.setdefault(tuple(parts), len(self._ways) + 1)
+
+    def _held(self, memory: Memory) -> int | None:
+        """The number of how what a tensor holds was made: 0 if nothing was put there."""
+        if memory.template.kind in ("input", "constant"):
+            # who writes to a parameter may do so before another instance reads it
+            known = self._ways.setdefault(("given", id(memory)), len(self._ways) + 1)
+            return None if memory.written else known
+        return None if shared(memory) else self._contents.get(memory, 0)
+
+    def _next(self, made: int | None, before: int | None) -> int | None:
+        """As what is written, of a tensor that held something."""
+        if made is None or before is None:
+            return None
+        return self._ways.setdefault((before, made), len(self._ways) + 1)
 
     def _distinct(self, stamps: NDArray[Any]) -> list[_Event]:
         return [self._events[int(stamp)] for stamp in np.unique(stamps) if stamp]
@@ -200,7 +255,22 @@ def _beside(first: _Event, second: _Event) -> bool:
 
 def _alike(first: _Event, second: _Event) -> bool:
     same = first.value is not None and first.value == second.value
-    return same or (first.adds and second.adds)
+    alike = first.made is not None and first.made == second.made
+    return same or alike or (first.adds and second.adds)
+
+
+def _settled(value: object) -> tuple[object, ...] | None:
+    """What a value is compared by; None if it may be another one in another instance."""
+    if isinstance(value, Expr):
+        return (value.const,) if value.is_const else None
+    if isinstance(value, Bool):
+        return (value is E.TRUE,) if value.kind == "const" else None
+    if value is None or isinstance(value, (bool, int, float, str, DType, Enumerator, ApiRef)):
+        return (type(value), value)
+    if not isinstance(value, tuple):
+        return None
+    parts = [_settled(item) for item in value]
+    return None if None in parts else (len(parts), *parts)
 
 
 def _number(index: tuple[int, ...], grid: tuple[int, ...]) -> int:

@@ -367,6 +367,7 @@ class Trait(Enum):
     PACKED = "multiplies packed elements that share scales"
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
+    RANDOM = "draws numbers: twice the same call is not the same"
     REDUCES = "folds its first operand along the axes that `axis` names"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"

@@ -7,6 +7,7 @@ from typing import Final
 from verifier.dialects.nki.isa.families import and_reduced, both_operators, copies
 from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, ON_BITS, UNARY
 from verifier.dialects.nki.isa.shared import (
+    DRAWS,
     FLOAT,
     FLOAT8,
     FP32,
@@ -341,6 +342,7 @@ DROPOUT: Final = Instruction(
     engines=Engines("vector"),
     footprint=Footprint(reads=(streamed("data"), per_lane("prob")), writes=written("dst")),
     result=Like(("data",)),
+    traits=DRAWS,
 )
 
 EXPONENTIAL: Final = Instruction(

@@ -6,6 +6,7 @@ from typing import Final
 
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
+    DRAWS,
     decides,
     folded_over,
     moved,
@@ -233,6 +234,7 @@ LANGUAGE_DROPOUT: Final = language(
     reads=(streamed("x"), per_lane("rate")),
     engine="vector",
     result=Like(("x",)),
+    traits=DRAWS,
 )
 
 LANGUAGE_SOFTMAX: Final = language(

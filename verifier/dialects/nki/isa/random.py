@@ -6,6 +6,7 @@ from typing import Final
 
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
+    DRAWS,
     FLOAT8,
     FP32,
     HALF,
@@ -45,6 +46,7 @@ RNG: Final = Instruction(
         {"gpsimd": (Capability.RANDOM_ON_GPSIMD, ("NKI-RNG02", "NKI-H79"))},
     ),
     footprint=Footprint(writes=written("dst")),
+    traits=DRAWS,
 )
 
 RAND2: Final = Instruction(
@@ -70,6 +72,7 @@ RAND2: Final = Instruction(
     engines=Engines("vector"),
     needs=(Capability.RANDOM_FLOATS, ("NKI-RND01", "NKI-H85")),
     footprint=Footprint(reads=(per_lane("min"), per_lane("max")), writes=written("dst")),
+    traits=DRAWS,
 )
 
 _OF_STATES: Final = Engines(
@@ -103,6 +106,7 @@ RAND_GET_STATE: Final = Instruction(
     engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RGT01", "NKI-H78")),
     footprint=Footprint(writes=written("dst")),
+    traits=DRAWS,
 )
 
 SET_RNG_SEED: Final = Instruction(
@@ -134,6 +138,7 @@ LANGUAGE_RAND: Final = language(
     "rand",
     "a tile of random numbers between 0 and 1",
     ("shape*, dtype=dtype.float32, **", "shape*, dtype*, buffer=buffer.sbuf, name=''"),
+    traits=DRAWS,
 )
 
 INSTRUCTIONS: Final = (

@@ -28,6 +28,7 @@ from verifier.symbolic.instruction import (
     SameType,
     Shape,
     Takes,
+    Trait,
     Types,
     When,
     Where,
@@ -43,6 +44,9 @@ INT: Final = dt.of_class("int")
 FLOAT: Final = dt.of_class("float")
 FP32: Final = dt.codes("float32")
 HALF: Final = dt.codes("float16", "bfloat16")
+#: of functions whose numbers are drawn
+DRAWS: Final = frozenset({Trait.RANDOM})
+
 FLOAT8: Final = dt.codes("float8_e4m3", "float8_e5m2")
 EVERY: Final = frozenset(dt.CODES.values())
 

@@ -1,0 +1,109 @@
+"""What program instances compute alike: each of them writes the same numbers to the same places.
+
+An instance is a function of its inputs. If neither what an operation is given nor whether it runs
+depends on the index of the instance, and the same holds of all that made what it reads, then it
+writes the same numbers in each instance, in the same iteration of the loops around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.index import Access, Index
+from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import ApiRef, Enumerator
+
+#: what an operation may be given besides terms and views: the same for each instance
+_PLAIN = (bool, int, float, str, DType, Enumerator, ApiRef, type(None))
+
+
+class _NotKnownError(Exception):
+    """Something of an operation is not known."""
+
+
+def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> Bool:
+    """When two instances write the same; ``there``: the indices of one of them as the other's."""
+    if table.trace.unmodelled:
+        return E.FALSE
+    waiting = [write.operation]
+    seen: set[int] = set()
+    same: list[Bool] = []
+    try:
+        while waiting:
+            operation = waiting.pop()
+            if id(operation) in seen:
+                continue
+            seen.add(id(operation))
+            same += (_equal(term, there) for term in _terms(operation))
+            for _, view in operation.reads:
+                waiting += _makers(table, view.storage)
+    except _NotKnownError:
+        return E.FALSE
+    return E.and_(*same)
+
+
+def _makers(table: Index, storage: Storage) -> Iterator[Operation]:
+    """What has written a tensor of which each instance has its own, or that nobody writes."""
+    writes = table.uses(storage).writes
+    given = storage.kind in ("input", "constant") and not writes
+    if not (storage.buffer.on_chip or given):
+        raise _NotKnownError
+    for write in writes:
+        yield write.operation
+
+
+def _terms(operation: Operation) -> Iterator[Expr | Bool]:
+    """All that says what an operation does, where, and whether it is done."""
+    instruction = operation.instruction
+    if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
+        raise _NotKnownError
+    footprint = instruction.footprint
+    kept = (operation.operands.get(role) for _, role in footprint.state)
+    if footprint.orders is not None or any(
+        operand is not None and operand.given for operand in kept
+    ):
+        raise _NotKnownError
+    yield from operation.path
+    for loop in operation.loops:
+        if loop.kind != "grid":
+            yield loop.trips
+    if isinstance(operation.accumulates, Bool):
+        yield operation.accumulates
+    for _, view in (*operation.reads, *operation.writes):
+        yield from _of_value(view)
+    for operand in operation.operands.values():
+        yield from _of_value(operand.value)
+
+
+def _of_value(value: object) -> Iterator[Expr | Bool]:
+    if isinstance(value, View):
+        if not value.exact or value.indirect:
+            raise _NotKnownError
+        yield value.mask
+        yield from (*value.coords, *value.instance, *value.frame, *value.shape)
+    elif isinstance(value, (Expr, Bool)):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _of_value(item)
+    elif not isinstance(value, _PLAIN):
+        raise _NotKnownError
+
+
+def _equal(term: Expr | Bool, there: Mapping[E.Sym, Expr]) -> Bool:
+    """Whether a term is the same for both instances, in each iteration and for each element."""
+    moved = E.Substitution(there)
+    if isinstance(term, Expr):
+        same = E.eq(term, moved.expr(term))
+    else:
+        other = moved.bool(term)
+        same = E.or_(E.and_(term, other), E.and_(E.not_(term), E.not_(other)))
+        if term is other:
+            same = E.TRUE
+    if any(symbol.origin in ("loop", "axis") for symbol in {*same.free()} - {*there}):
+        raise _NotKnownError
+    return same
