@@ -183,9 +183,8 @@ def all_rules() -> Sequence[Rule]:
         from verifier.dialects.registry import instructions
 
         rules.load()
-        described = instructions()
         for name, rule in _registry.rules.items():
-            _registry.rules[name] = _derived(rule, described)
+            _registry.rules[name] = _derived(rule, instructions(rule.dialects))
         _registry.loaded = True
     return sorted(_registry.rules.values(), key=lambda rule: rule.code)
 

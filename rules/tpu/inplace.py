@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from rules.tpu import functions, kit
+from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
@@ -15,23 +14,17 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.trace import Operation
 
-#: functions whose work tensor must differ from the result only (OKK-E02)
-_RESULT_ONLY: Final = functions.CONVERSIONS | {"bdc_fixed_point_packed_16bit_split_low_8bit"}
-_WORK: Final = ("work", "work_high", "work_low")
-
 
 def _work(op: Operation, chip: Chip) -> Iterator[Check]:
     operands = {touch.role: tensor for touch, tensor in kit.local(op)}
-    for role in _WORK:
-        work = operands.get(role)
-        if work is None:
-            continue
-        only_result = function(op) in _RESULT_ONLY
-        fact = "OKK-E02" if only_result else "OKK-E01"
+    roles = [role for role in kit.described(op).roles if role.name in operands]
+    apart = {role.name: role.apart for role in roles if role.apart}
+    done: set[str] = set()
+    for role, wanted in apart.items():
+        work = operands[role]
+        done.add(role)
         for other, tensor in operands.items():
-            if other in _WORK and _WORK.index(other) <= _WORK.index(role):
-                continue
-            if only_result and other != "dst":
+            if other in done or (wanted.roles and other not in wanted.roles):
                 continue
             disjoint, ranges = kit.apart(chip, work, tensor)
             yield check(
@@ -40,7 +33,7 @@ def _work(op: Operation, chip: Chip) -> Iterator[Check]:
                 disjoint,
                 f"{words(role)} and {words(other)} share no memory",
                 f"{words(role)} of `{function(op)}` overlaps its {words(other)}",
-                fact,
+                wanted.fact,
                 given=ranges,
                 values=(
                     (f"{words(role)} address", work.address),
@@ -88,13 +81,13 @@ register(
 
 
 def _partly_in_place(op: Operation, chip: Chip) -> Iterator[Check]:
-    if not functions.is_compute(op):
+    if not kit.computes(op):
         return
-    operands = list(kit.local(op))
-    results = [(t, tensor) for t, tensor in operands if t.writes and t.role not in _WORK]
+    operands = [(touch, tensor) for touch, tensor in kit.local(op) if not touch.destroys]
+    results = [(touch, tensor) for touch, tensor in operands if touch.writes]
     for touch, result in results:
         for other, source in operands:
-            if other is touch or other.role in _WORK or not other.reads:
+            if other is touch or not other.reads:
                 continue
             disjoint, ranges = kit.apart(chip, result, source)
             in_place = _in_place(op, chip, result, source)
@@ -118,8 +111,7 @@ def _partly_in_place(op: Operation, chip: Chip) -> Iterator[Check]:
 
 def _in_place(op: Operation, chip: Chip, result: LocalTensor, source: LocalTensor) -> E.Bool:
     """Whether each element of the result lies where the function reads the same element."""
-    name = function(op)
-    if name in functions.WINDOWS or name == functions.MATMUL:
+    if kit.is_window(op) or kit.has_matrices(kit.described(op)):
         return E.FALSE
     counts = (
         result.shape[0],

@@ -13,6 +13,7 @@ from verifier.rulebase import Check, Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction, Placed, Trait
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
@@ -52,6 +53,53 @@ def local_of(op: Operation, *roles: str) -> LocalTensor | None:
 def function(op: Operation) -> str:
     """The name without its prefix: ``bdc_add``."""
     return op.name.removeprefix("okk.")
+
+
+def described(op: Operation) -> Instruction:
+    """The description of the function."""
+    assert op.instruction is not None
+    return op.instruction
+
+
+def traits(op: Operation) -> frozenset[Trait]:
+    return op.instruction.traits if op.instruction is not None else frozenset()
+
+
+def computes(op: Operation) -> bool:
+    return op.engine == BDC
+
+
+def transfers(op: Operation) -> bool:
+    return op.engine == GDMA
+
+
+#: functions that slide a window over their input
+WINDOWS: Final = frozenset({Trait.POOLS, Trait.CONVOLVES, Trait.DEPTHWISE})
+
+
+def is_window(op: Operation) -> bool:
+    return not WINDOWS.isdisjoint(traits(op))
+
+
+def slides(instruction: Instruction) -> bool:
+    """:func:`is_window`, of a description."""
+    return not WINDOWS.isdisjoint(instruction.traits)
+
+
+def has_matrices(instruction: Instruction) -> bool:
+    return any(role.placed and role.placed.layout == "matrix" for role in instruction.roles)
+
+
+def placed(op: Operation, role: str) -> Placed:
+    """What is said of the tensor that an operand is."""
+    found = described(op).role(role)
+    assert found is not None and found.placed is not None, (op.name, role)
+    return found.placed
+
+
+def stride_role(op: Operation, role: str) -> str | None:
+    """The argument with the strides of an operand."""
+    return placed(op, role).strides or None
 
 
 def as_expr(value: object) -> Expr | None:

@@ -5,23 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rules.tpu import functions, kit
+from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
 
 #: most columns of a matrix in one channel (OKK-Q03)
 MOST_COLUMNS: Final = 128
 
-_TRANSFERS: Final = tuple(f"okk.{name}" for name in sorted(functions.MATRIX_TRANSFERS))
+
+def _moves(instruction: Instruction) -> bool:
+    """Whether it is a transfer of a matrix."""
+    return instruction.engines.default == kit.GDMA and kit.has_matrices(instruction)
+
+
+def _moves_rows(instruction: Instruction) -> bool:
+    """Whether it writes the rows of a matrix in system memory."""
+    return _moves(instruction) and any(
+        role.placed.layout == "rows" and instruction.footprint.writes_of(role.name)
+        for role in instruction.roles
+        if role.placed
+    )
 
 
 def _width(op: Operation, chip: Chip) -> Iterator[Check]:
-    transfer = function(op) in functions.MATRIX_TRANSFERS
+    transfer = kit.transfers(op)
     for columns_role in ("cols",) if transfer else ("left_cols", "right_cols"):
         role = f"{columns_role}_per_channel"
         columns, width = kit.number(op, columns_role), kit.number(op, role)
@@ -79,7 +92,7 @@ register(
         ),
         facts=("OKK-Q03", "OKK-G02", "OKK-G01", "LAY-M", "INC-18"),
         on="operation",
-        operations=(*_TRANSFERS, "okk.bdc_matmul"),
+        concerns=kit.has_matrices,
         check=_width,
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn", "OKKernel manual, layout"),
@@ -90,8 +103,7 @@ register(
 
 
 def _matrix_lane(op: Operation, chip: Chip) -> Iterator[Check]:
-    role = "dst" if function(op).endswith("S2L") else "src"
-    tensor = kit.local_of(op, role)
+    role, tensor = next(((t.role, tensor) for t, tensor in kit.local(op)), ("", None))
     columns, width = kit.number(op, "cols"), kit.number(op, "cols_per_channel")
     rows = kit.number(op, "rows")
     if tensor is None or columns is None or width is None or rows is None:
@@ -147,7 +159,7 @@ register(
         ),
         facts=("OKK-G07", "INC-25"),
         on="operation",
-        operations=_TRANSFERS,
+        concerns=_moves,
         check=_matrix_lane,
         dialects=(OKK,),
         sources=("measured on the functional behaviour of BM1684",),
@@ -199,7 +211,7 @@ register(
         ),
         facts=("OKK-G03",),
         on="operation",
-        operations=("okk.gdma_32bit_matrix_L2S",),
+        concerns=_moves_rows,
         check=_rows,
         dialects=(OKK,),
         sources=("OKKernel manual, gdma",),

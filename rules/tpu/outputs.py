@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rules.memory.cases import Copy, copy, covered_point
-from rules.tpu import flow, functions, kit
+from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
@@ -441,7 +441,8 @@ def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
         for item in moved
         if item.touch.writes
         and id(item.storage) not in read
-        and not functions.is_fill(item.operation)
+        and item.operation.instruction is not None
+        and item.operation.instruction.footprint.reads
     ]
     for position, first in enumerate(stores):
         for second in stores[position + 1 :]:

@@ -11,6 +11,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import AT_ONCE, Check, Monitor, Note, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
@@ -20,26 +21,33 @@ AXES: Final = ("n", "c", "h", "w")
 # ----------------------------------------------------------------------------- dtype sets
 
 FP32: Final = dt.codes("float32")
-FP16: Final = dt.codes("float16")
-BF16: Final = dt.codes("bfloat16")
-HALF: Final = FP16 | BF16
-FP8: Final = dt.codes("float8_e4m3", "float8_e5m2")
-FLOATS: Final = FP32 | HALF
 INT4: Final = dt.codes("int4", "uint4")
-INT8: Final = dt.codes("int8", "uint8")
 INT16: Final = dt.codes("int16", "uint16")
 INT32: Final = dt.codes("int32", "uint32")
-INTS: Final = INT8 | INT16 | INT32
 SIGNED: Final = dt.codes("int8", "int16", "int32", "int4")
 UNSIGNED: Final = dt.codes("uint8", "uint16", "uint32", "uint4")
-FIXED: Final = INTS | INT4
 
 # ----------------------------------------------------------------------------- operands
 
 
-def tiu(names: str) -> frozenset[str]:
-    """Functions of ``pl.tiu`` by their names."""
-    return frozenset(f"tiu.{name}" for name in names.split())
+def described(op: Operation) -> Instruction:
+    """The description of the function."""
+    assert op.instruction is not None
+    return op.instruction
+
+
+def traits(op: Operation) -> frozenset[Trait]:
+    return op.instruction.traits if op.instruction is not None else frozenset()
+
+
+#: what functions that slide a window over their input do, and those that multiply matrices
+WINDOWS: Final = frozenset({Trait.POOLS, Trait.CONVOLVES, Trait.DEPTHWISE})
+PRODUCTS: Final = frozenset({Trait.FIRST_PRODUCTS, Trait.SECOND_PRODUCTS})
+
+
+def having(*wanted: Trait) -> Callable[[Instruction], bool]:
+    """Whether a function does one of these things."""
+    return lambda instruction: not instruction.traits.isdisjoint(wanted)
 
 
 def function(op: Operation) -> str:
@@ -276,6 +284,8 @@ def declare(
     learns: bool = True,
     monitors: tuple[Monitor, ...] = (),
     replayed: Replayed = AT_ONCE,
+    concerns: Callable[[Instruction], bool] | None = None,
+    enforces: Callable[[Instruction], Iterable[str]] | None = None,
 ) -> None:
     """Register a rule of the family ``ppl``; the fields are those of :class:`Rule`."""
     register(
@@ -296,5 +306,7 @@ def declare(
             learns=learns,
             monitors=monitors,
             replayed=replayed,
+            concerns=concerns,
+            enforces=enforces,
         )
     )

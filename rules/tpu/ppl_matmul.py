@@ -5,33 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
-    FLOATS,
-    FP8,
     FP32,
-    HALF,
-    INT4,
-    INT8,
     INT32,
-    INTS,
+    PRODUCTS,
     check,
     dtype_words,
     equal,
     example,
     flag,
     function,
+    having,
     implies,
-    tiu,
+    traits,
 )
 from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
-
-SECOND: Final = tiu("fmm2 mm2")
 
 
 def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -41,7 +37,7 @@ def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     a, b, out = left.shape, right.shape, target.shape
     ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
-    if function(op) in SECOND:
+    if Trait.SECOND_PRODUCTS in traits(op):
         both = E.and_(ltrans, rtrans)
         m = E.ite(ltrans, a[3], a[1])
         k = E.ite(ltrans, a[1], a[3])
@@ -82,7 +78,7 @@ def _equal(op: Operation, role: str, what: str, a: Expr, other: str, b: Expr, fa
 def forms(op: Operation, chip: Chip) -> Iterator[Check]:
     """Transposition, accumulation and other options that the chip has."""
     name = function(op)
-    if name not in SECOND:
+    if Trait.SECOND_PRODUCTS not in traits(op):
         return
     ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
     yield check(
@@ -96,7 +92,7 @@ def forms(op: Operation, chip: Chip) -> Iterator[Check]:
     adds = flag(op, "result_add")
     target = op.view("dst")
     if target is not None:
-        wanted = FP32 if name == "tiu.fmm2" else INT32
+        wanted = INT32 if Trait.INTEGERS in traits(op) else FP32
         yield check(
             op,
             "result_add",
@@ -133,63 +129,6 @@ def forms(op: Operation, chip: Chip) -> Iterator[Check]:
         "no bias",
         f"`pl.{name}` on {chip.name} has no bias",
         "TPU-D16",
-    )
-
-
-def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
-    """Types of left, right, bias and result that the chip multiplies."""
-    name = function(op)
-    left, right, target = op.view("left"), op.view("right"), op.view("dst")
-    if left is None or right is None or target is None:
-        return
-    a, b, out = left.dtype, right.dtype, target.dtype
-    taken: frozenset[int]
-    if name == "tiu.fmm2":
-        taken = FLOATS if chip.has(Capability.SINGLE_PRODUCTS) else HALF
-        taken |= FP8 if chip.has(Capability.FLOAT8) else frozenset()
-        fact = "TPU-D14"
-        result = E.or_(out.same(a), out.among(FP32))
-        if chip.has(Capability.FLOAT8):
-            result = E.or_(result, E.and_(a.among(FP8), out.among(HALF)))
-    elif name == "tiu.mm2":
-        taken = INT8 | INT4 if chip.has(Capability.INT4_PRODUCTS) else INT8
-        fact = "TPU-D17"
-        result = E.or_(out.among(INT32), flag(op, "do_rq"))
-    elif name == "tiu.fmm":
-        taken, fact, result = FP32, "TPU-D04", out.among(FP32)
-    else:
-        taken, fact, result = INTS, "TPU-D04", out.among(INTS)
-    for role, dtype in (("left", a), ("right", b)):
-        yield check(
-            op,
-            role,
-            dtype.among(taken),
-            f"{role} is {dtype_words(taken)}",
-            f"`pl.{name}` on {chip.name} does not multiply {dtype.name or 'elements like that'}",
-            fact,
-            help=(f"it multiplies {dtype_words(taken)}",),
-        )
-    if name == "tiu.fmm2":
-        pair: Bool = a.same(b)
-        if chip.has(Capability.FLOAT8):
-            pair = E.or_(pair, E.and_(a.among(FP8), b.among(FP8)))
-        yield check(
-            op,
-            "right",
-            pair,
-            "left and right have one dtype",
-            f"left and right of `pl.{name}` have different dtypes",
-            fact,
-            views=(left,),
-        )
-    yield check(
-        op,
-        "dst",
-        result,
-        "dst has the dtype of the sources, or the wide one",
-        f"`pl.{name}` cannot make {out.name or 'elements like that'}",
-        fact,
-        views=(left,),
     )
 
 
@@ -242,7 +181,7 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
         "BM1684X multiplies float16 and bfloat16 with its second matrix instruction, float32 with "
         "the first one only; eight-bit floats exist from BM1690 on.",
         ("TPU-D04", "TPU-D14", "TPU-D17"),
-        dtypes,
+        types,
         _PRODUCT.replace("pl.float16", "pl.float32").replace("fp16[", "fp32["),
     ),
 ):
@@ -255,7 +194,7 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
             reason=_reason,
             facts=_facts,
             on="operation",
-            operations=("ppl.tiu.fmm2", "ppl.tiu.mm2", "ppl.tiu.fmm", "ppl.tiu.mm"),
+            concerns=having(*PRODUCTS),
             check=_check,
             failing=_failing,
             passing=_PRODUCT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from rules.tpu.ppl_kit import (
     bits,
     check,
     declare,
+    described,
     dtype_words,
     elementwise,
     example,
@@ -24,7 +25,6 @@ from rules.tpu.ppl_kit import (
     local,
     number,
     tensors,
-    tiu,
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -33,6 +33,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Elements, Instruction, Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -43,64 +44,27 @@ STRIDES: Final = 1 << 18
 #: the largest number up to which every integer is a float32 (PPL-C12)
 EXACT: Final = 1 << 24
 
-#: two sources of one shape, or of one that repeats along n, h or w (TPU-A09)
-BROADCASTING: Final = tiu(
-    "minimum maximum sub_abs truediv fmul fadd fsub add sub mul bitwise_and bitwise_or "
-    "bitwise_xor gt lt eq shift logical_shift circular_shift fdiv mac fmac fmul_add"
-)
-#: sources of the shape of the destination
-SAME_SHAPE: Final = tiu(
-    "fexp fexp_part floor ceiling bitwise_not fsin_base fcos_base ftan_base farcsin_base "
-    "farccos_base flog_base frsqrt fsqrt norm clz clo cast round gt_select lt_select eq_select"
-)
-#: sources that repeat along n, h or w by their strides (TPU-B09)
-COPYING: Final = frozenset({"tiu.abs", "tiu.move"})
-
 # ----------------------------------------------------------------------------- what a chip has
-
-#: functions that none of the chips has (None), or that need something of it, with the fact
-NEEDS: Final[Mapping[str, tuple[Capability | None, str]]] = {
-    "tiu.norm": (None, "PPL-C14"),
-    **dict.fromkeys(("tiu.clz", "tiu.clo"), (None, "TPU-B14")),
-    "tiu.fmul_add": (None, "TPU-B23"),
-    **dict.fromkeys(("tiu.smem_bcast", "tiu.smem_dist"), (None, "TPU-E03")),
-    **dict.fromkeys(
-        (
-            *("dma.vload", "dma.vstore", "dma.move_tv", "dma.move_distv"),
-            *("dma.move_vv", "dma.move_distvv", "dma.move_vt", "dma.move_vcoll"),
-        ),
-        (None, "TPU-F13"),
-    ),
-    "tiu.conv": (Capability.INTEGER_CONVOLUTIONS, "TPU-C14"),
-    "tiu.deconv": (Capability.INTEGER_CONVOLUTIONS, "TPU-C14"),
-    "tiu.mm": (Capability.FIRST_PRODUCTS, "TPU-D05"),
-    "tiu.fmm": (Capability.FIRST_PRODUCTS, "TPU-D05"),
-    "tiu.mm2": (Capability.INTEGER_PRODUCTS, "TPU-D05"),
-    "tiu.rq0": (Capability.REQUANTISING_BY_FLOATS, "TPU-E14"),
-    "tiu.dq1": (Capability.DEQUANTISING_BY_INTEGERS, "TPU-E17"),
-    "tiu.dq2": (Capability.DEQUANTISING_IN_GROUPS, "TPU-E18"),
-    "tiu.pool_min": (Capability.MINIMUM_POOLS, "TPU-C40"),
-    "sdma.move": (Capability.SDMA, "TPU-G01"),
-    "sdma.transpose": (Capability.SDMA, "TPU-G01"),
-    "sdma.transpose_nc": (Capability.SDMA, "TPU-G01"),
-    "hau.gather_line": (Capability.GATHERED_LINES, "TPU-G03"),
-}
 
 
 def available(op: Operation, chip: Chip) -> Iterator[Check]:
     """The chip has the function."""
-    found = NEEDS.get(function(op))
-    if found is None:
-        return
-    capability, fact = found
+    instruction = described(op)
     yield check(
         op,
         "",
-        E.truth(capability is not None and chip.has(capability)),
+        E.truth(instruction.needs is not None and chip.has(instruction.needs[0])),
         f"{chip.name} has pl.{function(op)}",
         f"{chip.name} has no `pl.{function(op)}`",
-        fact,
+        *_wants(instruction),
     )
+
+
+def _wants(instruction: Instruction) -> tuple[str, ...]:
+    """The rows that say which chips have a function."""
+    if instruction.needs is not None:
+        return instruction.needs[1]
+    return (instruction.nowhere,) if instruction.nowhere else ()
 
 
 def supported(trace: Trace, chip: Chip) -> Iterator[Check]:
@@ -170,46 +134,52 @@ def _at(found: Check, op: Operation) -> Check:
 
 def elementwise_shapes(op: Operation, chip: Chip) -> Iterator[Check]:
     """Sources have the shape of the destination, or repeat along n, h or w."""
-    name = function(op)
-    if name not in BROADCASTING | SAME_SHAPE | COPYING:
-        return
-    target = op.view("dst") or op.view("out0")
-    if target is None:
-        return
-    sources = [(role, view) for role, view in tensors(op) if role not in ("dst", "out0", "out1")]
-    for role, view in sources:
-        for position, axis in enumerate(AXES):
-            mine, wanted = view.shape[position], target.shape[position]
-            fits = E.eq(mine, wanted)
-            if name not in SAME_SHAPE and axis != "c":
-                fits = E.or_(fits, E.eq(mine, 1))
-            if fits is E.TRUE:
-                continue
-            lanes = axis == "c" and mine.is_const and mine.const == 1
-            yield check(
-                op,
-                role,
-                fits,
-                f"{axis} of {role} fits {axis} of dst",
-                f"{axis} of {role} is not that of the destination"
-                + (": lanes do not repeat by shape" if lanes else ""),
-                "TPU-A08" if lanes else "TPU-A09",
-                values=((f"{axis} of {role}", mine), (f"{axis} of dst", wanted)),
-                views=(target,),
-                help=(
-                    ("repeat it along c with `pl.tiu.broadcast` first",)
-                    if lanes
-                    else ("take a sub_view of the part that is meant",)
-                ),
-            )
-    if name in BROADCASTING:
+    roles = [(role, role.shape) for role in described(op).roles]
+    sources = [(role.name, shape) for role, shape in roles if isinstance(shape, Elements)]
+    tensors_ = [(name, shape) for name, shape in sources if op.view(name) is not None]
+    for name, shape in tensors_:
+        view, target = op.view(name), op.view(shape.of)
+        if view is not None and target is not None:
+            yield from _fits(op, name, view, target, shape)
+    if any(shape.repeats for _, shape in sources):
         yield check(
             op,
             "",
-            E.truth(bool(sources)),
+            E.truth(bool(tensors_)),
             "one source is a tensor",
             f"`{op.call_text}` has no tensor among its sources",
             "TPU-A10",
+        )
+
+
+def _by_element(instruction: Instruction) -> bool:
+    return any(isinstance(role.shape, Elements) for role in instruction.roles)
+
+
+def _fits(op: Operation, role: str, view: View, target: View, shape: Elements) -> Iterator[Check]:
+    for position, axis in enumerate(AXES):
+        mine, wanted = view.shape[position], target.shape[position]
+        fits = E.eq(mine, wanted)
+        if shape.repeats and axis != "c":
+            fits = E.or_(fits, E.eq(mine, 1))
+        if fits is E.TRUE:
+            continue
+        lanes = axis == "c" and mine.is_const and mine.const == 1
+        yield check(
+            op,
+            role,
+            fits,
+            f"{axis} of {role} fits {axis} of {shape.of}",
+            f"{axis} of {role} is not that of the destination"
+            + (": lanes do not repeat by shape" if lanes else ""),
+            "TPU-A08" if lanes else shape.fact,
+            values=((f"{axis} of {role}", mine), (f"{axis} of {shape.of}", wanted)),
+            views=(target,),
+            help=(
+                ("repeat it along c with `pl.tiu.broadcast` first",)
+                if lanes
+                else ("take a sub_view of the part that is meant",)
+            ),
         )
 
 
@@ -268,8 +238,6 @@ def strides(op: Operation, chip: Chip) -> Iterator[Check]:
 
 def saturation(op: Operation, chip: Chip) -> Iterator[Check]:
     """The flag exists where the chip has it; it is for fp8 (TPU-B01, PPL-C11)."""
-    if "saturation" not in op.operands or function(op) not in ("tiu.fmul", "tiu.fadd", "tiu.fsub"):
-        return
     asked = flag(op, "saturation")
     yield check(
         op,
@@ -280,6 +248,12 @@ def saturation(op: Operation, chip: Chip) -> Iterator[Check]:
         "TPU-B01",
         "PPL-C11",
     )
+
+
+def _saturates(instruction: Instruction) -> bool:
+    """Whether it may be asked to saturate floats."""
+    asked = any(role.name == "saturation" for role in instruction.roles)
+    return asked and Trait.INTEGERS not in instruction.traits
 
 
 def constants(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -307,40 +281,15 @@ def constants(op: Operation, chip: Chip) -> Iterator[Check]:
 
 # ----------------------------------------------------------------------------- layouts
 
-#: operand -> the align mode that an operation wants of it (PPL-B14)
-WANTED: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
-    ("tiu.fconv", "weight"): ("compact", "TPU-C05"),
-    ("tiu.conv", "weight"): ("compact", "TPU-C05"),
-    ("tiu.fdw_conv", "weight"): ("compact", "TPU-C30"),
-    ("tiu.dw_conv", "weight"): ("compact", "TPU-C30"),
-    ("tiu.fconv", "bias"): ("compact", "TPU-C02"),
-    ("tiu.fdw_conv", "bias"): ("compact", "TPU-C30"),
-    ("tiu.fscale", "scale"): ("compact", "TPU-B15"),
-    ("tiu.fscale", "bias"): ("compact", "TPU-B15"),
-    ("tiu.fbias", "bias"): ("compact", "TPU-B15"),
-    ("tiu.gather_h", "param"): ("row-aligned", "TPU-E08"),
-    ("tiu.gather_h", "dst"): ("row-aligned", "TPU-E08"),
-    ("tiu.scatter_h", "param"): ("row-aligned", "TPU-E08"),
-    ("tiu.scatter_h", "dst"): ("row-aligned", "TPU-E08"),
-    ("tiu.transpose_cw", "dst"): ("row-aligned", "TPU-E04"),
-    ("tiu.rq0", "quant"): ("compact", "TPU-E14"),
-    ("tiu.rq1", "quant"): ("compact", "TPU-E15"),
-    ("tiu.dq0", "quant"): ("compact", "TPU-E16"),
-    ("tiu.dq1", "quant"): ("compact", "TPU-E17"),
-    ("dma.load_compact", "dst"): ("compact", "TPU-F05"),
-    ("tiu.fmm2", "dst"): ("aligned", "TPU-D11"),
-    ("tiu.fmm2", "left"): ("aligned", "TPU-D11"),
-    ("tiu.fmm2", "right"): ("aligned", "TPU-D11"),
-}
-
 
 def layouts(op: Operation, chip: Chip) -> Iterator[Check]:
     """An operand has the layout that the function implies, where the layouts differ."""
     for role, view in tensors(op):
-        wanted = WANTED.get((function(op), role))
+        described_as = described(op).role(role)
+        wanted = described_as.lies if described_as is not None else None
         if wanted is None or not local(view) or not layout(view) or view.strides is not None:
             continue
-        mode, fact = wanted
+        mode, fact = wanted.layout, wanted.fact
         mine = layout(view)
         yield check(
             op,
@@ -352,6 +301,10 @@ def layouts(op: Operation, chip: Chip) -> Iterator[Check]:
             "PPL-B14",
             help=("pass `align_mode=` to make_tensor, or load it with the function for that",),
         )
+
+
+def _laid(instruction: Instruction) -> tuple[str, ...]:
+    return tuple(role.lies.fact for role in instruction.roles if role.lies is not None)
 
 
 def _coincide(view: View, mine: str, wanted: str, chip: Chip) -> Bool:
@@ -411,10 +364,11 @@ declare(
     "operation",
     "the chip has the functions that the kernel uses",
     "The instruction sets differ: some functions exist on one generation only.",
-    tuple(dict.fromkeys(fact for _, fact in NEEDS.values())),
+    (),
     available,
     elementwise("pl.tiu.fmul_add(b, a, a, 1.0)"),
     _DOUBLED,
+    enforces=_wants,
 )
 declare(
     "ppl-chip-dtype",
@@ -454,6 +408,7 @@ declare(
     elementwise_shapes,
     elementwise(_SPREAD.replace("pl.tiu.fadd(b, a, wide)", "pl.tiu.fadd(b, a, row)")),
     elementwise(_SPREAD),
+    concerns=_by_element,
 )
 declare(
     "ppl-strides",
@@ -478,6 +433,7 @@ declare(
     elementwise("pl.tiu.fmul(b, a, 2.0, saturation=True)"),
     _DOUBLED,
     severity="warning",
+    concerns=_saturates,
 )
 declare(
     "ppl-fill-precision",
@@ -500,10 +456,11 @@ declare(
     "Instructions take weights, scales and quantisation parameters packed, tables and transposed "
     "results by rows. The mode is chosen when a tensor is made; elements of another layout are "
     "read from wrong places, unless the layouts coincide.",
-    tuple(dict.fromkeys(("PPL-B14", *(fact for _, fact in WANTED.values())))),
+    ("PPL-B14",),
     layouts,
     _SCALED.replace(
         "[1, rows, 1, 1], pl.float32, align_mode=pl.TPU_COMPACT", "[2, rows, 1, 1], pl.float32"
     ),
     _SCALED,
+    enforces=_laid,
 )

@@ -3,123 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from rules.tpu.kit import between
+from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
-    FLOATS,
-    FP8,
-    FP32,
-    INT4,
-    INT8,
     INT16,
     INT32,
     SIGNED,
     UNSIGNED,
+    WINDOWS,
     check,
     declare,
+    described,
     dtype_words,
     example,
     flag,
     function,
+    having,
     implies,
     number,
     numbers,
-    tiu,
+    traits,
 )
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Limit, Trait
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
-
-POOLS: Final = tiu("pool_avg pool_max pool_min")
-CONVOLUTIONS: Final = tiu("fconv conv")
-DEPTHWISE: Final = tiu("fdw_conv dw_conv")
-TRANSPOSED: Final = tiu("fdeconv deconv fdw_deconv dw_deconv")
-WINDOWS: Final = POOLS | CONVOLUTIONS | DEPTHWISE | TRANSPOSED
-
-#: strides, dilations and pads have four bits; inserted zeros four or three (section e.3)
-MOST_STRIDE: Final = 15
-MOST_PAD: Final = 15
-MOST_DILATION: Final = 15
-MOST: Final = 65535
 
 
 def parameters(op: Operation, chip: Chip) -> Iterator[Check]:
     """Kernel, stride, padding, dilation and inserted zeros fit their fields."""
-    if function(op) not in WINDOWS:
-        return
-    inserts = 14 if function(op) in CONVOLUTIONS or "oc" in op.operands else 7
-    fields = (
-        ("kernel", 1, MOST, 2),
-        ("stride", 1, MOST_STRIDE, 2),
-        ("padding", 0, MOST_PAD, 4),
-        ("dilation", 1, MOST_DILATION, 2),
-        ("ins", 0, inserts, 2),
+    for role in described(op).roles:
+        items = numbers(op, role.name)
+        if items is not None and role.value is not None and role.count is not None:
+            yield from _entries(op, role.name, role.value, role.count, items)
+
+
+def _entries(
+    op: Operation, name: str, limit: Limit, count: Limit, items: tuple[Expr, ...]
+) -> Iterator[Check]:
+    yield check(
+        op,
+        name,
+        count.holds(E.const(len(items))),
+        f"{name} has {count.most} entries",
+        f"{name} of `pl.{function(op)}` has {len(items)} entries, not {count.most}",
+        count.fact,
     )
-    for role, low, high, length in fields:
-        items = numbers(op, role)
-        if items is None:
-            continue
+    low, high = limit.least or 0, limit.most
+    for item in items:
+        # a window that fits its input is as small as that: see ppl-size-range
+        plain = item.is_const or name != "kernel"
         yield check(
             op,
-            role,
-            E.truth(len(items) == length),
-            f"{role} has {length} entries",
-            f"{role} of `pl.{function(op)}` has {len(items)} entries, not {length}",
+            name,
+            limit.holds(item) if plain else E.ge(item, low),
+            f"{low} <= {name} <= {high}",
+            f"an entry of {name} of `pl.{function(op)}` is not between {low} and {high}",
+            limit.fact,
             "TPU-C43",
+            values=((name, item),),
+            help=("the order is kernel, padding, stride, dilation",)
+            if Trait.POOLS in traits(op)
+            else (),
         )
-        for item in items:
-            # a window that fits its input is as small as that: see ppl-size-range
-            plain = item.is_const or role != "kernel"
-            yield check(
-                op,
-                role,
-                between(item, low, high) if plain else E.ge(item, low),
-                f"{low} <= {role} <= {high}",
-                f"an entry of {role} of `pl.{function(op)}` is not between {low} and {high}",
-                _fact(op),
-                "TPU-C43",
-                values=((role, item),),
-                help=("the order is kernel, padding, stride, dilation",)
-                if function(op) in POOLS
-                else (),
-            )
 
 
 def _fact(op: Operation) -> str:
-    name = function(op)
-    if name in TRANSPOSED:
-        return "TPU-C20"
-    return "TPU-C40" if name in POOLS else "TPU-C01" if name == "tiu.fconv" else "TPU-C10"
+    role = described(op).role("kernel")
+    assert role is not None and role.value is not None
+    return role.value.fact
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The arguments that say where a window goes, along h and w."""
+
+    kernel: tuple[Expr, ...]
+    stride: tuple[Expr, ...]
+    padding: tuple[Expr, ...]
+    dilation: tuple[Expr, ...]
+    inserted: tuple[Expr, ...]
+
+    def reach(self, k: int) -> Expr:
+        """Over so many rows or columns it goes."""
+        return (self.kernel[k] - 1) * self.dilation[k] + 1
+
+    def padded(self, size: Expr, k: int) -> Expr:
+        """The size of the input with the zeros in it and around it."""
+        zeros = self.inserted[k] if k < len(self.inserted) else E.const(0)
+        return (size - 1) * (zeros + 1) + 1 + self.padding[2 * k] + self.padding[2 * k + 1]
+
+
+def _window(op: Operation) -> _Window | None:
+    kernel, stride = numbers(op, "kernel"), numbers(op, "stride")
+    if Trait.TRANSPOSED in traits(op):  # the steps are in the zeros between the elements
+        stride = (E.const(1), E.const(1))
+    padding, dilation = numbers(op, "padding"), numbers(op, "dilation")
+    if kernel is None or stride is None or padding is None or dilation is None:
+        return None
+    if (len(kernel), len(stride), len(padding), len(dilation)) != (2, 2, 4, 2):
+        return None
+    inserted = numbers(op, "ins") or (E.const(0), E.const(0))
+    return _Window(kernel, stride, padding, dilation, inserted)
 
 
 def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
     """The result is as large as the window, its steps and the padded input say."""
-    if function(op) not in WINDOWS:
-        return
     source, target = op.view("src"), op.view("dst")
-    kernel, stride = numbers(op, "kernel"), numbers(op, "stride")
-    if function(op) in TRANSPOSED:  # the steps are in the zeros between the elements
-        stride = (E.const(1), E.const(1))
-    padding, dilation = numbers(op, "padding"), numbers(op, "dilation")
-    lists = (kernel, stride, padding, dilation)
-    if source is None or target is None or None in lists:
+    window = _window(op)
+    if source is None or target is None or window is None:
         return
-    assert kernel is not None and stride is not None
-    assert padding is not None and dilation is not None
-    if (len(kernel), len(stride), len(padding), len(dilation)) != (2, 2, 4, 2):
-        return
-    inserted = numbers(op, "ins") or (E.const(0), E.const(0))
     for k, axis in enumerate("hw"):
-        size = source.shape[2 + k]
-        zeros = inserted[k] if k < len(inserted) else E.const(0)
-        before, after = padding[2 * k], padding[2 * k + 1]
-        extended = (size - 1) * (zeros + 1) + 1 + before + after
-        reach = (kernel[k] - 1) * dilation[k] + 1
-        steps = E.floordiv(extended - reach, stride[k]) + 1
+        extended, reach = window.padded(source.shape[2 + k], k), window.reach(k)
+        steps = E.floordiv(extended - reach, window.stride[k]) + 1
         out = target.shape[2 + k]
         yield check(
             op,
@@ -130,7 +132,7 @@ def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
             _fact(op),
             values=((f"{axis} of dst", out), ("steps of the window", steps)),
             views=(source,),
-            given=(E.ge(stride[k], 1),),
+            given=(E.ge(window.stride[k], 1),),
         )
         yield check(
             op,
@@ -142,6 +144,11 @@ def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
             values=(("reach of the window", reach), (f"padded {axis}", extended)),
             views=(source,),
         )
+    yield from _outer_sizes(op, source, target)
+
+
+def _outer_sizes(op: Operation, source: View, target: View) -> Iterator[Check]:
+    """Batches and channels of the result."""
     yield check(
         op,
         "dst",
@@ -167,99 +174,10 @@ def sizes(op: Operation, chip: Chip) -> Iterator[Check]:
         )
 
 
-def dtypes(op: Operation, chip: Chip) -> Iterator[Check]:
-    """Input, weight, bias and result have types that go together, on this chip."""
-    name = function(op)
-    source, target, weight = op.view("src"), op.view("dst"), op.view("weight")
-    if name not in WINDOWS or source is None or target is None:
-        return
-    floats = FLOATS | (FP8 if chip.has(Capability.FLOAT8) else frozenset())
-    if name in POOLS:
-        taken = floats | INT8
-        if chip.has(Capability.WIDE_POOLS):
-            taken |= INT16 | INT32
-        yield check(
-            op,
-            "src",
-            source.dtype.among(taken),
-            f"src is {dtype_words(taken)}",
-            f"`pl.{name}` does not take elements of type {source.dtype.name or 'like that'}",
-            "TPU-C40",
-        )
-        same = target.dtype.same(source.dtype)
-        if name == "tiu.pool_avg":
-            wide = INT8 | INT16 | INT32
-            same = E.or_(
-                same,
-                E.and_(source.dtype.among(floats), target.dtype.among(FP32)),
-                E.and_(source.dtype.among(INT8), target.dtype.among(wide)),
-            )
-        yield check(
-            op,
-            "dst",
-            same,
-            "dst goes with src",
-            f"the result of `pl.{name}` is of another dtype than its input",
-            "TPU-C41",
-            "TPU-C42",
-            views=(source,),
-        )
-        return
-    integer = name in ("tiu.conv", "tiu.dw_conv", "tiu.deconv", "tiu.dw_deconv")
-    taken = INT8 | INT4 if integer else floats
-    fact = "TPU-C10" if integer else "TPU-C03"
-    yield check(
-        op,
-        "src",
-        source.dtype.among(taken),
-        f"src is {dtype_words(taken)}",
-        f"`pl.{name}` does not take elements of type {source.dtype.name or 'like that'}",
-        fact,
-        "TPU-C31",
-    )
-    if weight is not None:
-        fits = weight.dtype.among(taken) if integer else weight.dtype.same(source.dtype)
-        yield check(
-            op,
-            "weight",
-            fits,
-            "the weight has the dtype of the input",
-            f"weight and input of `pl.{name}` have different dtypes",
-            "TPU-C06",
-            "TPU-C31",
-            views=(source,),
-        )
-    result = INT8 | INT16 | INT32 if integer else FP32
-    good = target.dtype.among(result)
-    if not integer:
-        good = E.or_(good, target.dtype.same(source.dtype))
-    yield check(
-        op,
-        "dst",
-        good,
-        f"dst is {dtype_words(result)}" + ("" if integer else " or as the input"),
-        f"`pl.{name}` cannot make elements of type {target.dtype.name or 'like that'}",
-        fact,
-        "TPU-C06",
-        views=(source,),
-    )
-    bias = op.view("bias")
-    if bias is not None and not integer:
-        single = not chip.has(Capability.HALF_BIAS)
-        yield check(
-            op,
-            "bias",
-            E.or_(bias.dtype.among(FP32), E.FALSE if single else bias.dtype.same(source.dtype)),
-            "the bias is float32" + ("" if single else " or as the input"),
-            f"the bias of `pl.{name}` is of another dtype",
-            "TPU-C04",
-        )
-
-
 def options(op: Operation, chip: Chip) -> Iterator[Check]:
     """Options that exclude each other, or that the chip does not have."""
     name = function(op)
-    if name not in CONVOLUTIONS:
+    if Trait.TRANSPOSED in traits(op):
         return
     relu = flag(op, "result_relu")
     scalar = op.view("weight") is None
@@ -272,9 +190,11 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
         "TPU-C07",
         "TPU-C32",
     )
-    if name == "tiu.conv":
-        yield from _integer_options(op, chip)
-    if name == "tiu.fconv":
+    if Trait.INTEGERS in traits(op):
+        yield from _asymmetric(op)
+        yield from _signs(op)
+        yield from _numbers_of_integers(op, chip)
+    else:
         yield check(
             op,
             "result_relu",
@@ -285,11 +205,10 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
         )
 
 
-def _integer_options(op: Operation, chip: Chip) -> Iterator[Check]:
-    """Signs, bias and requantisation of the convolution of integers."""
+def _asymmetric(op: Operation) -> Iterator[Check]:
+    """Weights with a zero point: no relu, no bias, wide sums."""
     relu, symmetric = flag(op, "result_relu"), flag(op, "sym")
-    source, target, bias = op.view("src"), op.view("dst"), op.view("bias")
-    weight = op.view("weight")
+    target, bias = op.view("dst"), op.view("bias")
     yield check(
         op,
         "sym",
@@ -307,26 +226,40 @@ def _integer_options(op: Operation, chip: Chip) -> Iterator[Check]:
             "an asymmetric convolution makes 16 or 32 bits",
             "TPU-C12",
         )
-        yield check(
-            op,
-            "dst",
-            implies(E.and_(symmetric, relu), target.dtype.among(UNSIGNED)),
-            "what relu leaves is unsigned",
-            "the result of a convolution with relu is unsigned",
-            "TPU-C11",
-        )
-        for role, view in (("src", source), ("weight", weight)):
-            if view is not None:
-                signed = E.and_(symmetric, E.not_(relu), view.dtype.among(SIGNED))
-                yield check(
-                    op,
-                    "dst",
-                    implies(signed, target.dtype.among(SIGNED)),
-                    f"dst is signed as {role} is",
-                    f"{role} is signed and the result is not",
-                    "TPU-C11",
-                    views=(view,),
-                )
+
+
+def _signs(op: Operation) -> Iterator[Check]:
+    """The result of a symmetric convolution is signed where a source is, and relu is not."""
+    relu, symmetric = flag(op, "result_relu"), flag(op, "sym")
+    target = op.view("dst")
+    if target is None:
+        return
+    yield check(
+        op,
+        "dst",
+        implies(E.and_(symmetric, relu), target.dtype.among(UNSIGNED)),
+        "what relu leaves is unsigned",
+        "the result of a convolution with relu is unsigned",
+        "TPU-C11",
+    )
+    for role in ("src", "weight"):
+        view = op.view(role)
+        if view is not None:
+            signed = E.and_(symmetric, E.not_(relu), view.dtype.among(SIGNED))
+            yield check(
+                op,
+                "dst",
+                implies(signed, target.dtype.among(SIGNED)),
+                f"dst is signed as {role} is",
+                f"{role} is signed and the result is not",
+                "TPU-C11",
+                views=(view,),
+            )
+
+
+def _numbers_of_integers(op: Operation, chip: Chip) -> Iterator[Check]:
+    """The bias, and what requantisation goes by."""
+    bias = op.view("bias")
     if bias is not None:
         wanted = INT32 if chip.has(Capability.WIDE_BIAS) else INT16
         yield check(
@@ -337,27 +270,18 @@ def _integer_options(op: Operation, chip: Chip) -> Iterator[Check]:
             f"the bias of `pl.conv` on {chip.name} is of another dtype",
             "TPU-C11",
         )
-    shift = number(op, "rq_shift")
-    if shift is not None:
+    for role in described(op).roles:
+        limit, value = role.value, number(op, role.name)
+        if limit is None or value is None:
+            continue
         yield check(
             op,
-            "rq_shift",
-            between(shift, -128, 127),
-            "-128 <= rq_shift <= 127",
-            "the shift of the requantisation does not fit its field",
-            "TPU-C13",
-            values=(("rq_shift", shift),),
-        )
-    zero = number(op, "out_zp")
-    if zero is not None:
-        yield check(
-            op,
-            "out_zp",
-            between(zero, -(1 << 15), (1 << 15) - 1),
-            "out_zp fits 16 bits",
-            "the zero point of the result does not fit its field",
-            "TPU-C13",
-            values=(("out_zp", zero),),
+            role.name,
+            limit.holds(value),
+            f"{limit.least} <= {role.name} <= {limit.most}",
+            f"{role.about} of `pl.{function(op)}` does not fit its field",
+            limit.fact,
+            values=((role.name, value),),
         )
 
 
@@ -400,6 +324,7 @@ declare(
     parameters,
     _POOL.replace("[0, 0, 0, 0], [2, 2]", "[2, 2], [0, 0, 0, 0]"),
     _POOL,
+    concerns=having(*WINDOWS),
 )
 declare(
     "ppl-window-size",
@@ -412,6 +337,7 @@ declare(
     sizes,
     _POOL.replace("7, 9]", "7, 10]"),
     _POOL,
+    concerns=having(*WINDOWS),
 )
 declare(
     "ppl-window-dtypes",
@@ -420,12 +346,13 @@ declare(
     "input, weight, bias and result of a convolution or pool have types that go together",
     "Weights are of the input's type; the result is of that type or float32.",
     ("TPU-C03", "TPU-C04", "TPU-C06", "TPU-C10", "TPU-C31", "TPU-C40", "TPU-C41", "TPU-C42"),
-    dtypes,
+    types,
     _CONV.replace(
         "b = pl.make_tensor([1, 40, 10, 12], pl.float16)",
         "b = pl.make_tensor([1, 40, 10, 12], pl.bfloat16)",
     ),
     _CONV,
+    concerns=having(*WINDOWS),
 )
 declare(
     "ppl-window-options",
@@ -437,4 +364,5 @@ declare(
     options,
     _CONV.replace("oc=40,", "oc=40, result_relu=True,"),
     _CONV,
+    concerns=having(Trait.CONVOLVES),
 )

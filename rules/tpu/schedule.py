@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rules.tpu import flow, functions, kit
+from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import END, START, Section, Use, in_order, sections
 from rules.tpu.kit import function, words
@@ -271,7 +271,7 @@ register(
 
 
 def _works(op: Operation) -> bool:
-    return functions.is_transfer(op) or functions.is_compute(op)
+    return kit.transfers(op) or kit.computes(op)
 
 
 def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:

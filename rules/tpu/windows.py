@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rules.tpu import functions, kit
+from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from rules.tpu.operands import MOST_PIXELS
@@ -14,6 +14,7 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 #: most padding at each side, and most of a stride or a dilation (OKK-P03 to OKK-P05)
@@ -48,7 +49,7 @@ def _parameters(op: Operation, chip: Chip) -> Iterator[Check]:
 
 
 def _field(op: Operation, role: str, field: str, value: Expr, low: int, fact: str) -> Check:
-    more = () if function(op) == "bdc_conv2d" else _also(op)
+    more = () if Trait.CONVOLVES in kit.traits(op) else _also(op)
     return check(
         op,
         role,
@@ -62,7 +63,7 @@ def _field(op: Operation, role: str, field: str, value: Expr, low: int, fact: st
 
 
 def _also(op: Operation) -> tuple[str, ...]:
-    return ("OKK-P31",) if function(op) in functions.POOLS else ("OKK-P21",)
+    return ("OKK-P31",) if Trait.POOLS in kit.traits(op) else ("OKK-P21",)
 
 
 def _output(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -75,7 +76,7 @@ def _output(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     top, bottom, left, right = padding
     padded = (tensor.shape[2] + top + bottom, tensor.shape[3] + left + right)
-    facts = ("OKK-P06", "OKK-P02") if name in functions.CONVOLUTIONS else ("OKK-P32", "OKK-P31")
+    facts = ("OKK-P32", "OKK-P31") if Trait.POOLS in kit.traits(op) else ("OKK-P06", "OKK-P02")
     for axis, total, hole, step in zip("hw", padded, dilation, stride, strict=True):
         window = kit.number(op, f"kernel_{axis}")
         if window is None:
@@ -114,8 +115,6 @@ def _or_default(op: Operation, role: str, count: int, default: int) -> tuple[Exp
     return kit.record(op, role)
 
 
-_NAMES: Final = tuple(f"okk.{name}" for name in sorted(functions.WINDOWS))
-
 _PARAMETERS = pair(
     "pooled",
     "pad: int, x: okk.SystemAddr, y: okk.SystemAddr",
@@ -147,7 +146,7 @@ register(
         ),
         facts=("OKK-P03", "OKK-P04", "OKK-P05", "OKK-P21", "OKK-P31", "OKK-P06", "OKK-Y04"),
         on="operation",
-        operations=_NAMES,
+        concerns=kit.slides,
         check=_parameters,
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
@@ -186,7 +185,7 @@ register(
         ),
         facts=("OKK-P02", "OKK-P06", "OKK-P31", "OKK-P32", "OKK-B03", "OKK-P23"),
         on="operation",
-        operations=_NAMES,
+        concerns=kit.slides,
         check=_output,
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),

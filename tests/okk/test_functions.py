@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.okk.support import EU, LANES, LOCAL, aligned, ceildiv, interpret, operations, tensor_of
-from verifier.dialects.okk import functions
-from verifier.dialects.okk.functions import Function
+from verifier.dialects.okk import isa
+from verifier.symbolic.instruction import Instruction, Role, Takes
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 
-ALL = sorted(functions.operations().values(), key=lambda f: f.fact)
+ALL = sorted(isa.INSTRUCTIONS.values(), key=lambda i: i.facts)
 
 #: an argument for each kind of parameter
 ARGUMENTS = {
-    "local": "256",
-    "system": "buffer",
-    "dim4": "shape",
-    "dim2": "None",
-    "padding": "None",
-    "int": "1",
-    "float": "0.5",
-    "bool": "True",
-    "x32": "okk.x32.u32(7)",
-    "x16": "okk.x16.u16(7)",
-    "x8": "okk.x8.u8(7)",
-    "choice": "okk.x32_or_addr(addr=512)",
+    Takes.LOCAL_ADDRESS: "256",
+    Takes.SYSTEM_ADDRESS: "buffer",
+    Takes.QUAD: "shape",
+    Takes.PAIR: "None",
+    Takes.PADDING: "None",
+    Takes.INTEGER: "1",
+    Takes.NUMBER: "0.5",
+    Takes.FLAG: "True",
+    Takes.WORD: "okk.x32.u32(7)",
+    Takes.HALF_WORD: "okk.x16.u16(7)",
+    Takes.BYTE: "okk.x8.u8(7)",
+    Takes.CHOICE: "okk.x32_or_addr(addr=512)",
 }
 #: arguments that are not like others of their kind
 SPECIAL = {"op_type": "okk.S8_OP_S8_TO_S16", "mul_type": "okk.S16_MUL_S8_TO_S16"}
 
 
-def argument(function: Function, position: int) -> str:
-    parameter = function.parameters[position]
-    if parameter.kind == "dim4" and parameter.optional and parameter.name != "kernel_stride":
+def argument(role: Role) -> str:
+    if role.takes is Takes.QUAD and role.optional and role.name != "kernel_stride":
         return "None"
-    return SPECIAL.get(parameter.name, ARGUMENTS[parameter.kind])
+    return SPECIAL.get(role.name, ARGUMENTS[role.takes])
 
 
-def call(function: Function) -> str:
-    given = ", ".join(argument(function, k) for k in range(len(function.parameters)))
-    return f"okk.{function.name}({given})"
+def call(function: Instruction) -> str:
+    return f"okk.{function.short}({', '.join(map(argument, function.roles))})"
+
+
+def parameters(function: Instruction) -> list[str]:
+    return list(isa.signature(function).names)
 
 
 def kernel(*statements: str) -> str:
@@ -51,26 +52,26 @@ def kernel(*statements: str) -> str:
     return f"@okk.kernel\ndef kernel(n: int, buffer: okk.SystemAddr):\n{lines}"
 
 
-def test_the_table_has_every_row_of_the_catalogue() -> None:
-    described = [*functions.operations().values(), *functions.answers().values()]
-    facts = {f.fact for f in described}
+def test_every_row_of_the_catalogue_is_described() -> None:
+    facts = {fact for i in (*ALL, *isa.ANSWERS.values()) for fact in i.facts}
     assert {f"OKK-{number:03}" for number in range(1, 122)} <= facts
-    operations_facts = [f.fact for f in functions.operations().values()]
+    operations_facts = [i.facts for i in ALL]
     assert len(operations_facts) == len(set(operations_facts))
 
 
-@pytest.mark.parametrize("function", ALL, ids=lambda f: f.name)
-def test_a_line_of_the_table_is_consistent(function: Function) -> None:
-    names = [p.name for p in function.parameters]
-    assert len(names) == len(set(names))
-    for tensor in function.tensors:
-        assert tensor.parameter in names
-        assert re.fullmatch("r?w?|d", tensor.access) and tensor.access
-        assert not tensor.flag or tensor.flag in names
-    strides = [n for n in names if n.endswith("_stride") and n != "row_stride"]
-    assert {t.stride for t in function.tensors if t.stride} == set(strides)
-    assert function.engine in ("gdma", "bdc", "control")
-    assert bool(function.tensors) == (function.engine != "control")
+@pytest.mark.parametrize("function", ALL, ids=lambda f: f.short)
+def test_a_description_is_consistent(function: Instruction) -> None:
+    names = parameters(function)
+    assert len(names) == len(set(names)) == len(function.roles)
+    tensors = [role for role in function.roles if role.placed]
+    footprint = function.footprint
+    for role in tensors:
+        assert role.parameter in names
+        assert footprint.reads_of(role.name) or footprint.writes_of(role.name)
+    strides = {n for n in names if n.endswith("_stride") and n != "row_stride"}
+    assert {r.placed.strides for r in tensors if r.placed and r.placed.strides} == strides
+    assert function.engines.default in ("gdma", "bdc", "control")
+    assert bool(tensors) == (function.engines.default != "control")
 
 
 def test_every_function_is_modelled(tmp_path: Path) -> None:
@@ -78,26 +79,26 @@ def test_every_function_is_modelled(tmp_path: Path) -> None:
     assert run.ended is None
     assert not run.trace.unmodelled
     assert not [c.message for c in run.checks if c.rule == "okk-signature"]
-    assert [op.name for op in run.trace.operations] == [f.operation for f in ALL]
+    assert [op.name for op in run.trace.operations] == [f.name for f in ALL]
     for function, op in zip(ALL, run.trace.operations, strict=True):
-        assert op.engine == function.engine
-        assert list(op.operands) == [p.name for p in function.parameters]
-        assert [t.role for t in op.touches] == [t.role for t in function.tensors]
+        assert op.engine == function.engines.default and op.instruction is function
+        assert list(op.operands) == parameters(function)
+        assert [t.role for t in op.touches] == [r.name for r in function.roles if r.placed]
 
 
-@pytest.mark.parametrize("function", ALL, ids=lambda f: f.name)
-def test_an_argument_less_or_more_is_found(tmp_path: Path, function: Function) -> None:
+@pytest.mark.parametrize("function", ALL, ids=lambda f: f.short)
+def test_an_argument_less_or_more_is_found(tmp_path: Path, function: Instruction) -> None:
     text = call(function)
-    more = text[:-1] + (", 1)" if function.parameters else "1)")
+    more = text[:-1] + (", 1)" if function.roles else "1)")
     run = interpret(tmp_path, kernel(more))
     (found,) = [c.message for c in run.checks if c.rule == "okk-signature"]
     assert "are given" in found or "is given" in found
     assert not run.trace.operations
-    if function.parameters:
-        less = text.rpartition(", ")[0] + ")" if ", " in text else f"okk.{function.name}()"
+    if function.roles:
+        less = text.rpartition(", ")[0] + ")" if ", " in text else f"okk.{function.short}()"
         run = interpret(tmp_path, kernel(less))
         (found,) = [c.message for c in run.checks if c.rule == "okk-signature"]
-        assert f"without `{function.parameters[-1].name}`" in found
+        assert f"without `{parameters(function)[-1]}`" in found
 
 
 def test_keywords_are_the_names_of_c(tmp_path: Path) -> None:

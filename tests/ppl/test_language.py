@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.ppl.support import check, interpret, one, rules, status
+from verifier.dialects.ppl import isa
 from verifier.dialects.ppl.host import HANDLERS
 from verifier.dialects.ppl.names import HOST
-from verifier.dialects.ppl.signatures import find, of_package, signatures
 from verifier.symbolic.pretty import pretty
 
 #: rows are dealt out to the cores; each takes its share in blocks of 24 rows
@@ -249,16 +249,17 @@ def summed(out_ptr, left_ptr, right_ptr):
     assert not run.trace.unmodelled
 
 
-def test_every_function_of_the_table_is_found_by_its_name() -> None:
-    table = signatures()
-    assert len(table) > 110
-    for name, signature in table.items():
-        assert find(name) is signature
-        assert signature.parameters, name
-        assert len(set(signature.names)) == len(signature.names), name
-    assert of_package("dot") == "tiu.fmm2" and of_package("max") == "tiu.maximum"
-    assert of_package("fmul") == "tiu.fmul" and of_package("load") == "dma.load"
-    assert of_package("move") == "sdma.move"
+def test_every_described_function_is_found_by_its_name() -> None:
+    assert len(isa.INSTRUCTIONS) > 110
+    for name, instruction in isa.INSTRUCTIONS.items():
+        assert isa.find(name.removeprefix(isa.PREFIX)) is instruction
+        names = isa.signature(instruction).names
+        assert names and len(set(names)) == len(names), name
+    short = {"dot": "fmm2", "max": "maximum", "fmul": "fmul"}
+    for given, meant in short.items():
+        assert isa.of_package(given) is isa.find(f"tiu.{meant}")
+    assert isa.of_package("load") is isa.find("dma.load")
+    assert isa.of_package("move") is isa.find("sdma.move")
 
 
 def test_every_host_function_has_a_meaning() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from verifier.dialects.okk import isa
 from verifier.hardware.chips import CHIPS
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
@@ -122,6 +123,7 @@ def operation(
         order=next(_orders),
         engine=kind if kind in ("gdma", "bdc") else "control",
         touches=tuple(touches),
+        instruction=isa.find(name),
     )
 
 

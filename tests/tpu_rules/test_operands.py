@@ -57,8 +57,8 @@ def test_shape_range_names_the_axis_that_is_open() -> None:
 @pytest.mark.parametrize(
     ("name", "role", "address", "fine"),
     [
-        ("bdc_add", "src", 4, True),
-        ("bdc_add", "src", 6, False),
+        ("bdc_add", "src0", 4, True),
+        ("bdc_add", "src0", 6, False),
         ("bdc_sqrt", "dst", 64, False),
         ("bdc_sqrt", "dst", 128, True),
         ("bdc_bias", "bias", 4, True),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
 from verifier.symbolic.dialect import Dialect
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.python.vm import VM
 
 #: why something does not fit a generation, and facts
@@ -33,6 +34,8 @@ class DialectDescriptor:
     packages: frozenset[str]
     #: the generations of the API, oldest first; a dialect without any has its name instead
     generations: tuple[str, ...]
+    #: the functions that are described, by canonical name
+    instructions: Mapping[str, Instruction]
     #: the generation that a file is written for
     infer: Callable[[ast.Module], str]
     #: what a generation has against an import, and against a keyword of the decorator

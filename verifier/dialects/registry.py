@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from verifier.dialects.descriptor import DialectDescriptor
@@ -14,10 +14,12 @@ from verifier.dialects.nki import (
     jit_problem,
     scan_features,
 )
-from verifier.dialects.nki.isa import INSTRUCTIONS
+from verifier.dialects.nki import isa as nki_isa
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.okk import OkkDialect
+from verifier.dialects.okk import isa as okk_isa
 from verifier.dialects.ppl import PplDialect
+from verifier.dialects.ppl import isa as ppl_isa
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
@@ -41,6 +43,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             target=targets.DEFAULT,
             packages=frozenset({"nki", "neuronxcc"}),
             generations=GENERATIONS,
+            instructions=nki_isa.INSTRUCTIONS,
             infer=lambda tree: infer_generation(scan_features(tree)),
             import_problem=import_problem,
             decorator_problem=jit_problem,
@@ -54,6 +57,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             target="bm1684",
             packages=frozenset({"okk"}),
             generations=(OKK,),
+            instructions=okk_isa.INSTRUCTIONS,
             infer=lambda tree: OKK,
         ),
         DialectDescriptor(
@@ -63,6 +67,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             target="bm1684x",
             packages=frozenset({"ppl"}),
             generations=(PPL,),
+            instructions=ppl_isa.INSTRUCTIONS,
             infer=lambda tree: PPL,
             asserts_kept=False,  # its compiler drops them (PPL-C02)
         ),
@@ -81,6 +86,6 @@ def of_packages(imported: set[str]) -> DialectDescriptor:
     return next((d for d in DIALECTS.values() if d.packages & imported), first)
 
 
-def instructions() -> tuple[Instruction, ...]:
-    """Every function that is described."""
-    return tuple(INSTRUCTIONS.values())
+def instructions(names: Collection[str]) -> tuple[Instruction, ...]:
+    """Every function that is described, of the dialects of these names."""
+    return tuple(i for name in names for i in DIALECTS[name].instructions.values())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from verifier.dialects.names import OKK, PPL
-from verifier.dialects.okk import functions, names, records
+from verifier.dialects.okk import isa, names, records
 from verifier.executor import proxies
 from verifier.executor.session import Kernel, active
 from verifier.symbolic.values import ApiRef
@@ -68,7 +68,7 @@ def exported(ref: ApiRef) -> list[str]:
     """What ``from module import *`` binds: for OKK all names as C spells them, and the types."""
     if ref.generation != OKK:
         return []
-    found = {*functions.all_names(), *records.RECORDS, *records.UNIONS, *records.CHOICES}
+    found = {*isa.all_names(), *records.RECORDS, *records.UNIONS, *records.CHOICES}
     found |= {*names.CONSTANTS, "OP_TYPE", "MUL_TYPE", "OKKERNEL_ASSERT", "OKKERNEL_LOG", "NULL"}
     found |= {"SystemAddr", "kernel", "jit", "parallel"}
     return sorted(found)

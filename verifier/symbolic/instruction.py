@@ -138,7 +138,7 @@ class Writes:
 
     ``effect`` may be a condition: it adds exactly when that holds (else it overwrites); None where
     the flag is not followed. ``keeps``: the fact that says that what is left out matters: whoever
-    calls has written it before.
+    calls has written it before. ``destroys``: what is left there means nothing (a work tensor).
     """
 
     role: str
@@ -146,6 +146,7 @@ class Writes:
     when: When = ALWAYS
     effect: Callable[[Call], Effect | Bool | None] = _sets
     keeps: str = ""
+    destroys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,19 @@ class Takes(Enum):
     OPERATOR = "an operator"
     FLAG = "a truth value"
     PLAIN = "a plain value"
+    INTEGER = "an integer"
+    NUMBER = "a number"
+    #: operands by address, and what goes with them
+    LOCAL_ADDRESS = "a local address, a plain integer"
+    SYSTEM_ADDRESS = "an address in system memory"
+    CHOICE = "`okk.fp32_or_addr(...)` or `okk.x32_or_addr(...)`"
+    QUAD = "a `dim4`"
+    PAIR = "a `dim2`"
+    PADDING = "a `Padding`"
+    QUAD_OUT = "a `dim4` to write to"
+    WORD = "a constant such as `okk.x32.fp32(0.0)`"
+    HALF_WORD = "a constant such as `okk.x16.s16(0)`"
+    BYTE = "a constant such as `okk.x8.s8(0)`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +213,37 @@ class Types:
     words: str
     fact: str
     since: str = ""
+    #: types besides, where the target can do something
+    more: tuple[tuple[Capability, frozenset[int]], ...] = ()
+    when: When = ALWAYS
+
+
+class Match(Enum):
+    """What of two element types has to agree."""
+
+    TYPE = "has the dtype of"
+    WIDTH = "is as wide as"
+    NO_WIDER = "is not wider than"
+    #: only where both are of one tensor
+    NO_WIDER_IN_PLACE = "is not wider than what it overwrites,"
 
 
 @dataclass(frozen=True, slots=True)
 class SameType:
-    """The operand has the element type of another one, from a generation on."""
+    """The operand has the element type of another one, from a generation on.
+
+    ``pairs``: types of that one, and of this one, that go together as well. ``free``: nothing is
+    demanded where the target can do something and an operand has one of these types. ``needs``:
+    what the target has to be able to do; elsewhere only ``pairs`` go together.
+    """
 
     role: str
     fact: str
     since: str = ""
+    by: Match = Match.TYPE
+    pairs: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
+    free: tuple[tuple[Capability, frozenset[int]], ...] = ()
+    needs: Capability | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +270,120 @@ class PerPartition:
     rank: int | None = None
 
 
-Shape: TypeAlias = Streams | Lanes | PerPartition
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """One element for each element of another operand, which may be left out of the call.
+
+    ``repeats``: one element along n, h or w stands for as many as the other has.
+    """
+
+    of: str
+    fact: str
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """As many elements as another operand, in one order, whatever the shapes."""
+
+    of: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The sizes of another operand, in the order of axes that the call asks for."""
+
+    of: str
+    order: Callable[[Call], tuple[int, ...]]
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The one channel of another operand, for each of its own: in so many lanes at most."""
+
+    of: str
+    fact: str
+
+
+Shape: TypeAlias = Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Lies:
+    """The layout that the function takes an operand to have."""
+
+    layout: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The numbers that mean something, under the flags of the call; ``wrong``: of any other."""
+
+    admitted: Callable[[Call], frozenset[int]]
+    what: str
+    wrong: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeBy:
+    """The range of a number, by the code that another operand is."""
+
+    role: str
+    bounds: Callable[[int], tuple[int, int]]
+    what: str
+    wrong: str
+    facts: tuple[str, ...]
+
+
+class Unit(Enum):
+    """What addresses are multiples of."""
+
+    ELEMENT = "an element"
+    WORD = "a word of 4 bytes"
+    PAIR = "a pair of words"
+    ROW = "a row of the execution units"
+    #: of a row; of a word where strides are given
+    ROW_UNLESS_STRIDED = "a row of the execution units, unless strides are given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What an operand by address is: elements of a dtype in a shape that the arguments give.
+
+    ``layout``: ``aligned``, ``compact``, ``continuous``, ``matrix``, ``rows``, ``2ic``, ``4n``,
+    ``2n``; ``words``: the strides of 32-bit elements, whatever the width; ``chosen``: aligned or
+    compact, as the flag says. ``strides``: the argument that has others. ``columns``: of a matrix,
+    the argument that says how many there are: its last channel may have fewer than the others.
+    """
+
+    dtype: str
+    shape: Callable[[Call], tuple[Expr, Expr, Expr, Expr]]
+    layout: str
+    strides: str = ""
+    columns: str = ""
+    unit: Unit = Unit.WORD
+    fact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The operand shares no memory with others: with these, or with all."""
+
+    fact: str
+    roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartLanes:
+    """Operands that start in one lane, or all of them; ``first``: in lane 0."""
+
+    facts: tuple[str, ...]
+    roles: tuple[str, ...] = ()
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,8 +436,17 @@ class Role:
     #: what a number may be, or each of a list of them; how many a list may have
     value: Limit | None = None
     count: Limit | None = None
-    #: names under which other generations have it
+    #: names under which other generations have it, or calls may give it
     others: tuple[str, ...] = ()
+    #: the parameter that it is given by, where that has another name
+    parameter: str = ""
+    #: NULL may stand for it
+    optional: bool = False
+    lies: Lies | None = None
+    placed: Placed | None = None
+    apart: Apart | None = None
+    codes: Codes | None = None
+    range_by: RangeBy | None = None
     about: str = ""
 
 
@@ -371,6 +529,18 @@ class Trait(Enum):
     REDUCES = "folds its first operand along the axes that `axis` names"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
+    # -- of TPUs
+    POOLS = "folds windows"
+    CONVOLVES = "multiplies windows with weights, and adds up"
+    DEPTHWISE = "has weights for each channel of its own"
+    TRANSPOSED = "puts zeros between the elements instead of steps"
+    INTEGERS = "computes with integers"
+    FIRST_PRODUCTS = "multiplies matrices with their rows along n"
+    SECOND_PRODUCTS = "multiplies matrices with their rows along c"
+    GATHERS = "picks rows or elements by index"
+    SCATTERS = "puts rows or elements where an index says"
+    QUANTISES = "converts between numbers and quantised ones"
+    SORTS = "picks or orders elements by what they are"
 
 
 # ------------------------------------------------------------------- results
@@ -398,11 +568,12 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a call returns; the partition axis first."""
+    """What a call returns; on NeuronCores the partition axis first. ``layout``: on TPUs."""
 
     shape: tuple[Expr, ...]
     dtype: DType
     buffer: Buffer = Buffer.SBUF
+    layout: str = ""
 
 
 class Result(Protocol):
@@ -429,6 +600,16 @@ class Instruction:
     footprint: Footprint
     result: Result | None = None
     needs: tuple[Capability, tuple[str, ...]] | None = None
+    #: a fact: no target has it
+    nowhere: str = ""
+    #: other names of it
+    others: tuple[str, ...] = ()
+    #: rows that describe it
+    facts: tuple[str, ...] = ()
+    #: operands that start in one lane
+    lanes: StartLanes | None = None
+    #: a fact: the result is not its source
+    moves_out: str = ""
     operators: tuple[Operators, ...] = ()
     commands: Commands | None = None
     simulated: Simulated | None = None
@@ -440,7 +621,9 @@ class Instruction:
     removal: tuple[str, ...] = ()
 
     def role(self, name: str) -> Role | None:
-        return next((r for r in self.roles if name == r.name or name in r.others), None)
+        return next(
+            (r for r in self.roles if name in (r.name, r.parameter) or name in r.others), None
+        )
 
     @property
     def short(self) -> str:

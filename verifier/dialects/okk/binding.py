@@ -6,13 +6,17 @@ they fail on every path that reaches them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Final
 
-from verifier.dialects.okk.functions import Function, Parameter
+from verifier.dialects.binding import Bound, assigned, bound
+from verifier.dialects.okk.isa import gives_back, signature, spoken
 from verifier.dialects.okk.records import DIM2, DIM4, PADDING, Choice, Constant
+from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE, Bool, Expr
+from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.instruction import Instruction, Role, Takes
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand
@@ -20,211 +24,178 @@ from verifier.symbolic.values import Opaque, RecordType, RecordValue, Ref
 
 SIGNATURE_RULE = "okk-signature"
 
-_POINTED: dict[str, RecordType] = {"dim4": DIM4, "dim2": DIM2, "padding": PADDING, "out": DIM4}
-_WANTED = {
-    "local": "a local address, a plain integer",
-    "system": "an address in system memory",
-    "dim4": "a `dim4`",
-    "dim2": "a `dim2`",
-    "padding": "a `Padding`",
-    "out": "a `dim4` to write to",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "a truth value",
-    "x32": "a constant such as `okk.x32.fp32(0.0)`",
-    "x16": "a constant such as `okk.x16.s16(0)`",
-    "x8": "a constant such as `okk.x8.s8(0)`",
-    "choice": "`okk.fp32_or_addr(...)` or `okk.x32_or_addr(...)`",
+_POINTED: Final[dict[Takes, RecordType]] = {
+    Takes.QUAD: DIM4,
+    Takes.PAIR: DIM2,
+    Takes.PADDING: PADDING,
+    Takes.QUAD_OUT: DIM4,
+}
+_UNIONS: Final[dict[Takes, str]] = {
+    Takes.WORD: "x32",
+    Takes.HALF_WORD: "x16",
+    Takes.BYTE: "x8",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Arguments by the names of the C parameters, in order, made what the parameters are.
+def integer(bound: Bound, name: str) -> Expr:
+    value = bound.value(name)
+    assert isinstance(value, Expr)
+    return value
 
-    ``complete`` is False when an argument is missing or wrong, ``followed`` when one could not be
-    seen through. A record is a :class:`RecordValue` of integers, NULL is None.
+
+def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
+    """Assign arguments to parameters as Python would, and report what does not fit.
+
+    A record is a :class:`RecordValue` of integers then, NULL is None.
     """
-
-    function: Function
-    operands: dict[str, Operand]
-    complete: bool
-    followed: bool = True
-
-    def value(self, name: str) -> object:
-        return self.operands[name].value
-
-    def integer(self, name: str) -> Expr:
-        value = self.operands[name].value
-        assert isinstance(value, Expr)
-        return value
-
-    def truth(self, name: str) -> Bool:
-        value = self.operands[name].value
-        assert isinstance(value, Bool)
-        return value
-
-    def record(self, name: str) -> RecordValue | None:
-        value = self.operands[name].value
-        assert value is None or isinstance(value, RecordValue)
-        return value
-
-
-def bind(machine: Machine, function: Function, call: Call) -> Bound:
-    """Assign arguments to parameters as Python would, and report what does not fit."""
-    arguments, complete = _assigned(machine, function, call)
+    count = len(call.args) + len(call.keywords)
+    known = signature(instruction, returning=gives_back(instruction, count))
+    faults = _Faults(machine, spoken(instruction), known.names, call)
+    arguments = assigned(known, call, faults)
+    held = bound(known, call, arguments, str)
     operands: dict[str, Operand] = {}
     followed = True
-    for parameter in function.parameters:
-        given = arguments.get(parameter.name)
-        if given is None:
-            continue
-        value = _converted(machine, parameter, given)
+    for name, given in arguments.items():
+        role = instruction.role(name)
+        assert role is not None
+        value = _converted(machine, role, given)
         if value is WRONG:
-            _wrong(machine, function, call, parameter, given)
-            complete = False
-        elif isinstance(value, Opaque) and parameter.kind not in ("float", "x32", "x16", "x8"):
-            machine.approximate(
-                "opaque", f"`{parameter.name}` of `{call.text}` is not followed", given.span
-            )
+            faults.wrong(name, role, given)
+        elif isinstance(value, Opaque) and role.takes not in (Takes.NUMBER, *_UNIONS):
+            machine.approximate("opaque", f"`{name}` of `{call.text}` is not followed", given.span)
             followed = False
-        operands[parameter.name] = Operand(parameter.name, value, given.span)
-    return Bound(function, operands, complete, followed)
+        operands[name] = Operand(name, value, given.span)
+    ordered = {name: operands[name] for name in known.names if name in operands}
+    return replace(
+        held, operands=ordered, complete=held.complete and faults.none, followed=followed
+    )
 
 
-def _assigned(machine: Machine, function: Function, call: Call) -> tuple[dict[str, Arg], bool]:
-    arguments: dict[str, Arg] = {}
-    complete = True
-    names = [p.name for p in function.parameters]
-    for name, argument in zip(names, call.args, strict=False):
-        arguments[name] = argument
-    if len(call.args) > len(names):
-        many = len(names)
-        report(
-            machine,
-            call.args[many].span,
-            f"{len(call.args)} arguments fit {function.spoken}",
-            f"`{call.text}` takes {many} argument{'' if many == 1 else 's'}, "
-            f"{len(call.args)} are given",
-            _expected(names),
+class _Faults:
+    """:class:`verifier.dialects.binding.Faults` as checks of ``okk-signature``."""
+
+    def __init__(self, machine: Machine, function: str, names: tuple[str, ...], call: Call) -> None:
+        self._machine = machine
+        self._function = function
+        self._names = names
+        self._call = call
+        #: whether all fits
+        self.none = True
+
+    def _say(self, span: Span, text: str, message: str) -> None:
+        self.none = False
+        listed = f"parameters: {', '.join(self._names)}"
+        help_ = (listed,) if self._names else ("it takes no arguments",)
+        report(self._machine, span, text, message, help_)
+
+    def crowded(self, first: Arg, most: int) -> None:
+        count = len(self._call.args)
+        self._say(
+            first.span,
+            f"{count} arguments fit {self._function}",
+            f"`{self._call.text}` takes {most} argument{'' if most == 1 else 's'}, "
+            f"{count} are given",
         )
-        complete = False
-    for keyword, argument in call.keywords.items():
-        if keyword not in names:
-            report(
-                machine,
-                argument.span,
-                f"`{keyword}` is a parameter of {function.spoken}",
-                f"`{call.text}` has no parameter `{keyword}`",
-                _expected(names),
-            )
-            complete = False
-        elif keyword in arguments:
-            report(
-                machine,
-                argument.span,
-                f"`{keyword}` is given once",
-                f"`{call.text}` is given `{keyword}` twice",
-                _expected(names),
-            )
-            complete = False
-        else:
-            arguments[keyword] = argument
-    missing = [name for name in names if name not in arguments]
-    if missing:
-        listed = " and ".join(f"`{name}`" for name in missing)
-        report(
-            machine,
-            call.span,
-            f"{listed} {'is' if len(missing) == 1 else 'are'} given",
-            f"`{call.text}` is called without {listed}",
-            _expected(names),
+
+    def unknown(self, keyword: str, argument: Arg) -> None:
+        self._say(
+            argument.span,
+            f"`{keyword}` is a parameter of {self._function}",
+            f"`{self._call.text}` has no parameter `{keyword}`",
         )
-    return arguments, complete and not missing
+
+    def twice(self, keyword: str, argument: Arg) -> None:
+        self._say(
+            argument.span,
+            f"`{keyword}` is given once",
+            f"`{self._call.text}` is given `{keyword}` twice",
+        )
+
+    def missing(self, parameters: tuple[Parameter, ...]) -> None:
+        listed = " and ".join(f"`{p.name}`" for p in parameters)
+        self._say(
+            self._call.span,
+            f"{listed} {'is' if len(parameters) == 1 else 'are'} given",
+            f"`{self._call.text}` is called without {listed}",
+        )
+
+    def wrong(self, name: str, role: Role, given: Arg) -> None:
+        """An argument is no value of the kind that the parameter takes."""
+        wanted = role.takes.value
+        pointer = role.takes in _POINTED
+        null = given.value is None or (pointer and given.value is E.const(0))
+        optional = ", or None for NULL" if role.optional else ""
+        message = f"`{name}` of `{self._call.text}` must be {wanted}{optional}"
+        if null:
+            message = f"`{name}` of `{self._call.text}` must not be NULL"
+        elif role.takes is Takes.LOCAL_ADDRESS and isinstance(given.value, SystemAddress):
+            message += ": this is an address in system memory"
+        elif role.takes is Takes.SYSTEM_ADDRESS and isinstance(given.value, Expr):
+            message += ": this is a local address"
+        self._say(given.span, f"`{name}` is {wanted}", message)
 
 
 #: an argument of a kind that the parameter does not take
 WRONG = object()
 
 
-def _converted(machine: Machine, parameter: Parameter, given: Arg) -> object:
+#: arguments that are no plain numbers
+_NOT_PLAIN: Final = (str, tuple, SystemAddress, Ref, Constant)
+
+
+def _converted(machine: Machine, role: Role, given: Arg) -> object:
     """The argument as the parameter's kind of value: ``WRONG`` if it is none, or an Opaque."""
-    value, span, kind = given.value, given.span, parameter.kind
-    if isinstance(value, Opaque) and not value.harmless and kind not in ("local", "int", "bool"):
+    value, span, takes = given.value, given.span, role.takes
+    plain = takes in (Takes.LOCAL_ADDRESS, Takes.INTEGER, Takes.FLAG)
+    if isinstance(value, Opaque) and not value.harmless and not plain:
         return value
-    if kind in _POINTED:
-        return _pointed(machine, parameter, value, span)
-    if kind == "system":
+    if takes in _POINTED:
+        return _pointed(machine, role, value, span)
+    if takes is Takes.SYSTEM_ADDRESS:
         address = machine.as_address(value, span)
         return WRONG if address is None else address
-    if kind in ("local", "int"):
-        if value is None or isinstance(value, (str, tuple, SystemAddress, Constant, Ref)):
-            return WRONG
-        if isinstance(value, float) and not value.is_integer():
-            return WRONG
-        number = machine.as_int(value, span)
-        return WRONG if number is None else number
-    if kind == "bool":
-        if isinstance(value, (str, tuple, float, SystemAddress, Ref, Constant, RecordValue)):
-            return WRONG
-        truth = machine.as_bool(value, span)
-        return WRONG if truth is None else truth
-    if kind == "float":
-        if isinstance(value, (float, Opaque)):
-            return value
-        if value is None or isinstance(value, (str, tuple, SystemAddress, Ref, Constant)):
-            return WRONG
-        number = machine.as_int(value, span)
-        return Opaque("a number", harmless=True) if number is None else number
-    if kind == "choice":
+    if plain or takes is Takes.NUMBER:
+        return _plain(machine, takes, value, span)
+    if takes is Takes.CHOICE:
         return value if isinstance(value, Choice) else WRONG
     if isinstance(value, Constant):
-        return value if value.union == kind else WRONG
+        return value if value.union == _UNIONS[takes] else WRONG
     return value if isinstance(value, Opaque) else WRONG
 
 
-def _pointed(machine: Machine, parameter: Parameter, value: object, span: Span) -> object:
+def _plain(machine: Machine, takes: Takes, value: object, span: Span) -> object:
+    """A number or a truth value."""
+    if takes is Takes.FLAG:
+        if isinstance(value, (*_NOT_PLAIN, float, RecordValue)):
+            return WRONG
+        truth = machine.as_bool(value, span)
+        return WRONG if truth is None else truth
+    if takes is Takes.NUMBER and isinstance(value, (float, Opaque)):
+        return value
+    if value is None or isinstance(value, _NOT_PLAIN):
+        return WRONG
+    if isinstance(value, float) and not value.is_integer():
+        return WRONG
+    number = machine.as_int(value, span)
+    if number is None:
+        return Opaque("a number", harmless=True) if takes is Takes.NUMBER else WRONG
+    return number
+
+
+def _pointed(machine: Machine, role: Role, value: object, span: Span) -> object:
     """What a pointer points at. NULL is None, or 0 as kernels write it in C."""
+    out = role.takes is Takes.QUAD_OUT
     if value is None or (isinstance(value, Expr) and value is E.const(0)):
-        return None if parameter.optional else WRONG
-    if parameter.kind == "out":
-        held = machine.contents(value)
-        return value if held is not None and held.kind is DIM4 else WRONG
+        return None if role.optional and not out else WRONG
     held = machine.contents(value)
-    if held is None or held.kind is not _POINTED[parameter.kind]:
+    if out:
+        return value if held is not None and held.kind is DIM4 else WRONG
+    if held is None or held.kind is not _POINTED[role.takes]:
         return Opaque("a record") if isinstance(value, Opaque) else WRONG
     fields = tuple(machine.as_int(field, span) for field in held.fields)
     if any(field is None for field in fields):
-        return Opaque(f"a field of `{parameter.name}`")
+        return Opaque(f"a field of `{role.name}`")
     return RecordValue(held.kind, fields, held.origin)
-
-
-def _wrong(
-    machine: Machine, function: Function, call: Call, parameter: Parameter, given: Arg
-) -> None:
-    wanted = _WANTED[parameter.kind]
-    pointer = parameter.kind in _POINTED
-    null = given.value is None or (pointer and given.value is E.const(0))
-    optional = ", or None for NULL" if parameter.optional else ""
-    message = f"`{parameter.name}` of `{call.text}` must be {wanted}{optional}"
-    if null:
-        message = f"`{parameter.name}` of `{call.text}` must not be NULL"
-    elif parameter.kind == "local" and isinstance(given.value, SystemAddress):
-        message += ": this is an address in system memory"
-    elif parameter.kind == "system" and isinstance(given.value, Expr):
-        message += ": this is a local address"
-    names = [p.name for p in function.parameters]
-    report(
-        machine,
-        given.span,
-        f"`{parameter.name}` is {wanted}",
-        message,
-        _expected(names),
-    )
-
-
-def _expected(names: list[str]) -> tuple[str, ...]:
-    return (f"parameters: {', '.join(names)}",) if names else ("it takes no arguments",)
 
 
 def report(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verifier.dialects.okk import addresses, arguments, functions, host, names
-from verifier.dialects.okk.binding import Bound, bind, report
+from verifier.dialects.binding import Bound
+from verifier.dialects.okk import addresses, arguments, host, isa, names
+from verifier.dialects.okk.binding import bind, report
 from verifier.dialects.okk.constructors import construct
 from verifier.dialects.okk.emission import perform
 from verifier.dialects.okk.records import UNIONS, Choice, Constant, ValueKind
@@ -22,9 +23,6 @@ from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
-
-#: helpers of two forms: with a pointer to write to as in C, or giving the strides back
-_BOTH_FORMS = {"compact_stride": 2, "continuous_stride": 1}
 
 
 class OkkDialect(PlainDialect):
@@ -67,27 +65,24 @@ class OkkDialect(PlainDialect):
             return Opaque("a kernel", harmless=True)
         if api.name in ("OKKERNEL_LOG", "okkernel_log"):
             return None
-        if api.name.removeprefix("okk_") in functions.UNDESCRIBED:
+        if api.name.removeprefix("okk_") in isa.UNDESCRIBED:
             machine.unmodelled(f"okk_{api.name}", call.span)
             return Opaque(f"the result of `{call.text}`, which is not modelled")
-        function = functions.find(api.name.replace("OKKERNEL_ASSERT", "okkernel_assert"))
-        if function is None:
+        instruction = isa.find(api.name.replace("OKKERNEL_ASSERT", "okkernel_assert"))
+        if instruction is None:
             _no_such_name(machine, api.name, names.MODULE, call.span)
             return Opaque(f"the result of `{call.text}`, which does not exist")
-        if len(call.args) + len(call.keywords) == _BOTH_FORMS.get(function.name):
-            parameters = tuple(p for p in function.parameters if p.kind != "out")
-            function = functions.Function(function.name, function.fact, "control", parameters)
-        bound = bind(machine, function, call)
+        bound = bind(machine, instruction, call)
         if not bound.complete:
             return Opaque(f"the result of `{call.text}` without its arguments")
         if not bound.followed:
-            machine.unmodelled(function.spoken, call.span)
+            machine.unmodelled(isa.spoken(instruction), call.span)
             return Opaque(f"the result of `{call.text}` with arguments that are not followed")
-        if function.name in functions.answers():
-            return host.answer(machine, bound, call)
-        if function.name == "okkernel_assert":
+        if instruction.name in isa.ANSWERS:
+            return host.answer(machine, instruction, bound, call)
+        if instruction.short == "okkernel_assert":
             _assume(machine, bound)
-        perform(machine, bound, call)
+        perform(machine, instruction, bound, call)
         return None
 
     # -- there are no tensors as values -------------------------------------------------
@@ -164,15 +159,15 @@ def _no_such_name(machine: Machine, name: str, owner: str, span: Span) -> None:
 
 def _parallel(machine: Machine, call: Call) -> object:
     """``with okk.parallel():`` is the section between the two calls of C."""
-    start, end = (functions.find(f"parallel_{edge}") for edge in ("start", "end"))
+    start, end = (isa.find(f"parallel_{edge}") for edge in ("start", "end"))
     assert start is not None and end is not None
     if call.args or call.keywords:
         bind(machine, start, call)
         return Opaque("a parallel section")
-    first, last = Bound(start, {}, True), Bound(end, {}, True)
+    nothing = Bound(isa.signature(start), {}, True)
     return Managed(
-        lambda: perform(machine, first, call),
-        lambda: perform(machine, last, call),
+        lambda: perform(machine, start, nothing, call),
+        lambda: perform(machine, end, nothing, call),
     )
 
 

@@ -2,74 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
-from verifier.dialects.okk.binding import Bound
-from verifier.dialects.okk.functions import TensorRole
-from verifier.dialects.okk.operands import tensor
-from verifier.dialects.okk.strides import StrideOrigin, origin_of
+from verifier.dialects.binding import Bound
+from verifier.dialects.okk.operands import stride_origin, tensor
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Instruction, Role
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.trace import Operation
 
 
-def perform(machine: Machine, bound: Bound, call: Call) -> None:
+def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> None:
     """Emit the operation.
 
     A flag of the call that depends on an input (``using_bias``, ``result_add``) decides about what
     is read: there is one operation for each of its values then, each on its own path.
 
-    ``Operation.attributes["origins"]`` maps roles to the :class:`StrideOrigin` of their strides,
-    where a stride helper made them.
+    ``Operation.attributes["origins"]`` maps roles to the ``StrideOrigin`` of their strides, where a
+    stride helper made them.
     """
-    function = bound.function
-    for condition, chosen in _cases(bound):
-        touches, origins = [], {}
-        for role in function.tensors:
-            reads = "r" in role.access if not role.flag else chosen[role.flag]
-            destroys = role.access == "d"
-            writes = destroys or "w" in role.access
-            if not reads and not writes:
-                continue
-            found = tensor(machine, bound, role)
-            if found is None:
-                continue
-            touches.append(Touch(role.role, found, reads, writes, destroys))
-            origin = _origin(machine, bound, role)
-            if origin is not None:
-                origins[role.role] = origin
+    operation = Operation(
+        name=instruction.name,
+        operands=bound.operands,
+        span=call.span,
+        api=machine.api,
+        loops=machine.loops,
+        path=machine.path,
+        order=0,
+        engine=str(instruction.engines.default),
+        call_text=call.text,
+        instruction=instruction,
+    )
+    read = {role.name: _read(operation, role) for role in instruction.roles if role.placed}
+    for condition, chosen in _cases(read.values()):
+        touches, origins = _touched(machine, operation, read, chosen)
         machine.emit(
-            Operation(
-                name=function.operation,
-                operands=bound.operands,
-                span=call.span,
-                api=machine.api,
-                loops=machine.loops,
+            replace(
+                operation,
                 path=(*machine.path, condition) if condition is not E.TRUE else machine.path,
                 order=machine.next_order(),
-                engine=function.engine,
-                call_text=call.text,
                 attributes={"origins": origins} if origins else {},
-                touches=tuple(touches),
+                touches=touches,
             )
         )
 
 
-def _origin(machine: Machine, bound: Bound, role: TensorRole) -> StrideOrigin | None:
-    given = bound.record(role.stride) if role.stride is not None else None
-    return origin_of(machine.chip, given) if given is not None else None
+def _touched(
+    machine: Machine,
+    operation: Operation,
+    read: Mapping[str, Bool],
+    chosen: Mapping[Bool, Bool],
+) -> tuple[tuple[Touch, ...], dict[str, object]]:
+    """The tensors of an operation, and where their strides come from; ``read``: when each is."""
+    assert operation.instruction is not None
+    touches: list[Touch] = []
+    origins: dict[str, object] = {}
+    for role in operation.instruction.roles:
+        if role.placed is None:
+            continue
+        condition = read[role.name]
+        reads = chosen.get(condition, condition) is E.TRUE
+        writes = operation.instruction.footprint.writes_of(role.name)
+        if not reads and not writes:
+            continue
+        found = tensor(machine, operation, role, role.placed)
+        if found is None:
+            continue
+        destroys = any(write.destroys for write in writes)
+        touches.append(Touch(role.name, found, reads, bool(writes), destroys))
+        origin = stride_origin(machine, operation, role.placed)
+        if origin is not None:
+            origins[role.name] = origin
+    return tuple(touches), origins
 
 
-def _cases(bound: Bound) -> Iterator[tuple[Bool, dict[str, bool]]]:
-    """The values of the flags that decide about reads, each with the condition for them."""
-    flags = list(dict.fromkeys(role.flag for role in bound.function.tensors if role.flag))
-    for values in product((False, True), repeat=len(flags)):
-        tests = [bound.truth(flag) for flag in flags]
-        condition = E.and_(
-            *(test if value else E.not_(test) for test, value in zip(tests, values, strict=True))
-        )
+def _read(operation: Operation, role: Role) -> Bool:
+    """When what an operand holds is read, or added to."""
+    assert operation.instruction is not None
+    footprint = operation.instruction.footprint
+    conditions = [read.when.holds(operation) for read in footprint.reads_of(role.name)]
+    effects = [write.effect(operation) for write in footprint.writes_of(role.name)]
+    found = [*conditions, *(effect for effect in effects if isinstance(effect, Bool))]
+    return E.or_(*(E.TRUE if each is None else each for each in found))
+
+
+def _cases(conditions: Iterable[Bool]) -> Iterator[tuple[Bool, dict[Bool, Bool]]]:
+    """The values of what decides about reads, each with the condition for them."""
+    tests = [test for test in dict.fromkeys(conditions) if test not in (E.TRUE, E.FALSE)]
+    for values in product((E.FALSE, E.TRUE), repeat=len(tests)):
+        chosen = dict(zip(tests, values, strict=True))
+        condition = E.and_(*(test if v is E.TRUE else E.not_(test) for test, v in chosen.items()))
         if condition is not E.FALSE:
-            yield condition, dict(zip(flags, values, strict=True))
+            yield condition, chosen

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from verifier.dialects.okk.binding import Bound
+from verifier.dialects.binding import Bound
+from verifier.dialects.okk.binding import integer
+from verifier.dialects.okk.isa import spoken
 from verifier.dialects.okk.records import DIM4
 from verifier.dialects.okk.strides import ALIGNED_HELPERS, StrideOrigin, named, quad, remembered
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.values import Opaque, RecordValue, Ref
 
 #: bytes of the memories of the control core that kernels may use, and where memories start
 #: (CHIP-01, CHIP-23, OKK-008, OKK-009)
@@ -33,31 +36,31 @@ _CHIP: Final[dict[str, Callable[[Chip], int]]] = {
 }
 
 
-def answer(machine: Machine, bound: Bound, call: Call) -> object:
+def answer(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> object:
     """What the function gives back."""
-    name = bound.function.name
+    name = instruction.short
     if name in _SIZES:
         return E.const(_SIZES[name])
     if name in _CHIP:
         return E.const(_CHIP[name](machine.chip))
     if name == "start_npu_index":
-        return places.lane_of(machine.chip, bound.integer("addr"))
+        return places.lane_of(machine.chip, integer(bound, "addr"))
     if name == "channle_num_per_npu":
-        start, channels = bound.integer("start_idx"), bound.integer("num_channels")
+        start, channels = integer(bound, "start_idx"), integer(bound, "num_channels")
         return places.channels_per_lane(machine.chip.lanes, start, channels)
     if name in ALIGNED_HELPERS or name in ("compact_stride", "continuous_stride"):
-        return _strides(machine, bound, call)
+        return _strides(machine, instruction, bound, call)
     return Opaque(f"the result of `{call.text}`")
 
 
-def _strides(machine: Machine, bound: Bound, call: Call) -> object:
+def _strides(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> object:
     """A stride helper: into its out argument, or given back where it has none."""
-    name = bound.function.name
+    name = instruction.short
     layout = "aligned" if name in ALIGNED_HELPERS else name.removesuffix("_stride")
     itemsize = ALIGNED_HELPERS.get(name, 4)
-    record = bound.record("shape")
-    assert record is not None
-    lane = bound.integer("start_idx") if "start_idx" in bound.operands else None
+    record = bound.value("shape")
+    assert isinstance(record, RecordValue)
+    lane = integer(bound, "start_idx") if "start_idx" in bound.operands else None
     origin = StrideOrigin(layout, itemsize, lane, quad(record))
     start: Expr | int = lane if lane is not None else 0
     strides = named(machine.chip, layout, start, origin.shape, itemsize)
@@ -67,5 +70,5 @@ def _strides(machine: Machine, bound: Bound, call: Call) -> object:
     if not machine.fill(target.value, strides, remembered(origin)):
         machine.approximate("opaque", f"what `{call.text}` writes to is not followed", target.span)
         if not isinstance(target.value, Ref):
-            machine.unmodelled(bound.function.spoken, call.span)
+            machine.unmodelled(spoken(instruction), call.span)
     return None

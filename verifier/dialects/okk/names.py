@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
-from verifier.dialects.okk import functions
+from verifier.dialects.okk import isa
 from verifier.dialects.okk.records import CHOICES, RECORDS, UNION_ALIASES, UNIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.values import AddressType, ApiRef
@@ -87,7 +87,7 @@ def member(name: str) -> object | None:
         return ApiRef(name, MODULE)
     if name.removesuffix("_t") in CHOICES:
         return ApiRef(name.removesuffix("_t"), MODULE)
-    if functions.find(name) is not None or name.removeprefix("okk_") in functions.UNDESCRIBED:
+    if isa.find(name) is not None or name.removeprefix("okk_") in isa.UNDESCRIBED:
         return ApiRef(name.removeprefix("okk_"), MODULE)
     return None
 
@@ -100,7 +100,7 @@ def union_member(union: str, name: str) -> object | None:
 
 def suggestion(name: str) -> str | None:
     """The name that was probably meant."""
-    known = {n.removeprefix("okk_") for n in functions.all_names()}
+    known = {n.removeprefix("okk_") for n in isa.all_names()}
     known |= {*RECORDS, *UNIONS, *CHOICES, *_OTHERS, *CONSTANTS, "SystemAddr", "NULL"}
     close = difflib.get_close_matches(name.removeprefix("okk_"), sorted(known), 1, 0.75)
     return close[0] if close else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from verifier.dialects.ppl import frontend, host, names, pointers, signatures, tensors
+from verifier.dialects.ppl import frontend, host, isa, names, pointers, tensors
 from verifier.dialects.ppl.binding import bind
-from verifier.dialects.ppl.emission import perform, spoken
+from verifier.dialects.ppl.emission import perform
 from verifier.hardware.chips import Chip
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -15,6 +15,7 @@ from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
@@ -69,19 +70,19 @@ class PplDialect(PlainDialect):
             if api.name == "pl.gtensor" and call.target_name is None:
                 self._unnamed.add(call.span)
             return handler(machine, call)
-        signature = signatures.find(api.name)
-        if signature is None:
-            machine.unmodelled(spoken(api.name.removeprefix("pl.")), call.span)
+        instruction = isa.find(api.name)
+        if instruction is None:
+            machine.unmodelled(f"{isa.PREFIX}{api.name.removeprefix('pl.')}", call.span)
             return Opaque(f"the result of {call.text}, which is not modelled")
-        bound = bind(machine, signature, call)
+        bound = bind(machine, instruction, call)
         if not bound.complete:
             return Opaque(f"the result of {call.text} without its arguments")
-        self._inline(machine, signature, call)
-        return perform(machine, signature, bound, call)
+        self._inline(machine, instruction, call)
+        return perform(machine, instruction, bound, call)
 
-    def _inline(self, machine: Machine, signature: signatures.Signature, call: Call) -> None:
+    def _inline(self, machine: Machine, instruction: Instruction, call: Call) -> None:
         """A global tensor made in the call itself is not one yet: the call does nothing (C07)."""
-        if signature.engine != "dma":
+        if instruction.engines.default != "dma":
             return
         for argument in (*call.args, *call.keywords.values()):
             if argument.span in self._unnamed and isinstance(argument.value, View):
@@ -116,11 +117,11 @@ class PplDialect(PlainDialect):
     ) -> object | None:
         """``a + b`` of tensors: the device function, with a new tensor as result."""
         name = _OPERATORS.get(op)
-        signature = signatures.find(name) if name is not None else None
-        if signature is None or right is None:
+        instruction = isa.find(name) if name is not None else None
+        if instruction is None or right is None:
             return None
         call = Call((Arg(left, span), Arg(right, span)), {}, span, f"`{op}`")
-        return perform(machine, signature, bind(machine, signature, call), call)
+        return perform(machine, instruction, bind(machine, instruction, call), call)
 
     def store(
         self,

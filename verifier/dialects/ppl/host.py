@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from verifier.dialects.ppl import library, tensors
+from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.layouts import strides
@@ -120,7 +121,7 @@ def _strides(machine: Machine, call: Call, last: str) -> object:
     unit_given = positions.get(last)
     layout = "aligned"
     if mode is not None and isinstance(mode.value, Enumerator):
-        layout = tensors.LAYOUTS.get(mode.value.name, layout)
+        layout = LAYOUTS.get(mode.value.name, layout)
     if len(call.args) >= 4:
         sizes = []
         for argument in call.args[:4]:

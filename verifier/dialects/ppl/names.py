@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.ppl import signatures
+from verifier.dialects.ppl import isa
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, Enumerator
 
@@ -95,8 +96,8 @@ def attribute(owner: ApiRef, attr: str) -> object | None:
     if owner.name == "ppl":
         return ApiRef(attr if attr != "language" else "pl", "ppl")
     if owner.name in _ENGINES:
-        found = signatures.find(f"{owner.name}.{attr}")
-        return ApiRef(found.name, "ppl") if found is not None else value(attr)
+        found = isa.find(f"{owner.name}.{attr}")
+        return _function(found) if found is not None else value(attr)
     if owner.name != "pl":
         return None
     if attr in _ENGINES:
@@ -108,8 +109,12 @@ def attribute(owner: ApiRef, attr: str) -> object | None:
         return ApiRef("pl.lane_num", "ppl")
     if attr in HOST:
         return ApiRef(f"pl.{attr}", "ppl")
-    function = signatures.of_package(attr)
-    return ApiRef(function, "ppl") if function is not None else None
+    function = isa.of_package(attr)
+    return _function(function) if function is not None else None
+
+
+def _function(instruction: Instruction) -> ApiRef:
+    return ApiRef(instruction.name.removeprefix(isa.PREFIX), "ppl")
 
 
 def value(name: str) -> object | None:

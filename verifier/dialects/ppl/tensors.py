@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -24,15 +25,6 @@ from verifier.symbolic.values import Enumerator, Opaque, SliceValue
 
 RANK: Final = 4
 DIMENSIONS: Final = ("n", "c", "h", "w")
-
-#: align modes -> the names of layouts (LAY-09)
-LAYOUTS: Final[dict[str, str]] = {
-    "CONTINUOUS": "continuous",
-    "TPU_ALIGN": "aligned",
-    "TPU_COMPACT": "compact",
-    "TPU_ROW_ALIGN": "row-aligned",
-    "NONE_ALIGN": "free",
-}
 
 
 #: a formula that is longer tells less than words for it

@@ -1,0 +1,149 @@
+"""Which shape each tensor of a call has.
+
+Outputs of convolutions and pools: OKK-P02 and OKK-P31; weights OKK-P01 and OKK-P20; matrices
+OKK-Q01; packed operands OKK-PK1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from verifier.dialects.okk.strides import quad
+from verifier.layouts import address as places
+from verifier.layouts import strides as layouts
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Call
+from verifier.symbolic.lanes import Quad
+from verifier.symbolic.values import RecordValue
+
+Shape: TypeAlias = Callable[[Call], Quad]
+
+#: bits of ``op_type``: the sources have 8 bits, the result has (OKK-T6)
+SOURCES_8BIT: Final = 1
+RESULT_8BIT: Final = 8
+
+
+def integer(call: Call, role: str) -> Expr:
+    value = call.value(role)
+    assert isinstance(value, Expr)
+    return value
+
+
+def _record(call: Call, role: str) -> RecordValue | None:
+    value = call.value(role)
+    assert value is None or isinstance(value, RecordValue)
+    return value
+
+
+def shape(call: Call) -> Quad:
+    record = _record(call, "shape")
+    assert record is not None
+    return quad(record)
+
+
+def image(call: Call) -> Quad:
+    """What a window slides over."""
+    record = _record(call, "input_shape")
+    assert record is not None
+    return quad(record)
+
+
+def _per_channel(channels: Expr) -> Quad:
+    return E.const(1), channels, E.const(1), E.const(1)
+
+
+def channels(call: Call) -> Quad:
+    return _per_channel(shape(call)[1])
+
+
+def image_channels(call: Call) -> Quad:
+    return _per_channel(image(call)[1])
+
+
+def output_channels(call: Call) -> Quad:
+    return _per_channel(integer(call, "output_c"))
+
+
+def window(call: Call) -> Quad:
+    return E.const(1), image(call)[1], integer(call, "kernel_h"), integer(call, "kernel_w")
+
+
+def weights(call: Call) -> Quad:
+    size = (integer(call, "kernel_h"), integer(call, "kernel_w"))
+    return layouts.two_ic((image(call)[1], integer(call, "output_c"), *size))
+
+
+def _steps(call: Call, *, dilated: bool) -> tuple[Expr, Expr]:
+    """Rows and columns of what a window makes (OKK-P02, OKK-P31; NULL: OKK-P07)."""
+    _, _, h, w = image(call)
+    padding, stride = _record(call, "padding"), _record(call, "stride")
+    dilation = _record(call, "dilation") if dilated else None
+    top, bottom, left, right = (
+        (E.const(0),) * 4 if padding is None else map(_number, padding.fields)
+    )
+    out = []
+    for axis, size in enumerate((h + top + bottom, w + left + right)):
+        kernel = integer(call, "kernel_h" if axis == 0 else "kernel_w")
+        step = E.const(1) if stride is None else _number(stride.fields[axis])
+        spread = E.const(1) if dilation is None else _number(dilation.fields[axis])
+        out.append((size - ((kernel - 1) * spread + 1)) // step + 1)
+    return out[0], out[1]
+
+
+def _number(field: object) -> Expr:
+    assert isinstance(field, Expr)
+    return field
+
+
+def convolved(call: Call) -> Quad:
+    return image(call)[0], integer(call, "output_c"), *_steps(call, dilated=True)
+
+
+def convolved_by_channel(call: Call) -> Quad:
+    n, c, _, _ = image(call)
+    return n, c, *_steps(call, dilated=True)
+
+
+def pooled(call: Call) -> Quad:
+    n, c, _, _ = image(call)
+    return n, c, *_steps(call, dilated=False)
+
+
+def matrix(rows: str, columns: str, width: str) -> Shape:
+    """Rows of so many columns, ``width`` of them in a channel."""
+    return lambda call: layouts.matrix_shape(
+        integer(call, rows), integer(call, columns), integer(call, width)
+    )
+
+
+def row(call: Call) -> Quad:
+    columns, width = integer(call, "right_cols"), integer(call, "right_cols_per_channel")
+    return layouts.matrix_shape(E.const(1), columns, width)
+
+
+def rows(call: Call) -> Quad:
+    return integer(call, "rows"), E.const(1), E.const(1), integer(call, "cols")
+
+
+def four_n(call: Call) -> Quad:
+    """Four numbers of 8 bits in a word."""
+    return layouts.four_n(shape(call))
+
+
+def two_n(call: Call) -> Quad:
+    """Two numbers of 16 bits in a word."""
+    return layouts.two_n(shape(call))
+
+
+def by_op_type(bit: int) -> Shape:
+    """4N for 8-bit operands and 2N for 16-bit ones, as a bit of ``op_type`` says."""
+
+    def found(call: Call) -> Quad:
+        eight = E.eq(integer(call, "op_type") // bit % 2, 1)
+        n, c, h, w = shape(call)
+        words = E.ite(eight, places.ceildiv(n, 4), places.ceildiv(n, 2))
+        return words, c, h, w
+
+    return found

@@ -1,0 +1,110 @@
+"""Products of matrices (catalogue, section e.4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.ppl.isa.shared import (
+    EVERY,
+    FP8,
+    FP32,
+    HALF,
+    INT4,
+    INT8,
+    INT32,
+    INTS,
+    function,
+    like,
+    number,
+    option,
+    source,
+    target,
+    types,
+    unless_set,
+    vector,
+)
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic.instruction import Lies, Trait
+
+_ALIGNED: Final = Lies("aligned", "TPU-D11")
+_TRANSPOSITION: Final = (
+    option("ltrans", "the left matrix is given with rows for columns"),
+    option("rtrans", "the right matrix is given with rows for columns"),
+    option("result_add", "the product is added to what dst holds"),
+    option("do_relu"),
+)
+_FIRST: Final = frozenset({Trait.FIRST_PRODUCTS})
+_SECOND: Final = frozenset({Trait.SECOND_PRODUCTS})
+_HAS_FIRST: Final = (Capability.FIRST_PRODUCTS, "TPU-D05")
+
+_HALVES: Final = types(
+    HALF, "TPU-D14", (Capability.SINGLE_PRODUCTS, FP32), (Capability.FLOAT8, FP8)
+)
+_BYTES: Final = types(INT8, "TPU-D17", (Capability.INT4_PRODUCTS, INT4))
+
+FMM2: Final = function(
+    "tiu.fmm2",
+    "dst = left @ right + bias, of floats: rows along c, columns along w",
+    "dst*, left*, right*, bias=None, ltrans=False, rtrans=False, rst_trans=False, do_relu=False, "
+    "result_add=False, out_dtype=void, has_bias=False, saturate=False",
+    target(
+        "dst",
+        None,
+        like("left", "TPU-D14", (EVERY, FP32), (FP8, HALF)),
+        lies=_ALIGNED,
+        adds="result_add",
+    ),
+    source("left", _HALVES, lies=_ALIGNED),
+    source("right", _HALVES, like("left", "TPU-D14", (FP8, FP8)), lies=_ALIGNED),
+    vector("bias"),
+    *_TRANSPOSITION,
+    others=("tiu.dot",),
+    traits=_SECOND,
+)
+MM2: Final = function(
+    "tiu.mm2",
+    "dst = left @ (right - r_zp) + bias, of integers: rows along c, columns along w",
+    "dst*, left*, right*, bias=None, r_zp=None, requant=None, multiplier=1, rshift=0, y_zp=0, "
+    "ltrans=False, rtrans=False, rst_trans=False, result_add=False, out_dtype=void, "
+    "has_bias=False, do_relu=False, do_rq=False, saturate=False, "
+    "round_mode=RM_HALF_AWAY_FROM_ZERO",
+    target("dst", types(INT32, "TPU-D17", when=unless_set("do_rq")), adds="result_add"),
+    source("left", _BYTES),
+    source("right", _BYTES),
+    vector("bias"),
+    vector("r_zp"),
+    vector("requant"),
+    *_TRANSPOSITION,
+    option("do_rq", "the sums are requantised"),
+    needs=(Capability.INTEGER_PRODUCTS, "TPU-D05"),
+    traits=_SECOND | {Trait.INTEGERS},
+)
+MM: Final = function(
+    "tiu.mm",
+    "dst = left @ right + bias, of integers: rows along n, columns along c and w",
+    "dst*, left*, right*, bias=None, ltrans=False, rtrans=False, result_add=False, lshift=0, "
+    "rshift=0, do_relu=False, round_mode=RM_HALF_UP",
+    target("dst", types(INTS, "TPU-D04"), adds="result_add"),
+    source("left", types(INTS, "TPU-D04")),
+    source("right", types(INTS, "TPU-D04")),
+    vector("bias"),
+    *_TRANSPOSITION,
+    number("lshift"),
+    number("rshift"),
+    needs=_HAS_FIRST,
+    traits=_FIRST | {Trait.INTEGERS},
+)
+FMM: Final = function(
+    "tiu.fmm",
+    "dst = left @ right + bias, of floats: rows along n, columns along c and w",
+    "dst*, left*, right*, bias=None, ltrans=False, result_add=False",
+    target("dst", types(FP32, "TPU-D04"), adds="result_add"),
+    source("left", types(FP32, "TPU-D04")),
+    source("right", types(FP32, "TPU-D04")),
+    vector("bias"),
+    *(part for part in _TRANSPOSITION if part.role.name in ("ltrans", "result_add")),
+    needs=_HAS_FIRST,
+    traits=_FIRST,
+)
+
+INSTRUCTIONS: Final = (FMM2, MM2, MM, FMM)

@@ -1,0 +1,328 @@
+"""What descriptions of PPL functions share: element types, operands, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import (
+    ALWAYS,
+    Call,
+    Decides,
+    Elements,
+    Engines,
+    Footprint,
+    In,
+    Instruction,
+    Lies,
+    Limit,
+    Made,
+    Match,
+    Reader,
+    Reads,
+    Result,
+    Role,
+    SameType,
+    Shape,
+    Takes,
+    Trait,
+    Types,
+    When,
+    Writes,
+)
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.values import Enumerator
+
+FP32: Final = dt.codes("float32")
+HALF: Final = dt.codes("float16", "bfloat16")
+FP8: Final = dt.codes("float8_e4m3", "float8_e5m2")
+FLOATS: Final = FP32 | HALF
+INT4: Final = dt.codes("int4", "uint4")
+INT8: Final = dt.codes("int8", "uint8")
+INT16: Final = dt.codes("int16", "uint16")
+INT32: Final = dt.codes("int32", "uint32")
+INTS: Final = INT8 | INT16 | INT32
+FIXED: Final = INTS | INT4
+SIGNED: Final = dt.codes("int8", "int16", "int32", "int4")
+UNSIGNED: Final = dt.codes("uint8", "uint16", "uint32", "uint4")
+EVERY: Final = frozenset(dt.CODES.values())
+
+LOCAL: Final = (Buffer.LOCAL,)
+#: memory that is not in lanes
+OUTSIDE: Final = (Buffer.HBM, Buffer.L2)
+
+#: align modes -> layouts (LAY-09)
+LAYOUTS: Final[Mapping[str, str]] = {
+    "CONTINUOUS": "continuous",
+    "TPU_ALIGN": "aligned",
+    "TPU_COMPACT": "compact",
+    "TPU_ROW_ALIGN": "row-aligned",
+    "NONE_ALIGN": "free",
+}
+
+#: the functions of packages take operands under several names
+_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "dst": ("output", "out"),
+    "src": ("input", "pointer"),
+    "weight": ("filter",),
+    "ins": ("insert",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A parameter, and what becomes of the operand."""
+
+    role: Role
+    reads: tuple[Reads, ...] = ()
+    writes: tuple[Writes, ...] = ()
+
+
+# ----------------------------------------------------------------------------- element types
+
+
+def types(
+    codes: frozenset[int],
+    fact: str,
+    *more: tuple[Capability, frozenset[int]],
+    when: When = ALWAYS,
+) -> Types:
+    names = (dt.NAMES[code] for code in sorted(codes))
+    words = "anything but " + ", ".join(dt.NAMES[code] for code in sorted(EVERY - codes))
+    words = words if len(codes) > len(EVERY) // 2 else ", ".join(names)
+    return Types(codes, words, fact, more=more, when=when)
+
+
+def like(
+    role: str,
+    fact: str,
+    *pairs: tuple[frozenset[int], frozenset[int]],
+    by: Match = Match.TYPE,
+    free: tuple[tuple[Capability, frozenset[int]], ...] = (),
+    needs: Capability | None = None,
+) -> SameType:
+    return SameType(role, fact, by=by, pairs=pairs, free=free, needs=needs)
+
+
+# ----------------------------------------------------------------------------- operands
+
+
+def _role(
+    name: str,
+    takes: Takes,
+    dtypes: Types | None,
+    same: SameType | None,
+    shape: Shape | None,
+    lies: Lies | None,
+    memories: In | None,
+) -> Role:
+    return Role(
+        name=name,
+        takes=takes,
+        memories=memories,
+        dtypes=dtypes,
+        same_dtype=same,
+        shape=shape,
+        lies=lies,
+        others=_OTHER_NAMES.get(name, ()),
+    )
+
+
+def _read(name: str, when: When = ALWAYS) -> Reads:
+    """An undefined element is a fault where it is read, in check and in runs."""
+    return Reads(role=name, fate=Decides("it is used"), when=when)
+
+
+def source(
+    name: str = "src",
+    dtypes: Types | None = None,
+    same: SameType | None = None,
+    *,
+    shape: Shape | None = None,
+    lies: Lies | None = None,
+    memories: In | None = None,
+) -> Part:
+    """A tensor that is read."""
+    return Part(_role(name, Takes.TILE, dtypes, same, shape, lies, memories), (_read(name),))
+
+
+def vector(
+    name: str,
+    dtypes: Types | None = None,
+    same: SameType | None = None,
+    *,
+    shape: Shape | None = None,
+    lies: Lies | None = None,
+) -> Part:
+    """A tensor or a number."""
+    return Part(_role(name, Takes.VECTOR, dtypes, same, shape, lies, None), (_read(name),))
+
+
+def target(
+    name: str = "dst",
+    dtypes: Types | None = None,
+    same: SameType | None = None,
+    *,
+    shape: Shape | None = None,
+    lies: Lies | None = None,
+    memories: In | None = None,
+    adds: str = "",
+) -> Part:
+    """A tensor that is written; ``adds``: a flag that says if what was there is added to."""
+    role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories)
+    if adds:
+        return Part(role, (), (Writes(role=name, effect=lambda call: flag(call, adds)),))
+    return Part(role, (), (Writes(role=name),))
+
+
+def updated(
+    name: str = "dst",
+    dtypes: Types | None = None,
+    same: SameType | None = None,
+    *,
+    lies: Lies | None = None,
+    memories: In | None = None,
+) -> Part:
+    """A tensor that is read and written."""
+    role = _role(name, Takes.TILE, dtypes, same, None, lies, memories)
+    return Part(role, (_read(name),), (Writes(role=name),))
+
+
+def number(name: str, value: Limit | None = None, about: str = "", *, entries: int = 0) -> Part:
+    """A number, or a list of so many."""
+    others = _OTHER_NAMES.get(name, ())
+    role = Role(
+        name=name,
+        takes=Takes.INTEGER,
+        value=value,
+        count=Limit(fact="TPU-C43", least=entries, most=entries) if entries else None,
+        about=about,
+        others=others,
+    )
+    return Part(role)
+
+
+def option(name: str, about: str = "") -> Part:
+    """A truth value."""
+    return Part(Role(name=name, takes=Takes.FLAG, about=about))
+
+
+def flag(call: Call, role: str) -> Bool:
+    """Whether a flag is set; one that is not followed is taken as not set."""
+    value = call.value(role)
+    if isinstance(value, Bool):
+        return value
+    return E.ne(value, 0) if isinstance(value, Expr) else E.truth(value is True)
+
+
+def when_set(role: str) -> When:
+    return When(role, lambda call: flag(call, role))
+
+
+def unless_set(role: str) -> When:
+    return When(f"not {role}", lambda call: E.not_(flag(call, role)))
+
+
+def elements(fact: str = "TPU-A09", of: str = "dst") -> Elements:
+    return Elements(of, fact)
+
+
+def repeated(fact: str = "TPU-A09", of: str = "dst") -> Elements:
+    return Elements(of, fact, repeats=True)
+
+
+# ----------------------------------------------------------------------------- results
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A tensor of the sizes that the operands have together, of the first one's type.
+
+    ``typed``: the argument that may say another type; ``aligned``: the one that says the layout.
+    ``alone``: the operand that a call with numbers only gives back, worked out by the compiler.
+    """
+
+    layout: str = "aligned"
+    typed: str = ""
+    aligned: str = ""
+    alone: str = ""
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        tensors = [o.value for o in operands.values() if isinstance(o.value, View)]
+        if not tensors:
+            return None
+        shape = tensors[0].shape
+        for view in tensors[1:]:
+            shape = tuple(_wider(a, b) for a, b in zip(shape, view.shape, strict=False))
+        dtype = tensors[0].dtype
+        said = operands.get(self.typed)
+        if said is not None and not isinstance(said.value, Enumerator):
+            wanted = reader.as_dtype(said.value, said.span)
+            dtype = wanted if isinstance(wanted, DType) else dtype
+        mode = operands.get(self.aligned)
+        layout = self.layout
+        if mode is not None and isinstance(mode.value, Enumerator):
+            layout = LAYOUTS.get(mode.value.name, layout)
+        return Made(shape, dtype, Buffer.LOCAL, layout)
+
+
+def _wider(a: Expr, b: Expr) -> Expr:
+    return b if a.is_const and a.const == 1 else a
+
+
+NEW: Final = Joined()
+
+# ----------------------------------------------------------------------------- functions
+
+_TIU: Final = In(LOCAL, ("TPU-A12",))
+
+
+def function(
+    name: str,
+    summary: str,
+    signature: str,
+    *parts: Part,
+    result: Result | None = None,
+    needs: tuple[Capability, str] | None = None,
+    nowhere: str = "",
+    others: tuple[str, ...] = (),
+    moves_out: str = "",
+    traits: frozenset[Trait] = frozenset(),
+) -> Instruction:
+    """A function of ``pl.tiu``, ``pl.dma``, ``pl.sdma`` or ``pl.hau`` by its name there.
+
+    ``result``: what it returns where its destination, the first parameter, is left out.
+    """
+    engine = name.partition(".")[0]
+    roles = tuple(part.role for part in parts)
+    if engine == "tiu":
+        roles = tuple(
+            replace(role, memories=role.memories or _TIU)
+            if role.takes in (Takes.TILE, Takes.VECTOR)
+            else role
+            for role in roles
+        )
+    return Instruction(
+        name=f"ppl.{name}",
+        summary=summary,
+        signatures={"ppl": signature},
+        roles=roles,
+        engines=Engines(engine),
+        footprint=Footprint(
+            reads=tuple(entry for part in parts for entry in part.reads),
+            writes=tuple(entry for part in parts for entry in part.writes),
+        ),
+        result=result,
+        needs=None if needs is None else (needs[0], (needs[1],)),
+        nowhere=nowhere,
+        others=tuple(f"ppl.{other}" for other in others),
+        moves_out=moves_out,
+        traits=traits,
+    )

@@ -1,0 +1,247 @@
+"""Convolutions and pools (catalogue, section e.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.ppl.isa.shared import (
+    EVERY,
+    FLOATS,
+    FP8,
+    FP32,
+    INT4,
+    INT8,
+    INT16,
+    INT32,
+    Part,
+    function,
+    like,
+    number,
+    option,
+    source,
+    target,
+    types,
+    vector,
+)
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic.instruction import Instruction, Lies, Limit, Trait
+
+_FLOAT: Final = (Capability.FLOAT8, FP8)
+_WIDE: Final = (Capability.WIDE_POOLS, INT16 | INT32)
+_POOL: Final = "dst*, src*, kernel*, padding*, stride*, dilation*"
+
+#: strides, dilations and pads have four bits
+_MOST: Final = 15
+
+
+def _window(fact: str, inserted: int, *, steps: bool = True) -> tuple[Part, ...]:
+    """The window and where it goes; ``inserted``: the most zeros between two elements."""
+    kernel = number(
+        "kernel", Limit(fact=fact, least=1, most=65535), "rows and columns of the window", entries=2
+    )
+    stride = number(
+        "stride", Limit(fact=fact, least=1, most=_MOST), "steps down and across", entries=2
+    )
+    return (
+        kernel,
+        *((stride,) if steps else ()),
+        number(
+            "padding", Limit(fact=fact, least=0, most=_MOST), "top, bottom, left, right", entries=4
+        ),
+        number(
+            "dilation", Limit(fact=fact, least=1, most=_MOST), "steps within the window", entries=2
+        ),
+        number(
+            "ins", Limit(fact=fact, least=0, most=inserted), "zeros between elements", entries=2
+        ),
+    )
+
+
+def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) -> Instruction:
+    return function(
+        f"tiu.{name}",
+        f"dst = the {what} of each window of src",
+        _POOL,
+        target("dst", None, like("src", "TPU-C40")),
+        source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE)),
+        *_window("TPU-C40", 7)[:-1],
+        needs=needs,
+        traits=frozenset({Trait.POOLS}),
+    )
+
+
+_POOL_AVG: Final = function(
+    "tiu.pool_avg",
+    "dst = the sum of each window of src, times scale",
+    f"{_POOL}, scale*, rshift=0, ins=None",
+    target("dst", None, like("src", "TPU-C41", (FLOATS | FP8, FP32), (INT8, INT8 | INT16 | INT32))),
+    source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE)),
+    *_window("TPU-C40", 7),
+    vector("scale"),
+    traits=frozenset({Trait.POOLS}),
+)
+
+#: one of three ways to convolve, and its fact
+_CONVOLVES: Final = frozenset({Trait.CONVOLVES})
+_DEPTHWISE: Final = frozenset({Trait.DEPTHWISE})
+
+
+def _convolution(
+    name: str,
+    summary: str,
+    signature: str,
+    fact: str,
+    traits: frozenset[Trait],
+    *,
+    integers: bool = False,
+    layouts: dict[str, str] | None = None,
+    inserted: int = 14,
+    adds: bool = False,
+    vectors: tuple[str, ...] = (),
+    numbers: tuple[Part, ...] = (),
+    needs: tuple[Capability, str] | None = None,
+) -> Instruction:
+    lies = {role: Lies("compact", row) for role, row in (layouts or {}).items()}
+    taken = types(INT8 | INT4, "TPU-C10") if integers else types(FLOATS, "TPU-C03", _FLOAT)
+    made = target("dst", types(INT8 | INT16 | INT32, "TPU-C10"), adds="result_add" * adds)
+    weight = vector("weight", taken, lies=lies.get("weight"))
+    bias = vector("bias", lies=lies.get("bias"))
+    if not integers:
+        made = target("dst", None, like("src", "TPU-C03", (EVERY, FP32)), adds="result_add" * adds)
+        weight = vector("weight", None, like("src", "TPU-C06"), lies=lies.get("weight"))
+        # the bias of a result of 16 bits: where the chip has it
+        single = like("src", "TPU-C04", (EVERY, FP32), needs=Capability.HALF_BIAS)
+        bias = vector("bias", None, single, lies=lies.get("bias"))
+    return function(
+        f"tiu.{name}",
+        summary,
+        signature,
+        made,
+        source("src", taken),
+        weight,
+        bias,
+        *_window(fact, inserted, steps=Trait.TRANSPOSED not in traits),
+        *(vector(role) for role in vectors),
+        *numbers,
+        needs=needs,
+        traits=traits | ({Trait.INTEGERS} if integers else frozenset()),
+    )
+
+
+_INTEGER: Final = (Capability.INTEGER_CONVOLUTIONS, "TPU-C14")
+
+INSTRUCTIONS: Final = (
+    _POOL_AVG,
+    _extreme("pool_max", "maximum"),
+    _extreme("pool_min", "minimum", (Capability.MINIMUM_POOLS, "TPU-C40")),
+    _convolution(
+        "fconv",
+        "dst = src convolved with weight, plus bias",
+        "dst*, src*, weight*, kernel*, stride*, dilation*, padding*, bias=None, oc=0, ins=None, "
+        "result_relu=False, result_add=False, out_dtype=void, has_bias=True, saturate=False, "
+        "kernel_rotate=False",
+        "TPU-C01",
+        _CONVOLVES,
+        layouts={"weight": "TPU-C05", "bias": "TPU-C02"},
+        adds=True,
+        numbers=(option("result_relu"), option("result_add"), number("oc")),
+    ),
+    _convolution(
+        "conv",
+        "dst = src convolved with weight, plus bias, of integers",
+        "dst*, src*, weight*, oc*, kernel*, stride*, dilation*, padding*, bias=None, ins=None, "
+        "pad_val=0, result_relu=False, result_add=False, out_dtype=void, has_bias=False, "
+        "sym=True, quant=0, rq=False, requant=0, rq_shift=0, out_zp=0, saturate=False, "
+        "round=RM_HALF_UP, kernel_rotate=False",
+        "TPU-C10",
+        _CONVOLVES,
+        integers=True,
+        layouts={"weight": "TPU-C05"},
+        adds=True,
+        vectors=("pad_val", "quant", "requant"),
+        numbers=(
+            option("result_relu"),
+            option("result_add"),
+            option("sym", "weights without a zero point"),
+            number("oc"),
+            number(
+                "rq_shift",
+                Limit(fact="TPU-C13", least=-128, most=127),
+                "the shift of the requantisation",
+            ),
+            number(
+                "out_zp",
+                Limit(fact="TPU-C13", least=-(1 << 15), most=(1 << 15) - 1),
+                "the zero point",
+            ),
+        ),
+        needs=_INTEGER,
+    ),
+    _convolution(
+        "fdeconv",
+        "dst = src with zeros between its elements, convolved with weight, plus bias",
+        "dst*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, ins*, result_add*, "
+        "out_dtype*, has_bias*",
+        "TPU-C20",
+        frozenset({Trait.CONVOLVES, Trait.TRANSPOSED}),
+        adds=True,
+        numbers=(option("result_add"), number("oc")),
+    ),
+    _convolution(
+        "deconv",
+        "dst = src with zeros between its elements, convolved with weight, of integers",
+        "dst*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, ins*, has_bias*, "
+        "pad_val=None, insert_val=0, result_relu=False, result_add=False, out_dtype=void, "
+        "sym=True, quant=0",
+        "TPU-C20",
+        frozenset({Trait.CONVOLVES, Trait.TRANSPOSED}),
+        integers=True,
+        adds=True,
+        vectors=("pad_val", "quant"),
+        numbers=(option("result_relu"), option("result_add"), number("oc")),
+        needs=_INTEGER,
+    ),
+    _convolution(
+        "fdw_conv",
+        "dst = each channel of src convolved with weights of its own, plus bias",
+        "dst*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, has_bias*",
+        "TPU-C10",
+        _DEPTHWISE,
+        layouts={"weight": "TPU-C30", "bias": "TPU-C30"},
+        inserted=7,
+    ),
+    _convolution(
+        "dw_conv",
+        "dst = each channel of src convolved with weights of its own, of integers",
+        "dst*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, pad_val*, "
+        "result_relu*, out_dtype*, has_bias*, round_mode*, rshift=0, rq=False, requant=None, "
+        "saturate=False",
+        "TPU-C10",
+        _DEPTHWISE,
+        integers=True,
+        layouts={"weight": "TPU-C30"},
+        inserted=7,
+        vectors=("pad_val", "requant"),
+        numbers=(option("result_relu"),),
+    ),
+    _convolution(
+        "fdw_deconv",
+        "dst = each channel of src with zeros between its elements, convolved, plus bias",
+        "dst*, src*, weight*, bias*, kernel*, dilation*, padding*, ins*, out_dtype*, has_bias*",
+        "TPU-C20",
+        frozenset({Trait.DEPTHWISE, Trait.TRANSPOSED}),
+        inserted=7,
+    ),
+    _convolution(
+        "dw_deconv",
+        "dst = each channel of src with zeros between its elements, convolved, of integers",
+        "dst*, src*, weight*, bias*, kernel*, dilation*, padding*, ins*, pad_val*, result_relu*, "
+        "out_dtype*, has_bias*, rshift*, round_mode*",
+        "TPU-C20",
+        frozenset({Trait.DEPTHWISE, Trait.TRANSPOSED}),
+        integers=True,
+        inserted=7,
+        vectors=("pad_val",),
+        numbers=(option("result_relu"),),
+    ),
+)
