@@ -11,7 +11,7 @@ from tests.test_architecture import module_name, parsed, sources
 #: names that are used by what is not here: by other libraries, by callers of this one
 KEPT = {
     "verifier.cli.main.LazyGroup": "click asks for commands by these names",
-    "verifier.cli.output.STATUSES": "the table of README.md",
+    "verifier.cli.output.STATUSES": "the table of verifier/cli/README.md",
     "verifier.engine.analysis.analyze_source": "for those who use this as a library",
     "verifier.executor.semantics.tpu.floats": "meanings ask for these by an instruction's name",
     "verifier.executor.shims.Finder": "the import system asks for modules by these names",

@@ -1,4 +1,4 @@
-"""What the README shows is what the tool prints, and its commands are the real ones."""
+"""What the pages show is what the tool prints, and its commands are the real ones."""
 
 from __future__ import annotations
 
@@ -6,26 +6,41 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+from tests.pages import PAGES, ROOT, texts
 from verifier.cli.main import COMMANDS
 from verifier.rulebase import all_rules
 
-ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 SHOWN = re.compile(r"(?<=```console\n\$ )tilelint ([^\n]*)\n(.*?)(?=```\n)", re.S)
 
 
 def test_the_examples_are_what_the_tool_prints() -> None:
     """``TILELINT_UPDATE_SNAPSHOTS=1`` stores what it prints now."""
-    text = README.read_text(encoding="utf-8")
-    if os.environ.get("TILELINT_UPDATE_SNAPSHOTS") == "1":
-        text = SHOWN.sub(lambda m: f"tilelint {m[1]}\n{printed(m[1])}", text)
-        README.write_text(text, encoding="utf-8")
-    shown = SHOWN.findall(text)
-    assert {arguments.split()[0] for arguments, _ in shown} == {"check", "run", "layout"}
-    for arguments, output in shown:
-        assert output == printed(arguments), arguments
+    commands = set()
+    for page, text in texts().items():
+        if os.environ.get("TILELINT_UPDATE_SNAPSHOTS") == "1":
+            text = SHOWN.sub(lambda m: f"tilelint {m[1]}\n{printed(m[1])}", text)
+            page.write_text(text, encoding="utf-8")
+        for arguments, output in SHOWN.findall(text):
+            commands.add(arguments.split()[0])
+            assert output == printed(arguments), arguments
+    assert commands == {"check", "run", "layout"}
+
+
+def test_every_page_is_known_and_what_pages_name_is_there() -> None:
+    listing = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, check=False, text=True
+    )
+    if listing.returncode == 0 and listing.stdout:
+        assert {ROOT / name for name in listing.stdout.split()} <= set(PAGES)
+    wrong = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page, text in texts().items()
+        for name in re.findall(r"`((?:verifier|rules|tests|fixtures)/[\w./]+\.\w+)`", text)
+        if not (ROOT / name).exists()
+    ]
+    assert wrong == []
 
 
 def printed(arguments: str) -> str:
@@ -44,7 +59,7 @@ def printed(arguments: str) -> str:
 def test_every_command_and_family_is_in_the_tables() -> None:
     text = README.read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"| `tilelint {name}" not in text] == []
-    table = text.partition("## Rules")[2].partition("## ")[0]
+    table = (ROOT / "rules/README.md").read_text(encoding="utf-8")
     assert sorted(f for f in {r.family for r in all_rules()} if f"`{f}`" not in table) == []
 
 

@@ -1,4 +1,4 @@
-"""The README's tables come from the code.
+"""The tables of the pages come from the code.
 
 ``TILELINT_UPDATE_README=1 python -m pytest tests/test_readme_tables.py`` writes them anew. A table
 stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
@@ -10,17 +10,16 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 
 import click
 from click.testing import CliRunner
 
 from rules import FAMILIES
+from tests.pages import texts
 from verifier.cli.main import COMMANDS, cli
 from verifier.cli.output import STATUSES
 from verifier.rulebase import all_rules
 
-README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"(<!-- table: (\S+) -->\n)(.*?)(<!-- end of table -->)", re.S)
 
 
@@ -47,23 +46,6 @@ def commands() -> str:
     return table(("Command", "What it does"), rows)
 
 
-def options() -> str:
-    command: click.Command = import_module("verifier.cli.check").command
-    context = click.Context(command, info_name="check")
-    rows = []
-    for parameter in command.params:
-        record = parameter.get_help_record(context)
-        if isinstance(parameter, click.Option) and record is not None:
-            # without the bounds of numbers
-            rows.append(
-                (
-                    f"`{record[0]}`",
-                    re.sub(r" +\[(x.*|(default.*))\]", r" (\2)", record[1]).removesuffix(" ()"),
-                )
-            )
-    return table(("Option", "Meaning"), rows)
-
-
 def statuses() -> str:
     return table(("Exit status", "Meaning"), STATUSES.items())
 
@@ -79,7 +61,6 @@ def printed(*arguments: str) -> Callable[[], str]:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
-    "options": options,
     "statuses": statuses,
     "settings": printed("config", "settings", "--format", "markdown"),
     "families": printed("rules", "--families", "--format", "markdown"),
@@ -87,13 +68,15 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def test_the_tables_are_those_of_the_code() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert sorted(TABLES) == sorted(name for _, name, _, _ in BLOCK.findall(text))
-    fresh = BLOCK.sub(lambda m: f"{m[1]}{TABLES[m[2]]()}{m[4]}", text)
-    if os.environ.get("TILELINT_UPDATE_README") == "1":
-        README.write_text(fresh, encoding="utf-8")
-    stale = README.read_text(encoding="utf-8") != fresh
-    assert not stale, "the README's tables are stale: see the top of this file"
+    names: list[str] = []
+    for page, text in texts().items():
+        names += [name for _, name, _, _ in BLOCK.findall(text)]
+        fresh = BLOCK.sub(lambda m: f"{m[1]}{TABLES[m[2]]()}{m[4]}", text)
+        if os.environ.get("TILELINT_UPDATE_README") == "1":
+            page.write_text(fresh, encoding="utf-8")
+        stale = page.read_text(encoding="utf-8") != fresh
+        assert not stale, f"the tables of {page} are stale: see the top of this file"
+    assert sorted(names) == sorted(TABLES)
 
 
 def test_every_family_says_what_it_is_about() -> None:

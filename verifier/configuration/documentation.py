@@ -36,7 +36,7 @@ def _row(setting: Setting[object]) -> tuple[str, ...]:
 
 
 def markdown() -> str:
-    """The settings as a table for the README; a test compares them."""
+    """The settings as a table for the page of this folder; a test compares them."""
     lines = [_line(HEADER), "|" + "|".join(" --- " for _ in HEADER) + "|"]
     for key, *middle, option, summary in rows():
         lines.append(_line((f"`{key}`", *middle, f"`{option}`" if option else "", summary)))
