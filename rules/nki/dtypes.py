@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
@@ -108,7 +107,7 @@ def _scalar_operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
     for index in ("0", "1"):
         view = op.view(f"operand{index}")
         operator = kit.operator_name(op.value(f"op{index}"))
-        if view is None or operator is None or operator in BITWISE:
+        if view is None or operator is None or kit.is_on_bits(op, f"op{index}"):
             continue
         role = f"operand{index}"
         yield check(
@@ -122,10 +121,6 @@ def _scalar_operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             help=("keep the per-partition operand in a float32 tile",),
         )
 
-
-BITWISE: Final = frozenset(
-    {"invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
-)
 
 register(
     Rule(
@@ -167,10 +162,10 @@ def _bitwise_dtype(op: Operation, target: Target) -> Iterator[Check]:
     chosen = [
         (item.bits, name)
         for item in instruction.operators
-        if item.bits and (name := kit.operator_name(op.value(item.role))) in BITWISE
+        if item.bits and (name := kit.operator_name(op.value(item.role))) in item.on_bits
     ]
-    if instruction.short in BITWISE:
-        chosen = [("L47", instruction.short)]
+    if instruction.on_bits:
+        chosen = [(instruction.on_bits, instruction.short)]
     for fact, operator in chosen[:1]:
         for role in instruction.roles:
             view = op.view(role.name) if role.takes in (Takes.TILE, Takes.VECTOR) else None
@@ -191,8 +186,8 @@ def _bitwise_dtype(op: Operation, target: Target) -> Iterator[Check]:
 
 def _bit_facts(instruction: Instruction) -> Iterator[str]:
     yield from (item.bits for item in instruction.operators if item.bits)
-    if instruction.short in BITWISE:
-        yield "NKI-L47"
+    if instruction.on_bits:
+        yield instruction.on_bits
 
 
 register(

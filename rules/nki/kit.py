@@ -13,7 +13,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction, Limit, Role, Trait
+from verifier.symbolic.instruction import Instruction, Limit, Operators, Role, Trait
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
@@ -104,6 +104,22 @@ def operator_name(value: object) -> str | None:
     if isinstance(value, ApiRef):
         return value.name.rpartition(".")[2]
     return value.path.rpartition(".")[2] if isinstance(value, ExternalRef) else None
+
+
+def _operators(op: Operation, role: str) -> Operators | None:
+    return next((item for item in described(op).operators if item.role == role), None)
+
+
+def is_unary(op: Operation, role: str) -> bool:
+    """Whether the operator that a parameter is given has one operand."""
+    found = _operators(op, role)
+    return found is not None and operator_name(op.value(role)) in found.unary
+
+
+def is_on_bits(op: Operation, role: str) -> bool:
+    """Whether the operator that a parameter is given works on bits."""
+    found = _operators(op, role)
+    return found is not None and operator_name(op.value(role)) in found.on_bits
 
 
 def choice(value: object) -> str | None:

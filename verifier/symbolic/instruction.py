@@ -463,8 +463,13 @@ class Operators:
     needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
         default_factory=dict, hash=False
     )
-    #: a fact: with an operator on bits, the tiles hold integers
+    #: which operators work on bits; facts: with one the tiles hold integers, and the other
+    #: operator of the call works on bits as well
+    on_bits: frozenset[str] = frozenset()
     bits: str = ""
+    unmixed: str = ""
+    #: which have one operand
+    unary: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,6 +488,20 @@ class Commands:
     admitted: frozenset[str]
     fact: str
     initial: str = ""
+    #: the number that stands for no operand `initial`
+    unset: int | None = None
+    #: the operand that says how, which a command that reduces cannot do without
+    operator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """From a generation on it is a program of an engine that reaches some memories only."""
+
+    since: str
+    memories: In
+    #: a fact: that operand is a tile from then on
+    tiles: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,6 +632,9 @@ class Instruction:
     operators: tuple[Operators, ...] = ()
     commands: Commands | None = None
     simulated: Simulated | None = None
+    program: Program | None = None
+    #: a fact: it computes on bits, and its tiles hold integers
+    on_bits: str = ""
     #: two operands that are not both in PSUM, and the fact
     one_psum_input: tuple[str, str, str] | None = None
     traits: frozenset[Trait] = frozenset()

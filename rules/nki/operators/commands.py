@@ -39,9 +39,10 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
     role = commands.initial
     if role and not kit.is_unknown(op.value(role)):
         value = op.value(role)
-        empty = value is None or (op.name == "isa.exponential" and kit.constant(value) == 0)
+        optional = commands.unset is not None
+        empty = value is None or (optional and kit.constant(value) == commands.unset)
         loads = command == "load_reduce"
-        if not (loads and op.name == "isa.exponential"):
+        if not (loads and optional):
             yield check(
                 op,
                 role if not empty else "reduce_cmd",
@@ -52,18 +53,18 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
                 "AC08",
                 about=(),
             )
-    if op.name == "isa.activation" and command in ("reduce", "reset_reduce"):
-        value = op.value("reduce_op")
+    if commands.operator and command in ("reduce", "reset_reduce"):
+        value = op.value(commands.operator)
         if not kit.is_unknown(value):
             yield check(
                 op,
                 "reduce_cmd",
                 E.truth(value is not None),
-                "reduce_op is given",
-                f"reduce_cmd {command} needs a reduce_op",
-                "ACT12",
+                f"{commands.operator} is given",
+                f"reduce_cmd {command} needs a {commands.operator}",
+                fact,
                 about=(),
-                help=("pass reduce_op=nl.add",),
+                help=(f"pass {commands.operator}=nl.add",),
             )
 
 

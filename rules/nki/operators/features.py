@@ -9,11 +9,10 @@ from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel, variants
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
-from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Program
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -37,7 +36,7 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
             *facts,
             about=(),
         )
-    if op.name in ("isa.activation", "isa.activation_reduce"):
+    if instruction.role("bias") is not None:
         yield from _bias(op, target)
     for role, operand in op.operands.items():
         view = operand.value
@@ -153,44 +152,47 @@ def _language_support(op: Operation, target: Target) -> Iterator[Check]:
                 help=(simulated.instead,),
             )
         return
-    if op.name == "language.power" and at_least(op.api, "0.3"):
-        value = op.value("y")
-        if kit.is_number(value):
+    program = instruction.program
+    if program is not None and at_least(op.api, program.since):
+        yield from _of_program(op, program)
+
+
+def _of_program(op: Operation, program: Program) -> Iterator[Check]:
+    """What a program of GpSimd can reach, and what it takes."""
+    short = kit.described(op).short
+    for role, fact in program.tiles.items():
+        if kit.is_number(op.value(role)):
             yield check(
                 op,
-                "y",
+                role,
                 E.FALSE,
-                "y is a tile",
-                "nl.power takes its exponent as a tile",
-                "L44",
+                f"{role} is a tile",
+                f"nl.{short} takes its exponent as a tile",
+                fact,
                 about=(),
             )
-    if op.name == "language.power" or at_least(op.api, "0.5"):
-        if op.name == "language.power" and not at_least(op.api, "0.3"):
-            return
-        fact = "L44" if op.name == "language.power" else "L45"
-        for role in ("x", "y"):
-            view = op.view(role)
-            if view is None or not view.buffer.on_chip:
-                continue
-            found = kit.buffer_check(
-                op,
-                role,
-                view,
-                (Buffer.SBUF,),
-                f"nl.{short} runs on GpSimd, which cannot reach {role} in PSUM",
-                fact,
-                help=("copy the tile to SBUF first",),
-            )
-            if found is not None:
-                yield found
+    for described in kit.described(op).roles:
+        role, view = described.name, op.view(described.name)
+        if described.memories is None or view is None or not view.buffer.on_chip:
+            continue
+        found = kit.buffer_check(
+            op,
+            role,
+            view,
+            program.memories.buffers,
+            f"nl.{short} runs on GpSimd, which cannot reach {role} in PSUM",
+            *program.memories.facts,
+            help=("copy the tile to SBUF first",),
+        )
+        if found is not None:
+            yield found
 
 
 def _support_facts(instruction: Instruction) -> Iterator[str]:
     if instruction.simulated is not None:
         yield instruction.simulated.fact
-    if instruction.name in ("language.power", "language.rsqrt"):
-        yield "NKI-L44" if instruction.short == "power" else "NKI-L45"
+    if instruction.program is not None:
+        yield from instruction.program.memories.facts
 
 
 _LANGUAGE_SUPPORT = variants(

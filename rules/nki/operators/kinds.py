@@ -6,22 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit
-from rules.nki.dtypes import BITWISE
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: operators of one operand
-UNARY: Final = _words("abs square relu rsqrt reciprocal")
-
 
 #: how many operators a help text lists
 _LISTED: Final = 11
@@ -44,29 +34,30 @@ def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
             about=(),
             help=(listed,) if len(item.admitted) <= _LISTED else (),
         )
-    if op.name == "isa.tensor_scalar":
-        first, second = (kit.operator_name(op.value(role)) for role in ("op0", "op1"))
+    unmixed = [item for item in instruction.operators if item.unmixed]
+    if len(unmixed) == 2:
+        first, second = (kit.operator_name(op.value(item.role)) for item in unmixed)
         if first is not None and second is not None:
             yield check(
                 op,
-                "op1",
-                E.truth((first in BITWISE) == (second in BITWISE)),
+                unmixed[1].role,
+                E.truth((first in unmixed[0].on_bits) == (second in unmixed[1].on_bits)),
                 f"op0 and op1 are both bit operators or both arithmetic (they are {first} and "
                 f"{second})",
                 "a bit operator and an arithmetic one meet in one instruction",
-                "TSC04",
+                unmixed[0].unmixed,
                 about=(),
             )
-    if op.name == "isa.tensor_reduce" and op.value("negate") is True:
-        operator = kit.operator_name(op.value("op"))
+    for item in instruction.operators if op.value("negate") is True else ():
+        operator = kit.operator_name(op.value(item.role))
         if operator is not None:
             yield check(
                 op,
                 "negate",
-                E.truth(operator not in BITWISE),
-                f"negate goes with an arithmetic operator (op is {operator})",
+                E.truth(operator not in item.on_bits),
+                f"negate goes with an arithmetic operator ({item.role} is {operator})",
                 f"the result of {operator} cannot be negated",
-                "RED05",
+                item.bits,
                 about=(),
             )
 
@@ -107,8 +98,7 @@ def _operator_arguments(op: Operation, target: Target) -> Iterator[Check]:
     short = op.name.partition(".")[2]
     if op.name == "isa.tensor_scalar":
         absent = kit.is_absent(op, "op1"), kit.is_absent(op, "operand1")
-        operator = kit.operator_name(op.value("op1"))
-        if operator not in UNARY:
+        if not kit.is_unary(op, "op1"):
             yield check(
                 op,
                 "op1" if absent[1] else "operand1",
@@ -131,7 +121,7 @@ def _operator_arguments(op: Operation, target: Target) -> Iterator[Check]:
     if op.name in ("isa.tensor_scalar", "isa.tensor_scalar_reduce") and at_least(op.api, "0.4"):
         operator = kit.operator_name(op.value("op0"))
         value = op.value("operand0")
-        if operator in UNARY and not kit.is_unknown(value):
+        if kit.is_unary(op, "op0") and not kit.is_unknown(value):
             yield check(
                 op,
                 "operand0",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki.isa.operators import ACROSS_RANKS
+from verifier.dialects.nki.isa.operators import ACROSS_RANKS, admits
 from verifier.dialects.nki.isa.shared import (
-    admits,
     decides,
     in_hbm,
     on_chip,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import and_reduced, both_operators, copies
-from verifier.dialects.nki.isa.operators import ARITHMETIC, BINARY, INVERSION, ON_BITS, UNARY
+from verifier.dialects.nki.isa.operators import (
+    ARITHMETIC,
+    BINARY,
+    INVERSION,
+    ON_BITS,
+    UNARY,
+    admits,
+)
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
     FLOAT,
@@ -13,7 +20,6 @@ from verifier.dialects.nki.isa.shared import (
     FP32,
     HALF,
     INT,
-    admits,
     decides,
     in_sbuf,
     moved,
@@ -174,7 +180,11 @@ TENSOR_SCALAR: Final = Instruction(
         computes=_numbers_on,
     ),
     operators=both_operators(
-        BINARY | UNARY | INVERSION, "NKI-T14", newer="NKI-TSC10", bits="NKI-TSC05"
+        BINARY | UNARY | INVERSION,
+        "NKI-T14",
+        newer="NKI-TSC10",
+        bits="NKI-TSC05",
+        unmixed="NKI-TSC04",
     ),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")
@@ -379,7 +389,9 @@ EXPONENTIAL: Final = Instruction(
         vector("reduce_init", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
     ),
     engines=Engines("vector"),
-    commands=Commands(words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init"),
+    commands=Commands(
+        words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init", unset=0
+    ),
     needs=(Capability.EXPONENTIAL, ("NKI-EXP01", "NKI-H85")),
     footprint=and_reduced("src", "max_value", initial="reduce_init"),
 )

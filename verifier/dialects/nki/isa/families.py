@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.nki.isa.operators import admits, newer_unary
 from verifier.dialects.nki.isa.shared import (
     LOADS,
     REDUCES,
-    admits,
     decides,
     folded,
     moved,
-    newer_unary,
     per_lane,
     picked,
     streamed,
@@ -39,11 +38,14 @@ SUMS_OF_SCALAR: Final = (("accumulators of the Scalar Engine", "reduce_cmd"),)
 
 
 def both_operators(
-    admitted: frozenset[str], *facts: str, newer: str = "", bits: str = ""
+    admitted: frozenset[str], *facts: str, newer: str = "", bits: str = "", unmixed: str = ""
 ) -> tuple[Operators, ...]:
     """``op0`` and ``op1`` are of one kind; ``newer``: the fact that names those that came later."""
     needs = newer_unary(newer) if newer else None
-    return tuple(admits(role, admitted, *facts, needs=needs, bits=bits) for role in ("op0", "op1"))
+    return tuple(
+        admits(role, admitted, *facts, needs=needs, bits=bits, unmixed=unmixed)
+        for role in ("op0", "op1")
+    )
 
 
 def reduced(data: str, *lanes: str, when: When = REDUCES, initial: str = "") -> tuple[Reads, ...]:

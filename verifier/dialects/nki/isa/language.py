@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import language
+from verifier.dialects.nki.isa.operators import ON_BITS
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
     decides,
@@ -29,8 +30,10 @@ from verifier.symbolic.instruction import (
     Effect,
     Engines,
     Footprint,
+    In,
     Instruction,
     PerPartition,
+    Program,
     Simulated,
     Trait,
     Writes,
@@ -60,6 +63,11 @@ _SIMULATED: Final = {
     "divide": Simulated("0.3", "NKI-L42", "multiply by nl.reciprocal"),
     "mod": Simulated("0.3", "NKI-L43", "it works in the simulator only"),
     "fmod": Simulated("0.3", "NKI-L43", "it works in the simulator only"),
+}
+#: what runs on GpSimd, from which generation on
+_PROGRAMS: Final = {
+    "power": Program("0.3", In((Buffer.SBUF,), ("NKI-L44",)), {"y": "NKI-L44"}),
+    "rsqrt": Program("0.5", In((Buffer.SBUF,), ("NKI-L45",))),
 }
 #: where functions of one operand run; the others run on the Scalar Engine (NKI-T16)
 _ON_VECTOR: Final = words("invert logical_not negative")
@@ -96,6 +104,8 @@ def _unary(name: str) -> Instruction:
         engines=Engines("vector" if name in _ON_VECTOR else "scalar"),
         footprint=Footprint(reads=(streamed("x"),), writes=written("dst")),
         result=Like(("x",), truth=name in _TRUTHS),
+        program=_PROGRAMS.get(name),
+        on_bits="NKI-L47" if name in ON_BITS else "",
         removal=("NKI-M024",),
     )
 
@@ -116,6 +126,8 @@ def _binary(name: str) -> Instruction:
         result=Like(("x", "y"), truth=name in _TRUTHS),
         needs=needs if name in ("abs_max", "abs_min") else None,
         simulated=_SIMULATED.get(name),
+        program=_PROGRAMS.get(name),
+        on_bits="NKI-L47" if name in ON_BITS else "",
         removal=("NKI-M024",),
     )
 

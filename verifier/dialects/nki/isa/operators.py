@@ -1,10 +1,13 @@
-"""Sets of operators that engines compute (NKI-T14, NKI-T15)."""
+"""Sets of operators that engines compute (NKI-T14, NKI-T15), and what takes them."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from verifier.dialects.nki.isa.shared import words
+from verifier.hardware.capabilities import Capability
+from verifier.symbolic.instruction import Operators
 
 ARITHMETIC: Final = words(
     "add subtract multiply maximum minimum equal not_equal greater_equal greater less_equal less "
@@ -34,3 +37,25 @@ REDUCERS: Final = words(
 FOLDS: Final = words("add subtract multiply maximum minimum")
 #: what folds over ranks
 ACROSS_RANKS: Final = words("add minimum maximum")
+
+#: what an operator needs of the target
+_Needs: TypeAlias = Mapping[str, tuple[Capability, tuple[str, ...]]]
+
+
+def admits(
+    role: str,
+    operators: frozenset[str],
+    *facts: str,
+    needs: _Needs | None = None,
+    bits: str = "",
+    unmixed: str = "",
+) -> Operators:
+    return Operators(role, operators, facts, needs or {}, ON_BITS, bits, unmixed, UNARY)
+
+
+def newer_unary(fact: str) -> _Needs:
+    """Operators that tensor_scalar and its kin did not have from the beginning."""
+    return dict.fromkeys(
+        ("square", "relu", "abs_max", "abs_min"),
+        (Capability.UNARY_OPERATORS, (fact, "NKI-H86")),
+    )

@@ -10,17 +10,22 @@ from verifier.dialects.nki.isa.families import (
     both_operators,
     of_partition,
 )
-from verifier.dialects.nki.isa.operators import ARITHMETIC, FOLDS, REDUCERS, UNARY
+from verifier.dialects.nki.isa.operators import (
+    ARITHMETIC,
+    FOLDS,
+    REDUCERS,
+    UNARY,
+    admits,
+    newer_unary,
+)
 from verifier.dialects.nki.isa.shared import (
     FLOAT8,
     FP32,
     HALF,
-    admits,
     exactly,
     folded,
     folded_over,
     for_gpsimd,
-    newer_unary,
     on_chip,
     operator,
     per_lane,

@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import SUMS_OF_SCALAR, and_reduced
-from verifier.dialects.nki.isa.operators import ACTIVATIONS
-from verifier.dialects.nki.isa.shared import (
-    EVERY,
-    FP32,
-    admits,
-    on_chip,
-    operator,
-    tile,
-    vector,
-    words,
-)
+from verifier.dialects.nki.isa.operators import ACTIVATIONS, admits
+from verifier.dialects.nki.isa.shared import EVERY, FP32, on_chip, operator, tile, vector, words
 from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -73,7 +64,7 @@ ACTIVATION: Final = Instruction(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACT10"),
     ),
-    commands=Commands(_COMMANDS, "NKI-ACT12"),
+    commands=Commands(_COMMANDS, "NKI-ACT12", operator="reduce_op"),
     footprint=and_reduced("data", "bias", "scale", state=SUMS_OF_SCALAR),
     result=Like(("data",)),
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import SUMS_OF_VECTOR, of_partition, reduced
-from verifier.dialects.nki.isa.operators import COMPARISONS, RANGES
+from verifier.dialects.nki.isa.operators import COMPARISONS, RANGES, admits
 from verifier.dialects.nki.isa.shared import (
     EVERY,
     FLOAT,
     FP32,
-    admits,
     decides,
     exactly,
     folded,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from verifier.hardware import dtypes as dt
-from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -22,7 +21,6 @@ from verifier.symbolic.instruction import (
     Index,
     Limit,
     Line,
-    Operators,
     Reads,
     Role,
     SameType,
@@ -147,28 +145,6 @@ def operator(name: str) -> Role:
 def switch(name: str, about: str = "") -> Role:
     """A flag that says what the call does."""
     return Role(name=name, takes=Takes.FLAG, about=about)
-
-
-#: what an operator needs of the target
-_Needs: TypeAlias = Mapping[str, tuple[Capability, tuple[str, ...]]]
-
-
-def admits(
-    role: str,
-    operators: frozenset[str],
-    *facts: str,
-    needs: _Needs | None = None,
-    bits: str = "",
-) -> Operators:
-    return Operators(role, operators, facts, needs or {}, bits)
-
-
-def newer_unary(fact: str) -> _Needs:
-    """Operators that tensor_scalar and its kin did not have from the beginning."""
-    return dict.fromkeys(
-        ("square", "relu", "abs_max", "abs_min"),
-        (Capability.UNARY_OPERATORS, (fact, "NKI-H86")),
-    )
 
 
 def unless_asked(engine: str) -> Callable[[Call], str]:
