@@ -63,9 +63,7 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
         raise _NotKnownError
     footprint = instruction.footprint
     kept = (operation.operands.get(role) for _, role in footprint.state)
-    if footprint.orders is not None or any(
-        operand is not None and operand.given for operand in kept
-    ):
+    if footprint.orders or any(operand is not None and operand.given for operand in kept):
         raise _NotKnownError
     yield from operation.path
     for loop in operation.loops:

@@ -4,6 +4,9 @@ Two accesses of one element by different instances, one of which writes, need an
 between them that both instances go through. Instances count the barriers that they have gone
 through: two accesses are ordered exactly when the counts differ. (Two sums that the memory makes,
 and two writes of one value, need none.)
+
+An exchange in which each of two cores sends to the other is a barrier, too: neither goes on before
+the other has come. What other exchanges order is not known.
 """
 
 from __future__ import annotations
@@ -30,10 +33,15 @@ class Barriers:
 
     operations: tuple[Operation, ...]
     grid: tuple[Loop, ...]
+    #: whether there is something of which is not known what it orders
+    unclear: bool = False
 
     @staticmethod
     def of(trace: Trace) -> Barriers:
-        return Barriers(barriers(trace), trace.grid)
+        exchanges = [op for op in trace.operations if _exchanges(op)]
+        mutual = tuple(op for op in exchanges if _mutual(op, trace.grid))
+        unclear = len(mutual) < len(exchanges)
+        return Barriers((*barriers(trace), *mutual), trace.grid, unclear)
 
     def tied(self, first: Access, second: Access) -> tuple[Access, Access, bool] | None:
         """The accesses where no barrier is between them; None: there is one, always.
@@ -41,8 +49,8 @@ class Barriers:
         The last value: whether how many barriers come before each of them is known.
         """
         if not self.operations:
-            return first, second, True
-        known = True
+            return first, second, not self.unclear
+        known = not self.unclear
         mine, its = E.const(0), E.const(0)
         for barrier in self.operations:
             before = self._count(barrier, first), self._count(barrier, second)
@@ -89,6 +97,21 @@ def _waits(operation: Operation) -> bool:
     if operation.instruction is None:
         return operation.name in _BARRIERS
     return operation.instruction.waits
+
+
+def _exchanges(operation: Operation) -> bool:
+    """Whether cores wait for what others send."""
+    instruction = operation.instruction
+    return instruction is not None and bool(instruction.footprint.orders) and not instruction.waits
+
+
+def _mutual(operation: Operation, grid: tuple[Loop, ...]) -> bool:
+    """Whether each of two cores sends to the other one, and waits for it."""
+    assert operation.instruction is not None
+    others = [operation.value(role) for role in operation.instruction.footprint.orders]
+    return len(grid) == 1 and all(
+        isinstance(other, Expr) and other + grid[0].index is E.const(1) for other in others
+    )
 
 
 def _for_all(operation: Operation) -> bool:

@@ -108,8 +108,9 @@ class Steps:
     tensor: bool
     resets: bool
     holds: int
-    #: whether it does nothing but to wait for other cores
-    waits: bool
+    #: operands that name other cores: of what does nothing but to wait for them, and of an exchange
+    waits: tuple[str, ...]
+    joins: tuple[str, ...]
     #: roles of tensors of the caller's: what is read, and what is written
     taken: tuple[str, ...]
     given: tuple[str, ...]

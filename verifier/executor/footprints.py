@@ -187,7 +187,7 @@ def written_part(operation: Operation, bounds: Mapping[str, Bound], role: str) -
 def copied(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
     """The operand that goes into ``dst`` as it is, if that is all that an operation does."""
     instruction = operation.instruction
-    if instruction is None or instruction.footprint.orders is not None:
+    if instruction is None or instruction.footprint.orders:
         return None
     reads = [
         r for r in instruction.footprint.reads if r.role in bounds and _holds(r.when, operation)

@@ -1,9 +1,10 @@
 """What the instances of a launch do to the memory that they share, between two barriers.
 
 Two accesses of one element by different instances, one of which writes, are ordered by a barrier in
-between: each instance counts those that it went through. (Two sums that the memory makes, and two
-writes of the same numbers, need no order. Numbers are the same where both instances have computed
-them in the same way, out of the same inputs: what tensors hold is numbered by how it was made.)
+between: each instance counts those that it went through. An exchange, in which each of two cores
+waits for what the other one sends, is one as well. Two sums that the memory makes, and two writes
+of the same numbers, need no order. Numbers are the same where both instances have computed them in
+the same way, out of the same inputs: what tensors hold is numbered by how it was made.
 """
 
 from __future__ import annotations

@@ -317,7 +317,8 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         tensor=tensor,
         resets=not (tensor and adds),
         holds=CONTENTS.index(written(operation)),
-        waits=footprint is not None and footprint.orders is not None and not writes,
+        waits=footprint.orders if footprint is not None and not writes else (),
+        joins=footprint.orders if footprint is not None and writes else (),
         taken=tuple(role for role in reads if bounds[role].memory.template.kind == "input"),
         given=tuple(role for role in writes if bounds[role].memory.template.kind == "input"),
     )
@@ -344,22 +345,23 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         found = bounds[role]
         found.memory.content.use(found.place)
     if steps.waits:
-        _wait(machine, operation)
+        _wait(machine, operation, steps.waits)
     if shapes_only:
         for role in steps.writes:
             _mark(steps, bounds, role)
     elif steps.direct is None or not steps.direct(bounds):
         _meaning(operation.name)(operation, Operands(machine, steps, bounds))
+    if steps.joins:
+        _joined(machine, operation, steps.joins)
     if lost is not None:
         lost.done()
     for role in steps.started:
         _started(bounds[role], steps)
 
 
-def _wait(machine: ConcreteMachine, operation: Operation) -> None:
+def _wait(machine: ConcreteMachine, operation: Operation, waits: tuple[str, ...]) -> None:
     """Go on when all the cores that the barrier names have come this far."""
-    assert operation.instruction is not None
-    cores = plain(operation.value(operation.instruction.footprint.orders or ""))
+    cores = plain(operation.value(waits[0]))
     if not isinstance(cores, tuple) or len(cores) < 2:
         return
     machine.program.waited += 1
@@ -367,6 +369,13 @@ def _wait(machine: ConcreteMachine, operation: Operation) -> None:
     missing = barrier(cores) if callable(barrier) else 0
     if missing:
         machine.meet(Awaited(operation.span, missing, len(cores)))
+
+
+def _joined(machine: ConcreteMachine, operation: Operation, joins: tuple[str, ...]) -> None:
+    """Two cores that each send to the other have waited for each other."""
+    others = {plain(operation.value(role)) for role in joins}
+    if len(others) == 1 and not others & {*machine.program.index}:
+        machine.program.waited += 1
 
 
 def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow | None:

@@ -21,7 +21,7 @@ class Program:
     #: tensors in shared memory, by how many were made before
     shared: list[Memory] = field(default_factory=list)
     made: int = 0
-    #: barriers that it went through
+    #: barriers that it went through, and exchanges with the other core
     waited: int = 0
 
 

@@ -157,8 +157,8 @@ class Footprint:
     writes: tuple[Writes, ...] = ()
     #: registers of an engine that outlive the call: which, and the operand that says what is done
     state: tuple[tuple[str, str], ...] = ()
-    #: the operand that names the cores whose accesses the call puts in order, if it does
-    orders: str | None = None
+    #: the operands that name the cores whose accesses the call puts in order, if it does
+    orders: tuple[str, ...] = ()
 
     def reads_of(self, role: str) -> tuple[Reads, ...]:
         """The reads of an operand, or of a member of a list of operands (``srcs[0]``)."""
@@ -654,7 +654,7 @@ class Instruction:
     @property
     def waits(self) -> bool:
         """Whether it does nothing but put the accesses of cores in order."""
-        return self.footprint.orders is not None and not self.footprint.writes
+        return bool(self.footprint.orders) and not self.footprint.writes
 
     @property
     def computes(self) -> bool:

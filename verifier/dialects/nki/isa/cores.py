@@ -88,7 +88,7 @@ CORE_BARRIER: Final = Instruction(
     roles=(tile("data"),),
     engines=Engines("gpsimd"),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
-    footprint=Footprint(orders="cores"),
+    footprint=Footprint(orders=("cores",)),
     traits=frozenset({Trait.NO_LANES}),
 )
 

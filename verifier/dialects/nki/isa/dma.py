@@ -171,7 +171,11 @@ SENDRECV: Final = Instruction(
     ),
     engines=Engines("dma"),
     needs=(Capability.CORES, ("NKI-SRV01", "NKI-H77")),
-    footprint=Footprint(reads=(moved("src"),), writes=written("dst"), orders="send_to_rank"),
+    footprint=Footprint(
+        reads=(moved("src"),),
+        writes=written("dst"),
+        orders=("send_to_rank", "recv_from_rank"),
+    ),
     traits=frozenset({Trait.DMA}),
 )
 
