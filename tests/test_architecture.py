@@ -400,7 +400,6 @@ LONG_FUNCTIONS: set[str] = {
 }
 LONG_FILES: set[str] = {
     "verifier/executor/proxies.py",
-    "verifier/executor/semantics/tpu/ppl.py",
 }
 
 

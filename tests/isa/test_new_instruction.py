@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,36 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-DESCRIPTION = """
+
+@dataclass(frozen=True)
+class Case:
+    """One instruction more of a dialect, and a kernel that uses it.
+
+    ``good``: what stands in the kernel where nothing is wrong. ``changes``: what else may stand
+    there, with the rules that it breaks. ``run``: a program that runs the kernel, with ``changed``
+    in it, as ``kernel``. ``written``: an import and the beginning of a call. ``rules``: those that
+    judge the instruction because of its description.
+    """
+
+    name: str
+    described: str
+    description: str
+    meant: str
+    meaning: str
+    kernel: str
+    good: dict[str, str]
+    changes: dict[str, tuple[dict[str, str], set[str]]]
+    changed: dict[str, str]
+    run: str
+    written: tuple[str, str]
+    offered: tuple[str, str]
+    rules: tuple[str, ...]
+
+
+NKI = Case(
+    name="isa.frobnicate",
+    described="verifier/dialects/nki/isa/reductions.py",
+    description="""
 FROBNICATE: Final = Instruction(
     name="isa.frobnicate",
     summary="dst = src with the elements of each partition in reverse order, times factor",
@@ -33,16 +63,15 @@ FROBNICATE: Final = Instruction(
     operators=(admits("op", words("add multiply"), "NKI-T14"),),
     footprint=Footprint(reads=(folded("src"),), writes=written("dst")),
 )
-"""
-
-MEANING = """
+""",
+    meant="verifier/executor/semantics/elementwise.py",
+    meaning="""
 
 @semantics("isa.frobnicate")
 def frobnicate(op: Operation, io: IO) -> None:
     put(io, "dst", reading(io, "src")[:, ::-1] * np.float32(io.scalar("factor")))
-"""
-
-KERNEL = """
+""",
+    kernel="""
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -58,29 +87,206 @@ def kernel(x):
     nisa.frobnicate(dst=turned, src={source}{more})
     nisa.dma_copy(dst=out, src=turned{part})
     return out
-"""
-GOOD = {
-    "dtype": "float32",
-    "columns": "8",
-    "load": "nisa.dma_copy(dst=held, src=x)",
-    "source": "held",
-    "more": "",
-    "part": "",
-}
+""",
+    good={
+        "dtype": "float32",
+        "columns": "8",
+        "load": "nisa.dma_copy(dst=held, src=x)",
+        "source": "held",
+        "more": "",
+        "part": "",
+    },
+    changes={
+        "good": ({}, set()),
+        "signature": ({"more": ", speed=3"}, {"api-signature"}),
+        "memory": ({"source": "x"}, {"operand-buffers"}),
+        "dtype": ({"dtype": "bfloat16"}, {"operand-dtype"}),
+        "shape": ({"columns": "16", "part": "[:, 0:8]"}, {"free-size-mismatch"}),
+        "operator": ({"more": ", op=nl.divide"}, {"operator-kind"}),
+        "undefined": (
+            {"load": "nisa.dma_copy(dst=held[:, 0:4], src=x[:, 0:4])"},
+            {"uninitialised-read"},
+        ),
+    },
+    changed={"more": ", factor=2.0"},
+    run="""
+x = np.arange(512, dtype=np.float32).reshape(64, 8)
+found = simulate(kernel)(x)
+assert np.array_equal(found, x[:, ::-1] * 2), found
+""",
+    written=("import nki.isa as nisa", "nisa.frob"),
+    offered=("frobnicate", "(dst, src, factor=1.0, op=None, name=None)"),
+    rules=("operand-buffers", "operand-dtype", "operator-kind", "free-size-mismatch"),
+)
+
+PPL = Case(
+    name="ppl.tiu.frobnicate",
+    described="verifier/dialects/ppl/isa/elementwise.py",
+    description="""
+FROBNICATE: Final = function(
+    "tiu.frobnicate",
+    "dst = src with w in reverse order, times factor",
+    "dst*, src*, |, factor=1",
+    target(dtypes=types(FLOATS, "TPU-B19")),
+    source(
+        "src",
+        types(FLOATS, "TPU-B19"),
+        like("dst", "TPU-B19"),
+        shape=elements(),
+        lies=Lies("compact", "TPU-B15"),
+    ),
+    number("factor"),
+    needs=(Capability.SDMA, "TPU-G01"),
+)
+""",
+    meant="verifier/executor/semantics/tpu/ppl/elementwise.py",
+    meaning="""
+
+@meaning("ppl.tiu.frobnicate")
+def _frobnicate(op: Operation, io: LaneIO) -> None:
+    put(io, "dst", as_float(io, "src")[..., ::-1] * F32(io.value("factor")))
+""",
+    kernel="""
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (out_ptr: fp32[1, 24, 1, 84], src_ptr: fp32[1, 24, 1, 84])
+@ppl.jit
+def kernel(out_ptr, src_ptr):
+    source = pl.gtensor([1, 24, 1, 84], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 24, 1, 84], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([{batches}, 24, 1, 84], pl.{dtype}{layout})
+    b = pl.make_tensor([1, 24, 1, {columns}], pl.float32)
+    {load}
+    pl.tiu.frobnicate(b, {source}{more})
+    pl.dma.store(target, b{part})
+""",
+    good={
+        "batches": "1",
+        "dtype": "float32",
+        "layout": ", align_mode=pl.TPU_COMPACT",
+        "columns": "84",
+        "load": "pl.dma.load(a, source)",
+        "source": "a",
+        "more": "",
+        "part": "",
+    },
+    changes={
+        "good": ({}, set()),
+        "signature": ({"more": ", speed=3"}, {"ppl-signature"}),
+        "memory": ({"source": "source"}, {"ppl-transfer-memory"}),
+        "dtype": ({"load": "pl.tiu.zero(a)", "dtype": "float16"}, {"ppl-dtypes"}),
+        "shape": (
+            {"columns": "90", "part": ".sub_view([1, 24, 1, 84], [0, 0, 0, 0])"},
+            {"ppl-operand-shape"},
+        ),
+        "layout": (
+            {
+                "batches": "2",
+                "layout": "",
+                "load": "pl.tiu.zero(a)",
+                "source": "a.sub_view([1, 24, 1, 84], [1, 0, 0, 0])",
+            },
+            {"ppl-operand-layout"},
+        ),
+        "undefined": ({"load": "pass"}, {"uninitialised-read"}),
+    },
+    changed={"more": ", factor=2"},
+    run="""
+x = np.arange(2016, dtype=np.float32).reshape(1, 24, 1, 84)
+found = simulate(kernel).outcome(np.zeros_like(x), x).outputs[0]
+assert np.array_equal(found, x[..., ::-1] * 2), found
+""",
+    written=("import ppl.language as pl", "pl.tiu.frob"),
+    offered=("frobnicate", "(dst, src, *, factor=1)"),
+    rules=("ppl-dtypes", "ppl-operand-shape", "ppl-operand-layout", "ppl-chip-function"),
+)
+
+OKK = Case(
+    name="okk.bdc_frobnicate",
+    described="verifier/dialects/okk/isa/network.py",
+    description="""
+from verifier.symbolic.instruction import Limit
+
+FROBNICATE: Final = function(
+    "bdc_frobnicate",
+    "129",
+    "bdc",
+    "dst = src with w in reverse order, times factor",
+    writes(_rows("dst", shapes.shape)),
+    reads(_rows("src", shapes.shape)),
+    integer("factor", Limit(fact="OKK-N04", least=1, most=64), "the factor"),
+    given("shape", Takes.QUAD),
+    lanes=StartLanes(("OKK-C01", "ADR-12")),
+)
+""",
+    meant="verifier/executor/semantics/tpu/okk.py",
+    meaning="""
+
+@meaning("okk.bdc_frobnicate")
+def _frobnicate(op: Operation, io: LaneIO) -> None:
+    io.write("dst", io.read("src")[..., ::-1] * _F32(io.value("factor")))
+""",
+    kernel="""
+import okk
+
+
+@okk.kernel
+def kernel(output: okk.SystemAddr, source: okk.SystemAddr):
+    okk.initialize()
+    shape = okk.dim4(1, 24, 1, 32)
+    {load}
+    okk.bdc_frobnicate({result}, {place}, {factor}, shape{more})
+    okk.gdma_32bit_cpy_L2S(output, {result}, shape, None, None)
+    okk.poll()
+""",
+    good={
+        "load": "okk.gdma_32bit_cpy_S2L(0, source, shape, None, None)",
+        "result": "1024",
+        "place": "0",
+        "factor": "3",
+        "more": "",
+    },
+    changes={
+        "good": ({}, set()),
+        # a call that does not fit writes nothing
+        "signature": ({"more": ", 3"}, {"okk-signature", "okk-uninitialised-read"}),
+        "memory": ({"place": "source"}, {"okk-signature", "okk-uninitialised-read"}),
+        "alignment": ({"result": "1028"}, {"okk-address-alignment"}),
+        "lane": ({"result": "okk.local_mem_size_per_npu() + 1024"}, {"okk-start-lane"}),
+        "number": ({"factor": "65"}, {"okk-scalar-range"}),
+        "undefined": ({"load": "pass"}, {"okk-uninitialised-read"}),
+    },
+    changed={"factor": "2"},
+    run="""
+x = np.arange(768, dtype=np.float32).reshape(1, 24, 1, 32)
+found = simulate(kernel).outcome(np.zeros_like(x), x).outputs[0]
+assert np.array_equal(found, x[..., ::-1] * 2), found
+""",
+    written=("import okk", "okk.bdc_frob"),
+    offered=("bdc_frobnicate", "(dst_addr, src_addr, factor, shape)"),
+    rules=(),
+)
+
+CASES = {"nki": NKI, "ppl": PPL, "okk": OKK}
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with one instruction more."""
+    """The program with one instruction more of each dialect."""
     top = tmp_path_factory.mktemp("program")
     for name in ("verifier", "rules"):
         shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
-    described = top / "verifier/dialects/nki/isa/reductions.py"
-    text = described.read_text(encoding="utf-8")
-    head, mark, tail = text.partition("\nINSTRUCTIONS: Final = (\n")
-    described.write_text(f"{head}\n{DESCRIPTION}{mark}    FROBNICATE,\n{tail}", encoding="utf-8")
-    meant = top / "verifier/executor/semantics/elementwise.py"
-    meant.write_text(meant.read_text(encoding="utf-8") + MEANING, encoding="utf-8")
+    for case in CASES.values():
+        described = top / case.described
+        text = described.read_text(encoding="utf-8")
+        head, mark, tail = text.partition("\nINSTRUCTIONS: Final = (\n")
+        assert mark, case.described
+        more = f"{head}\n{case.description}{mark}    FROBNICATE,\n{tail}"
+        described.write_text(more, encoding="utf-8")
+        meant = top / case.meant
+        meant.write_text(meant.read_text(encoding="utf-8") + case.meaning, encoding="utf-8")
     return top
 
 
@@ -95,63 +301,52 @@ def ran(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def rules_of(tree: Path, tmp_path: Path, **changes: str) -> set[str]:
-    """The rules that the kernel breaks."""
-    path = tmp_path / "kernel.py"
-    path.write_text(KERNEL.format(**{**GOOD, **changes}), encoding="utf-8")
+def written(case: Case, folder: Path, changes: dict[str, str]) -> Path:
+    path = folder / "kernel.py"
+    path.write_text(case.kernel.format(**{**case.good, **changes}), encoding="utf-8")
+    return path
+
+
+CHECKED = [(name, what) for name, case in CASES.items() for what in case.changes]
+
+
+@pytest.mark.parametrize(("name", "what"), CHECKED)
+def test_it_is_checked(tree: Path, tmp_path: Path, name: str, what: str) -> None:
+    case = CASES[name]
+    changes, rules = case.changes[what]
+    path = written(case, tmp_path, changes)
     found = ran(tree, "-m", "verifier", "check", "--no-cache", "--format", "json", str(path))
     report: dict[str, Any] = json.loads(found.stdout)
-    return {item["rule"] for item in report["diagnostics"] if item["severity"] == "error"}
+    errors = {item["rule"] for item in report["diagnostics"] if item["severity"] == "error"}
+    assert errors == rules
+    assert all(not kernel["calls"]["unmodelled"] for kernel in report["kernels"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "rules"),
-    [
-        ({}, set()),
-        ({"more": ", speed=3"}, {"api-signature"}),
-        ({"source": "x"}, {"operand-buffers"}),
-        ({"dtype": "bfloat16"}, {"operand-dtype"}),
-        ({"columns": "16", "part": "[:, 0:8]"}, {"free-size-mismatch"}),
-        ({"more": ", op=nl.divide"}, {"operator-kind"}),
-        ({"load": "nisa.dma_copy(dst=held[:, 0:4], src=x[:, 0:4])"}, {"uninitialised-read"}),
-    ],
-    ids=["good", "signature", "memory", "dtype", "shape", "operator", "undefined"],
-)
-def test_it_is_checked(
-    tree: Path, tmp_path: Path, changes: dict[str, str], rules: set[str]
-) -> None:
-    assert rules_of(tree, tmp_path, **changes) == rules
-
-
-def test_it_runs(tree: Path, tmp_path: Path) -> None:
-    path = tmp_path / "kernel.py"
-    path.write_text(KERNEL.format(**{**GOOD, "more": ", factor=2.0"}), encoding="utf-8")
-    program = (
-        "import numpy as np\n"
-        "from verifier.executor import simulate\n"
-        "x = np.arange(512, dtype=np.float32).reshape(64, 8)\n"
-        f"found = simulate({f'{path}::kernel'!r})(x)\n"
-        "assert np.array_equal(found, x[:, ::-1] * 2), found\n"
-    )
-    done = ran(tree, "-c", program)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_it_runs(tree: Path, tmp_path: Path, case: Case) -> None:
+    path = written(case, tmp_path, case.changed)
+    head = "import numpy as np\nfrom verifier.executor import simulate\n"
+    done = ran(tree, "-c", f"{head}kernel = {f'{path}::kernel'!r}\n{case.run}")
     assert done.returncode == 0, done.stderr
 
 
-def test_it_is_offered_while_it_is_written(tree: Path) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_it_is_offered_while_it_is_written(tree: Path, case: Case) -> None:
+    text, line = case.written
     program = (
         "from verifier.engine.functions import offered\n"
-        "found = offered('import nki.isa as nisa', 'nisa.frob', 9)\n"
+        f"found = offered({text!r}, {line!r}, {len(line)})\n"
         "print([(each.name, each.parameters) for each in found])\n"
     )
-    done = ran(tree, "-c", program)
-    assert "[('frobnicate', '(dst, src, factor=1.0, op=None, name=None)')]" in done.stdout
+    assert str([case.offered]) in ran(tree, "-c", program).stdout
 
 
-def test_rules_that_enforce_its_facts_list_it(tree: Path) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_rules_that_enforce_its_facts_list_it(tree: Path, case: Case) -> None:
     program = (
         "from verifier.rulebase import all_rules\n"
-        "print([rule.id for rule in all_rules() if 'isa.frobnicate' in rule.operations])\n"
+        f"print([rule.id for rule in all_rules() if {case.name!r} in rule.operations])\n"
     )
     done = ran(tree, "-c", program)
-    for rule in ("operand-buffers", "operand-dtype", "operator-kind", "free-size-mismatch"):
+    for rule in case.rules:
         assert f"'{rule}'" in done.stdout

@@ -41,12 +41,12 @@ SHORT = {name.removeprefix(ppl.PREFIX): i for name, i in ppl.INSTRUCTIONS.items(
 def access(instruction: Instruction, parameter: Parameter, first: bool) -> str:
     """What the tables called a parameter."""
     role = next((r for r in instruction.roles if r.name == parameter.name), None)
-    if role is None or role.takes not in (Takes.TILE, Takes.VECTOR):
+    if role is None or role.takes not in (Takes.TILE, Takes.TENSOR_OR_NUMBER):
         return ""
     reads = instruction.footprint.reads_of(role.name)
     if instruction.footprint.writes_of(role.name):
         return "rmw" if reads else "out?" if first and instruction.result else "out"
-    return "vec" if role.takes is Takes.VECTOR else "in"
+    return "vec" if role.takes is Takes.TENSOR_OR_NUMBER else "in"
 
 
 def written(instruction: Instruction) -> list[str]:

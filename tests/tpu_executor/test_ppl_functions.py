@@ -11,7 +11,7 @@ import pytest
 
 from verifier.executor import simulate
 from verifier.executor.running import Outcome
-from verifier.executor.semantics.tpu import ppl
+from verifier.executor.semantics.tpu.ppl.numbers import converted, shifted
 
 Array = Any
 NAMES = {
@@ -153,8 +153,8 @@ def test_shifts_round_as_they_are_told() -> None:
         "RM_UP": [2, 2, 2, -1, -1, -1],
     }
     for mode, wanted in rounded.items():
-        assert ppl.shifted(x, np.asarray(by), mode).tolist() == wanted, mode
-    assert ppl.shifted(x, np.asarray(3), "RM_DOWN").tolist() == (x << 3).tolist()
+        assert shifted(x, np.asarray(by), mode).tolist() == wanted, mode
+    assert shifted(x, np.asarray(3), "RM_DOWN").tolist() == (x << 3).tolist()
 
 
 def test_casts(tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_casts(tmp_path: Path) -> None:
 
 def test_casts_to_halves_in_one_direction() -> None:
     x = drawn(4, 1000)
-    down, up = (ppl.converted(x, "bfloat16", mode) for mode in ("RM_DOWN", "RM_UP"))
+    down, up = (converted(x, "bfloat16", mode) for mode in ("RM_DOWN", "RM_UP"))
     assert np.all(down.astype(np.float32) <= x) and np.all(up.astype(np.float32) >= x)
-    zero = ppl.converted(x, "bfloat16", "RM_TOWARDS_ZERO").astype(np.float32)
+    zero = converted(x, "bfloat16", "RM_TOWARDS_ZERO").astype(np.float32)
     assert np.array_equal(zero, np.where(x > 0, down.astype(np.float32), up.astype(np.float32)))
 
 

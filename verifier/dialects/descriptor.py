@@ -36,6 +36,9 @@ class DialectDescriptor:
     generations: tuple[str, ...]
     #: the functions that are described, by canonical name
     instructions: Mapping[str, Instruction]
+    #: the functions of an imported name, as an editor shows them: name, parameters, and what there
+    #: is to say; the second argument is the text of the file
+    functions: Callable[[str, str], Iterable[tuple[str, str, str]]]
     #: the generation that a file is written for
     infer: Callable[[ast.Module], str]
     #: what a generation has against an import, and against a keyword of the decorator

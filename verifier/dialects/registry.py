@@ -15,11 +15,14 @@ from verifier.dialects.nki import (
     scan_features,
 )
 from verifier.dialects.nki import isa as nki_isa
+from verifier.dialects.nki import spoken as nki_spoken
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.okk import isa as okk_isa
+from verifier.dialects.okk import spoken as okk_spoken
 from verifier.dialects.ppl import PplDialect
 from verifier.dialects.ppl import isa as ppl_isa
+from verifier.dialects.ppl import spoken as ppl_spoken
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
@@ -44,6 +47,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             packages=frozenset({"nki", "neuronxcc"}),
             generations=GENERATIONS,
             instructions=nki_isa.INSTRUCTIONS,
+            functions=nki_spoken.functions,
             infer=lambda tree: infer_generation(scan_features(tree)),
             import_problem=import_problem,
             decorator_problem=jit_problem,
@@ -58,6 +62,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             packages=frozenset({"okk"}),
             generations=(OKK,),
             instructions=okk_isa.INSTRUCTIONS,
+            functions=okk_spoken.functions,
             infer=lambda tree: OKK,
         ),
         DialectDescriptor(
@@ -68,6 +73,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             packages=frozenset({"ppl"}),
             generations=(PPL,),
             instructions=ppl_isa.INSTRUCTIONS,
+            functions=ppl_spoken.functions,
             infer=lambda tree: PPL,
             asserts_kept=False,  # its compiler drops them (PPL-C02)
         ),

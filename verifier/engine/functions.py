@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from verifier.dialects.nki import spoken
+from verifier.dialects.registry import DIALECTS
 
 _CHAIN: Final = re.compile(r"([^\W\d][\w.]*)\.(\w*)\Z")
 _WHOLE: Final = re.compile(r"[^\W\d][\w.]*\.\w+")
@@ -45,7 +45,9 @@ def _of(text: str, owner: str) -> list[Function]:
     imported = _imports(text).get(first)
     if imported is None:
         return []
-    return [Function(*each) for each in spoken.functions(f"{imported}{dot}{rest}", text)]
+    dotted = f"{imported}{dot}{rest}"
+    found = (dialect.functions(dotted, text) for dialect in DIALECTS.values())
+    return [Function(*function) for each in found for function in each]
 
 
 def _imports(text: str) -> dict[str, str]:

@@ -178,6 +178,7 @@ class Takes(Enum):
 
     TILE = "a tile or a tensor"
     VECTOR = "a number, or a tile of one number per partition"
+    TENSOR_OR_NUMBER = "a tensor or a number"
     TILES = "a list of tensors"
     OPERATOR = "an operator"
     FLAG = "a truth value"

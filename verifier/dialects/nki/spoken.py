@@ -9,16 +9,8 @@ from verifier.dialects.nki import isa, names
 from verifier.dialects.nki.generation import infer_generation, scan_features
 from verifier.dialects.nki.signatures import lookup, table
 from verifier.dialects.nki.versions import GENERATIONS
-from verifier.hardware.memories import Buffer
-from verifier.symbolic.instruction import Instruction, Role, Takes
+from verifier.dialects.spoken import described
 from verifier.symbolic.values import ApiRef
-
-_PLACES = {
-    Buffer.SBUF: "SBUF",
-    Buffer.PSUM: "PSUM",
-    Buffer.HBM: "HBM",
-    Buffer.SHARED_HBM: "shared HBM",
-}
 
 
 def functions(dotted: str, text: str) -> Iterator[tuple[str, str, str]]:
@@ -34,7 +26,8 @@ def functions(dotted: str, text: str) -> Iterator[tuple[str, str, str]]:
     for full in sorted(table(generation)):
         short = full.removeprefix(start)
         if full.startswith(start) and "." not in short:
-            yield short, parameters(full, generation), described(full, generation)
+            signature = lookup(full, generation)
+            yield short, str(signature or ""), described(short, signature, isa.find(full))
 
 
 def _generation(owner: ApiRef, text: str) -> str:
@@ -45,36 +38,3 @@ def _generation(owner: ApiRef, text: str) -> str:
         return infer_generation(scan_features(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):
         return GENERATIONS[-1]
-
-
-def parameters(name: str, generation: str) -> str:
-    """``(dst, src, *, engine=engine.unknown)``."""
-    signature = lookup(name, generation)
-    return "" if signature is None else str(signature)
-
-
-def described(name: str, generation: str) -> str:
-    """All about a function, in Markdown."""
-    lines = [f"```python\n{name.rpartition('.')[2]}{parameters(name, generation)}\n```"]
-    instruction = isa.find(name)
-    if instruction is not None:
-        lines += [instruction.summary, ""]
-        lines += [f"- `{role.name}`: {_about(role, instruction)}" for role in instruction.roles]
-        if instruction.needs is not None:
-            capability, facts = instruction.needs
-            lines += ["", f"needs {capability.value} ({', '.join(facts)})"]
-    return "\n".join(lines)
-
-
-def _about(role: Role, instruction: Instruction) -> str:
-    parts = [role.takes.value]
-    if role.memories is not None:
-        parts.append("in " + " or ".join(_PLACES[buffer] for buffer in role.memories.buffers))
-    if role.dtypes is not None:
-        parts.append(role.dtypes.words)
-    if role.takes is Takes.OPERATOR:
-        admitted = [o.admitted for o in instruction.operators if o.role == role.name]
-        parts += [", ".join(sorted(names_)) for names_ in admitted]
-    if role.about:
-        parts.append(role.about)
-    return "; ".join(parts)

@@ -58,7 +58,7 @@ def _left_out(instruction: Instruction, known: Signature, call: Call) -> bool:
 
 def _is_operand(instruction: Instruction, parameter: Parameter) -> bool:
     role = instruction.role(parameter.name)
-    return role is not None and role.takes in (Takes.TILE, Takes.VECTOR)
+    return role is not None and role.takes in (Takes.TILE, Takes.TENSOR_OR_NUMBER)
 
 
 def _is_data(value: object) -> bool:

@@ -25,7 +25,9 @@ def accessed(view: View) -> View:
 def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> object:
     """Emit the operation; the new tensor if the destination was left out."""
     operands = dict(bound.operands)
-    tensors = {r.name: r for r in instruction.roles if r.takes in (Takes.TILE, Takes.VECTOR)}
+    tensors = {
+        r.name: r for r in instruction.roles if r.takes in (Takes.TILE, Takes.TENSOR_OR_NUMBER)
+    }
     for parameter in bound.signature.parameters:
         operand, role = operands.get(parameter.name), tensors.get(parameter.name)
         if operand is not None and role is not None and _lost(role, parameter, operand):
@@ -71,7 +73,7 @@ def _lost(role: Role, parameter: Parameter, operand: Operand) -> bool:
     """Whether an operand that has to be a tensor is not known to be one."""
     if isinstance(operand.value, Opaque):
         return not operand.value.harmless
-    if role.takes is Takes.VECTOR:
+    if role.takes is Takes.TENSOR_OR_NUMBER:
         return False
     if operand.value is None and parameter.default == "None":
         return False

@@ -162,7 +162,9 @@ def vector(
     lies: Lies | None = None,
 ) -> Part:
     """A tensor or a number."""
-    return Part(_role(name, Takes.VECTOR, dtypes, same, shape, lies, None), (_read(name),))
+    return Part(
+        _role(name, Takes.TENSOR_OR_NUMBER, dtypes, same, shape, lies, None), (_read(name),)
+    )
 
 
 def target(
@@ -305,7 +307,7 @@ def function(
     if engine == "tiu":
         roles = tuple(
             replace(role, memories=role.memories or _TIU)
-            if role.takes in (Takes.TILE, Takes.VECTOR)
+            if role.takes in (Takes.TILE, Takes.TENSOR_OR_NUMBER)
             else role
             for role in roles
         )
