@@ -400,17 +400,6 @@ def _affine(
     return lane, offset, tuple(strides)
 
 
-#: columns of the matrices of an operation, by role
-_COLUMNS: Final = {
-    ("okk.bdc_matmul", "left"): "left_cols",
-    ("okk.bdc_matmul", "right"): "right_cols",
-    ("okk.bdc_matmul", "output"): "right_cols",
-    ("okk.bdc_matmul", "bias"): "right_cols",
-    ("okk.gdma_32bit_matrix_S2L", "dst"): "cols",
-    ("okk.gdma_32bit_matrix_L2S", "src"): "cols",
-}
-
-
 def parts(
     machine: ConcreteMachine, operation: Operation, touch: Touch
 ) -> Iterator[tuple[ByteMemory, Place]]:
@@ -421,25 +410,31 @@ def parts(
     """
     tensor = touch.tensor
     whole = region(machine, tensor)
-    columns = _COLUMNS.get((operation.name, touch.role))
-    if isinstance(tensor, LocalTensor) and columns is not None:
-        yield from _matrix_parts(machine, tensor, whole, plain(operation.value(columns)))
-    elif isinstance(tensor, LocalTensor) and operation.name == "okk.bdc_conv2d":
-        if touch.role != "weight":
-            yield whole.memory, whole.place
-            return
-        chip = machine.chip
-        channels = _number(plain_shape(operation, "input_shape")[1])
-        _, c, h, w = whole.place.shape
-        a, b, d, e = _quad(tensor.strides)
-        for half in (0, 1):
-            pairs = (channels - half + 1) // 2
-            shape, strides = (pairs, c, h, w), (2 * a, 2 * b, 2 * d, 2 * e)
-            address = _number(tensor.address) + 4 * half
-            place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, 4)
-            yield whole.memory, place
+    role = operation.instruction.role(touch.role) if operation.instruction is not None else None
+    placed = role.placed if role is not None else None
+    if isinstance(tensor, LocalTensor) and placed is not None and placed.columns:
+        columns = plain(operation.value(placed.columns))
+        yield from _matrix_parts(machine, tensor, whole, columns)
+    elif isinstance(tensor, LocalTensor) and placed is not None and placed.layout == "2ic":
+        yield from _halves(machine, operation, tensor, whole)
     else:
         yield whole.memory, whole.place
+
+
+def _halves(
+    machine: ConcreteMachine, operation: Operation, tensor: LocalTensor, whole: Region
+) -> Iterator[tuple[ByteMemory, Place]]:
+    """The weights of the even input channels, and those of the odd ones: they lie in pairs."""
+    chip = machine.chip
+    channels = _number(plain_shape(operation, "input_shape")[1])
+    _, c, h, w = whole.place.shape
+    a, b, d, e = _quad(tensor.strides)
+    for half in (0, 1):
+        pairs = (channels - half + 1) // 2
+        shape, strides = (pairs, c, h, w), (2 * a, 2 * b, 2 * d, 2 * e)
+        address = _number(tensor.address) + 4 * half
+        place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, 4)
+        yield whole.memory, place
 
 
 def plain_shape(operation: Operation, role: str) -> tuple[Expr, ...]:
