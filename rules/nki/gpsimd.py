@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
-from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Counted, Limit, Sized
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
-_INT32: Final = dt.integers("int32")
-
 
 def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
-    pairs = kit.pattern_pairs(op.value("pattern"))
-    dst = op.view("dst")
+    pairs, described = kit.pattern_pairs(op.value("pattern")), kit.role(op, "pattern")
+    dst, elements = op.view("dst"), described.shape
+    assert isinstance(elements, Counted)
+    entries = described.count.fact if described.count is not None else elements.fact
     if pairs is None:
-        yield from kit.not_followed(op, "pattern", "IOT02" if op.name == "isa.iota" else "AFS02")
+        yield from kit.not_followed(op, "pattern", entries)
         return
-    facts = ("IOT02", "IOT03") if op.name == "isa.iota" else ("AFS02", "AFS02")
     yield check(
         op,
         "pattern",
         E.truth(1 <= len(pairs) <= target.access_dims),
         f"pattern has 1 to {target.access_dims} entries",
         "the pattern has more loops than an instruction",
-        facts[0],
+        entries,
         values=(("entries of pattern", E.const(len(pairs))),),
         about=(),
     )
+    if dst is None:
+        return
     count = kit.product(number for _, number in pairs)
-    if dst is not None:
-        yield check(
-            op,
-            "pattern",
-            E.eq(count, dst.free),
-            "the counts of pattern multiply to the dst free size",
-            "the pattern does not count the elements of dst",
-            facts[1],
-            values=(("elements of pattern", count), ("dst free size", dst.free)),
-            about=("dst",),
-        )
+    yield check(
+        op,
+        "pattern",
+        E.eq(count, dst.free),
+        "the counts of pattern multiply to the dst free size",
+        "the pattern does not count the elements of dst",
+        elements.fact,
+        values=(("elements of pattern", count), ("dst free size", dst.free)),
+        about=("dst",),
+    )
+    if described.value is not None:
+        yield from _counted(op, dst, pairs, described.value)
+
+
+def _counted(
+    op: Operation, dst: View, pairs: tuple[tuple[Expr, Expr], ...], limit: Limit
+) -> Iterator[Check]:
+    """The least and the greatest index stay within a word."""
     offset = kit.as_expr(op.value("offset"))
     per_row = kit.as_expr(op.value("channel_multiplier"))
-    if dst is None or offset is None or per_row is None or op.name != "isa.iota":
+    if offset is None or per_row is None:
         return
     numbers = [offset, per_row, *(step for step, _ in pairs)]
     if not all(number.is_const for number in numbers):
@@ -66,10 +73,10 @@ def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "pattern",
-        E.and_(E.ge(low, _INT32[0]), E.le(high, _INT32[1])),
+        E.and_(limit.holds(low), limit.holds(high)),
         "every index fits into 32 bits",
         "the pattern counts beyond a 32-bit integer",
-        "IOT04",
+        limit.fact,
         values=(("smallest index", low), ("largest index", high)),
         about=(),
     )
@@ -117,12 +124,8 @@ register(
 
 
 def _gather(op: Operation, target: Target) -> Iterator[Check]:
-    if op.name == "isa.local_gather":
-        yield from _local_gather(op, target)
-        return
-    if op.name == "isa.topk":
-        yield from _topk(op, target)
-        return
+    yield from _local_gather(op, target)
+    yield from _topk(op, target)
     data, indices = op.view("data"), op.view("indices")
     if data is not None and indices is not None:
         yield check(
@@ -158,10 +161,8 @@ def _local_gather(op: Operation, target: Target) -> Iterator[Check]:
             ),
             about=("index", "src_buffer"),
         )
-    width, widths = (
-        kit.as_expr(op.value("num_elem_per_idx")),
-        kit.role(op, "num_elem_per_idx").value,
-    )
+    width = kit.as_expr(op.value("num_elem_per_idx"))
+    widths = kit.value_limit(op, "num_elem_per_idx")
     if width is not None and widths is not None:
         words = kit.alternatives(widths.among)
         yield check(
@@ -249,7 +250,7 @@ def _topk(op: Operation, target: Target) -> Iterator[Check]:
             ),
             about=("val_dst", "idx_dst"),
         )
-    among, found = kit.role(op, "n").value, kit.role(op, "val_dst").free
+    among, found = kit.value_limit(op, "n"), kit.free_limit(op, "val_dst")
     if number is not None and values is not None and among is not None and found is not None:
         limit = E.and_(among.holds(number), found.holds(values.free), E.le(values.free, number))
         cores = target.core_partitions
@@ -324,43 +325,30 @@ register(
 
 
 def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
-    dst = op.view("dst")
-    if dst is None or not op.operands["dst"].given:
+    dst, shape = op.view("dst"), kit.role(op, "dst").shape
+    if dst is None or not op.operands["dst"].given or not isinstance(shape, Sized):
         return
-    if op.name == "isa.tensor_partition_reduce":
-        data = op.view("data")
-        if data is None:
-            return
-        rows, columns, fact, role = E.const(1), data.free, "PRD02", "data"
-        words = "1 partition and the free size of data"
-    elif op.name == "isa.sequence_bounds":
-        data = op.view("segment_ids")
-        if data is None:
-            return
+    role, data = shape.of, op.view(shape.of)
+    if data is None:
+        return
+    partitions = kit.role(op, role).partitions
+    if partitions is not None:
         yield check(
             op,
-            "segment_ids",
-            E.eq(data.partitions, 1),
-            "partitions of segment_ids == 1",
-            "segment_ids has more than one partition",
-            "SQB01",
-            values=(("partitions of segment_ids", data.partitions),),
+            role,
+            partitions.holds(data.partitions),
+            f"partitions of {role} == {partitions.most}",
+            f"{role} has more than one partition",
+            partitions.fact,
+            values=((f"partitions of {role}", data.partitions),),
         )
-        rows, columns, fact, role = E.const(1), data.free * 2, "SQB01", "segment_ids"
-        words = "1 partition and two elements for each segment id"
-    else:
-        data = op.view("src")
-        if data is None:
-            return
-        rows, columns, fact, role = data.partitions, data.free + 1, "NZC03", "src"
-        words = "the partitions of src and one element more"
     yield check(
         op,
         "dst",
-        E.and_(E.eq(dst.partitions, rows), E.eq(dst.free, columns)),
-        f"dst has {words}",
-        f"dst does not have the shape that {op.name.partition('.')[2]} writes",
-        fact,
+        E.and_(E.eq(dst.partitions, shape.rows(data)), E.eq(dst.free, shape.columns(data))),
+        f"dst has {shape.words}",
+        f"dst does not have the shape that {kit.described(op).short} writes",
+        shape.fact,
         values=(
             ("partitions of dst", dst.partitions),
             ("dst free size", dst.free),

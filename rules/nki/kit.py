@@ -64,9 +64,26 @@ def role(op: Operation, name: str) -> Role:
     return found
 
 
+def value_limit(op: Operation, name: str) -> Limit | None:
+    """What a number may be; None where the function has no such parameter, or nothing is said."""
+    found = described(op).role(name)
+    return found.value if found is not None else None
+
+
+def free_limit(op: Operation, name: str) -> Limit | None:
+    """How many elements per partition an operand may have, if that is said."""
+    found = described(op).role(name)
+    return found.free if found is not None else None
+
+
 def in_force(op: Operation, limits: Iterable[Limit]) -> Limit | None:
     """Of limits that took each other's place, that of the call's generation."""
-    held = [each for each in limits if not each.since or at_least(op.api, each.since)]
+    held = [
+        each
+        for each in limits
+        if (not each.since or at_least(op.api, each.since))
+        and not (each.until and at_least(op.api, each.until))
+    ]
     return held[-1] if held else None
 
 

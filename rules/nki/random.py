@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import check, register
@@ -14,47 +15,54 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Limit
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
+
+_WORDS: Final = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 4)
 
 
 def _random_state(op: Operation, target: Target) -> Iterator[Check]:
-    if op.name == "isa.rand2":
-        low, high = kit.constant(op.value("min")), kit.constant(op.value("max"))
-        if low is not None and high is not None:
-            yield check(
-                op,
-                "max",
-                E.truth(low < high),
-                f"min < max (they are {low} and {high})",
-                "the range of random numbers is empty",
-                "RND02",
-                about=(),
-            )
-        return
-    if op.name in ("isa.set_rng_seed", "language.random_seed"):
-        role = "src_seeds" if op.name == "isa.set_rng_seed" else "seed"
-        view = op.view(role)
-        if view is None:
-            return
-        four = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 4)
+    low, high = kit.constant(op.value("min")), kit.constant(op.value("max"))
+    if low is not None and high is not None:
         yield check(
             op,
-            role,
-            E.and_(E.eq(view.partitions, 1), E.eq(view.free, 1), view.dtype.among(four)),
-            f"{role} is one element of 4 bytes",
-            "a seed is a single 32-bit element",
-            "SED01" if op.name == "isa.set_rng_seed" else "L10",
-            values=((f"partitions of {role}", view.partitions), (f"{role} free size", view.free)),
+            "max",
+            E.truth(low < high),
+            f"min < max (they are {low} and {high})",
+            "the range of random numbers is empty",
+            "RND02",
+            about=(),
         )
-        return
-    role = "src_seeds" if op.name == "isa.rand_set_state" else "dst"
-    view = op.view(role)
+    needs = kit.described(op).needs
+    holds_state = needs is not None and needs[0] is Capability.RANDOM_STATE
+    for role in kit.described(op).roles:
+        view = op.view(role.name)
+        if view is not None and role.free is not None:
+            yield _seed(op, role.name, view, role.free)
+        elif view is not None and role.dtypes is not None and holds_state:
+            yield from _state(op, role.name, view, role.dtypes.fact, target)
+
+
+def _seed(op: Operation, role: str, view: View, limit: Limit) -> Check:
+    return check(
+        op,
+        role,
+        E.and_(limit.holds(view.partitions), limit.holds(view.free), view.dtype.among(_WORDS)),
+        f"{role} is one element of 4 bytes",
+        "a seed is a single 32-bit element",
+        limit.fact,
+        values=((f"partitions of {role}", view.partitions), (f"{role} free size", view.free)),
+    )
+
+
+def _state(op: Operation, role: str, view: View, fact: str, target: Target) -> Iterator[Check]:
+    """So many numbers in each lane of an engine's generator, in memory that the engine reaches."""
     engine = kit.engine(op)
-    if view is None or engine is None:
+    if engine is None:
         return
     vector = engine == "vector"
     width = target.generator_words_vector if vector else target.generator_words
-    fact = "RSS01" if role == "src_seeds" else "RGT01"
     yield check(
         op,
         role,
@@ -64,16 +72,16 @@ def _random_state(op: Operation, target: Target) -> Iterator[Check]:
         fact,
         values=((f"rank of {role}", E.const(view.rank)), (f"{role} free size", view.free)),
     )
-    psum = role == "dst" and vector and target.has(Capability.STATE_IN_PSUM)
-    allowed = (Buffer.SBUF, Buffer.PSUM) if psum else SBUF
+    written = bool(kit.described(op).footprint.writes_of(role))
+    psum = written and vector and target.has(Capability.STATE_IN_PSUM)
     found = kit.buffer_check(
         op,
         role,
         view,
-        allowed,
+        (Buffer.SBUF, Buffer.PSUM) if psum else SBUF,
         f"{role} cannot be in {kit.BUFFER_WORDS[view.buffer]}",
         "BUF33",
-        *(("H89",) if role == "dst" else ()),
+        *(("H89",) if written else ()),
     )
     if found is not None:
         yield found

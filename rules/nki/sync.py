@@ -21,7 +21,7 @@ _REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)
 
 
 def _register_operand(op: Operation, target: Target) -> Iterator[Check]:
-    load = op.name == "isa.register_load"
+    load = bool(kit.described(op).footprint.reads)
     role, fact = ("src", "REG03") if load else ("dst", "REG04")
     view = op.view(role)
     if view is None:

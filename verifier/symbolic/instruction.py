@@ -308,7 +308,18 @@ class Spread:
     fact: str
 
 
-Shape: TypeAlias = Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """So many partitions and elements as follow from another operand; ``words``: as one says it."""
+
+    of: str
+    rows: Callable[[View], Expr]
+    columns: Callable[[View], Expr]
+    words: str
+    fact: str
+
+
+Shape: TypeAlias = Sized | Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,8 +409,9 @@ class Limit:
     multiple_of: int = 1
     #: values with a meaning of their own
     also: tuple[int, ...] = ()
-    #: the generation that it holds from
+    #: the generation that it holds from, and the one that it no longer holds in
     since: str = ""
+    until: str = ""
     #: the generation from which on it is advice
     advice_from: str | None = None
 
@@ -431,7 +443,8 @@ class Role:
     own_start: str = ""
     #: where it may be of rank 1, and stands for one column then
     column: bool = False
-    #: elements per partition, dimensions (of several the last that holds already)
+    #: partitions, elements per partition, dimensions (of several the last that holds already)
+    partitions: Limit | None = None
     free: Limit | None = None
     rank: tuple[Limit, ...] = ()
     #: what a number may be, or each of a list of them; how many a list may have
@@ -496,6 +509,19 @@ class Commands:
 
 
 @dataclass(frozen=True, slots=True)
+class Reduction:
+    """The axes that the operand ``axis`` names are the last free ones: a fact.
+
+    ``before``: the generation from which on that is so, as it is said now. Until then axis 1 stood
+    for the last of several, as the fact ``loosely`` says; without one any free axes would do.
+    """
+
+    fact: str
+    before: str
+    loosely: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """From a generation on it is a program of an engine that reaches some memories only."""
 
@@ -546,7 +572,6 @@ class Trait(Enum):
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
     RANDOM = "draws numbers: twice the same call is not the same"
-    REDUCES = "folds its first operand along the axes that `axis` names"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
     # -- of TPUs
@@ -634,6 +659,8 @@ class Instruction:
     commands: Commands | None = None
     simulated: Simulated | None = None
     program: Program | None = None
+    #: where it folds its first operand along the axes that `axis` names
+    reduces: Reduction | None = None
     #: a fact: it computes on bits, and its tiles hold integers
     on_bits: str = ""
     #: two operands that are not both in PSUM, and the fact

@@ -11,6 +11,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -44,7 +45,7 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             help=("leave dge_mode open, or use nisa.dge_mode.swdge",),
         )
     trigger = kit.engine(op)
-    if op.name == "isa.dma_copy" and trigger not in (None, "unknown"):
+    if trigger not in (None, "unknown"):
         yield check(
             op,
             "engine",
@@ -111,7 +112,7 @@ def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
     level = kit.as_expr(value)
     if level is None:
         return
-    fact = "K12" if op.name.startswith("collectives.") else "D09"
+    fact = "K12" if Trait.COLLECTIVE in kit.described(op).traits else "D09"
     yield check(
         op,
         "priority",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki.kit import at_least, check, register
+from rules.nki import kit
+from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -12,31 +13,23 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 
-def _beta1_rank(op: Operation, target: Target) -> Iterator[Check]:
-    if op.name == "isa.exponential":
-        for role in ("src", "dst"):
-            view = op.view(role)
-            if view is not None:
-                yield check(
-                    op,
-                    role,
-                    E.truth(view.rank <= 4),
-                    f"rank of {role} <= 4",
-                    f"{role} has too many dimensions for exponential",
-                    "A08",
-                    values=((f"rank of {role}", E.const(view.rank)),),
-                )
-        return
-    data = op.view("data")
-    if data is not None and not at_least(op.api, "0.2"):
+def _rank(op: Operation, target: Target) -> Iterator[Check]:
+    for described in kit.described(op).roles:
+        role, view = described.name, op.view(described.name)
+        limit = kit.in_force(op, described.rank)
+        if limit is None or view is None:
+            continue
+        short, exact = kit.described(op).short, limit.least == limit.most
         yield check(
             op,
-            "data",
-            E.truth(data.rank == 2),
-            "rank of data == 2",
-            "scalar_tensor_tensor takes two-dimensional data",
-            "STT05",
-            values=(("rank of data", E.const(data.rank)),),
+            role,
+            limit.holds(E.const(view.rank)),
+            f"rank of {role} {'==' if exact else '<='} {limit.most}",
+            f"{short} takes two-dimensional {role}"
+            if exact
+            else f"{role} has too many dimensions for {short}",
+            limit.fact,
+            values=((f"rank of {role}", E.const(view.rank)),),
         )
 
 
@@ -78,7 +71,7 @@ register(
         facts=("A08", "STT05"),
         on="operation",
         operations=("isa.exponential", "isa.scalar_tensor_tensor"),
-        check=_beta1_rank,
+        check=_rank,
         of_rank=True,
         sources=("NKI ISA exponential", "Beta 1 scalar_tensor_tensor"),
         failing=_OPERAND_RANK.failing,

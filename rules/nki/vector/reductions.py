@@ -10,7 +10,6 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
@@ -27,11 +26,11 @@ def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
 
 
 def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
-    role = kit.described(op).footprint.reads[0].role
-    fact = "RED01" if op.name == "isa.tensor_reduce" else "L50"
+    role, rule = kit.described(op).footprint.reads[0].role, kit.described(op).reduces
     view = op.view(role)
-    if view is None:
+    if view is None or rule is None:
         return
+    fact = rule.fact
     axes = reduced_axes(op, view.rank)
     if axes is None:
         yield from kit.not_followed(op, "axis", fact)
@@ -47,11 +46,11 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         about=(role,),
         help=("transpose first, or reduce over partitions with a matmul by ones",),
     )
-    old = not at_least(op.api, "0.3")
-    if op.name == "isa.tensor_reduce" and old and axes == {1}:
-        return  # before 0.3 axis 1 stood for the last axis (NKI-RED02)
-    if old and op.name.startswith("language."):
-        return  # the compiler of Beta 1 reorders free axes for functions of the language
+    old = not at_least(op.api, rule.before)
+    # axis 1 stood for the last axis (NKI-RED02); the compiler of Beta 1 reorders free axes for
+    # functions of the language
+    if old and (not rule.loosely or axes == {1}):
+        return
     trailing = frozenset(range(view.rank - len(axes), view.rank))
     yield check(
         op,
@@ -59,7 +58,7 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(axes == trailing and len(axes) <= target.access_dims),
         f"the reduced axes are the last ones (they are {written} of {view.rank})",
         "the reduced axes are not the innermost ones",
-        fact if not (old and op.name == "isa.tensor_reduce") else "RED08",
+        rule.loosely if old else fact,
         about=(role,),
         given=(E.truth(0 not in axes),),
         help=("permute the free axes of the view so that the reduced ones come last",),
@@ -79,7 +78,7 @@ register(
         ),
         facts=("RED01", "RED08", "L50"),
         on="operation",
-        concerns=lambda instruction: Trait.REDUCES in instruction.traits,
+        concerns=lambda instruction: instruction.reduces is not None,
         check=_reduce_axes,
         sources=("NKI ISA tensor_reduce", "NKI language sum"),
         failing=kernel(

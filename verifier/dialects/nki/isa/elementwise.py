@@ -47,6 +47,7 @@ from verifier.symbolic.instruction import (
     Engines,
     Footprint,
     Instruction,
+    Limit,
     PerPartition,
     Result,
     SameType,
@@ -207,7 +208,12 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
     },
     roles=(
         tile("dst", on_chip("NKI-BUF09")),
-        tile("data", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
+        tile(
+            "data",
+            on_chip("NKI-BUF09"),
+            shape=Streams("dst", "NKI-STT01"),
+            rank=(Limit(least=2, most=2, fact="NKI-STT05", until="0.2"),),
+        ),
         operator("op0"),
         vector("operand0", on_chip("NKI-BUF09"), shape=PerPartition("data", "NKI-STT02")),
         operator("op1"),
@@ -355,6 +361,8 @@ DROPOUT: Final = Instruction(
     traits=DRAWS,
 )
 
+_FOUR_DIMENSIONS: Final = (Limit(most=4, fact="NKI-A08"),)
+
 EXPONENTIAL: Final = Instruction(
     name="isa.exponential",
     summary="dst = exp(src - max_value), and optionally its sum along the free axes",
@@ -373,12 +381,14 @@ EXPONENTIAL: Final = Instruction(
             "dst",
             on_chip("NKI-BUF18"),
             dtypes=Types(_POWERS, "a float or an integer (not uint32)", "NKI-EXP04", "0.2"),
+            rank=_FOUR_DIMENSIONS,
         ),
         tile(
             "src",
             on_chip("NKI-BUF18"),
             shape=Streams("dst", "NKI-EXP02"),
             dtypes=Types(_EXPONENTS, "a float (not tfloat32) or an integer", "NKI-EXP03", "0.2"),
+            rank=_FOUR_DIMENSIONS,
         ),
         vector("max_value", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
         tile(

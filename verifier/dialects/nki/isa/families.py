@@ -26,6 +26,7 @@ from verifier.symbolic.instruction import (
     Limit,
     Operators,
     Reads,
+    Reduction,
     Result,
     Role,
     Trait,
@@ -119,6 +120,7 @@ def language(
     engine: str = "unknown",
     result: Result | None = None,
     traits: frozenset[Trait] = frozenset(),
+    reduces: Reduction | None = None,
     instead: str = "",
     removal: tuple[str, ...] = ("NKI-M024",),
 ) -> Instruction:
@@ -134,6 +136,7 @@ def language(
         footprint=Footprint(reads=reads, writes=written("dst")),
         result=result,
         traits=traits,
+        reduces=reduces,
         instead=instead,
         removal=removal,
     )

@@ -34,8 +34,8 @@ from verifier.symbolic.instruction import (
     Instruction,
     PerPartition,
     Program,
+    Reduction,
     Simulated,
-    Trait,
     Writes,
 )
 from verifier.symbolic.values import Enumerator
@@ -145,7 +145,7 @@ def _reduction(name: str) -> Instruction:
         engine="vector",
         # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
         result=Reduced("x", keeps="0.3" if name == "var" else ""),
-        traits=frozenset({Trait.REDUCES}),
+        reduces=Reduction("NKI-L50", "0.3"),
     )
 
 
@@ -256,7 +256,7 @@ LANGUAGE_SOFTMAX: Final = language(
     tile("x", on_chip("NKI-L56")),
     reads=(folded_over("x", "axis"),),
     result=Like(("x",)),
-    traits=frozenset({Trait.REDUCES}),
+    reduces=Reduction("NKI-L50", "0.3"),
 )
 
 LANGUAGE_RMS_NORM: Final = language(

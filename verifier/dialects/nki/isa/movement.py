@@ -25,6 +25,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import (
     Call,
     Carried,
+    Counted,
     Engines,
     Footprint,
     Index,
@@ -32,8 +33,10 @@ from verifier.symbolic.instruction import (
     Lanes,
     Limit,
     Reads,
+    Role,
     SameType,
     Streams,
+    Takes,
     Trait,
     Types,
     Where,
@@ -82,6 +85,9 @@ def _is_taken(call: Call, index: Index) -> Bool | None:
 
 _NAMED: Final = Where("the partitions that the mask names", _is_named)
 _SHUFFLED: Final = Where("the partitions whose mask is not 255", _is_taken)
+
+#: what positions are counted in
+_INT32: Final = dt.integers("int32")
 
 NC_STREAM_SHUFFLE: Final = Instruction(
     name="isa.nc_stream_shuffle",
@@ -159,7 +165,16 @@ IOTA: Final = Instruction(
         "0.2": "dst*, pattern*, offset*, channel_multiplier=0, name=None",
         "0.3": "dst*, pattern*, offset=0, channel_multiplier=0, name=None",
     },
-    roles=(tile("dst", for_gpsimd("NKI-BUF26")),),
+    roles=(
+        tile("dst", for_gpsimd("NKI-BUF26")),
+        Role(
+            name="pattern",
+            takes=Takes.PLAIN,
+            count=Limit(least=1, fact="NKI-IOT02"),
+            shape=Counted("dst", "NKI-IOT03"),
+            value=Limit(least=_INT32[0], most=_INT32[1], fact="NKI-IOT04"),
+        ),
+    ),
     engines=Engines("gpsimd"),
     footprint=Footprint(writes=written("dst")),
     result=OfIndex("expr"),

@@ -12,6 +12,7 @@ from verifier.dialects.nki.isa.shared import (
     HALF,
     INT,
     decides,
+    exactly,
     on_chip,
     per_lane,
     tile,
@@ -21,7 +22,13 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Engines, Footprint, Instruction, Types
+from verifier.symbolic.instruction import Engines, Footprint, In, Instruction, Role, Types
+
+
+def _one(name: str, fact: str, memories: In | None = None) -> Role:
+    """A single element."""
+    limit = exactly(1, fact)
+    return tile(name, memories, partitions=limit, free=limit)
 
 
 def _seeds(role: str) -> Footprint:
@@ -115,7 +122,7 @@ SET_RNG_SEED: Final = Instruction(
     signatures={
         "0.2": "src_seeds*, name=None",
     },
-    roles=(tile("src_seeds", on_chip("NKI-BUF34")),),
+    roles=(_one("src_seeds", "NKI-SED01", on_chip("NKI-BUF34")),),
     engines=Engines("vector"),
     footprint=_seeds("src_seeds"),
 )
@@ -128,7 +135,7 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
         "0.2": None,
         "0.3": "seed*",
     },
-    roles=(tile("seed"),),
+    roles=(_one("seed", "NKI-L10"),),
     engines=Engines("vector"),
     footprint=_seeds("seed"),
     removal=("NKI-M024",),

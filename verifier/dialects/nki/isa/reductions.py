@@ -36,6 +36,7 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like, OneRow, Reduced
 from verifier.hardware import dtypes as dt
+from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import (
     Call,
     Commands,
@@ -48,8 +49,9 @@ from verifier.symbolic.instruction import (
     Line,
     PerPartition,
     Reads,
+    Reduction,
+    Sized,
     Streams,
-    Trait,
     Types,
 )
 
@@ -88,7 +90,7 @@ TENSOR_REDUCE: Final = Instruction(
     operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05"),),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
-    traits=frozenset({Trait.REDUCES}),
+    reduces=Reduction("NKI-RED01", "0.3", "NKI-RED08"),
 )
 
 TENSOR_SCALAR_REDUCE: Final = Instruction(
@@ -214,7 +216,17 @@ TENSOR_PARTITION_REDUCE: Final = Instruction(
         "0.2": "dst*, op*, data*, name=None",
     },
     roles=(
-        tile("dst", for_gpsimd("NKI-BUF29")),
+        tile(
+            "dst",
+            for_gpsimd("NKI-BUF29"),
+            shape=Sized(
+                "data",
+                lambda data: E.const(1),
+                lambda data: data.free,
+                "1 partition and the free size of data",
+                "NKI-PRD02",
+            ),
+        ),
         operator("op"),
         tile("data", for_gpsimd("NKI-BUF29")),
     ),
