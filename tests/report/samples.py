@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from verifier.report.model import (
     CallCounts,
+    Caller,
     Diagnostic,
     FileError,
     FileResult,
+    Function,
     KernelReport,
     Label,
     ObligationCounts,
@@ -237,6 +239,8 @@ REPORT = RunReport.merge(
             (*DIAGNOSTICS[:2], DIAGNOSTICS[4]),
             ERRORS[:1],
             {**STATISTICS, "files": 10},
+            (Function(HELPERS, "load_rows", 7, (Caller(GEMM, "gemm"), Caller(WIDE, "pool"))),),
+            (Function(HELPERS, "unused", 31),),
         ),
     ]
 )

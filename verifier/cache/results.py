@@ -111,7 +111,13 @@ def keep(
         return
     merged = RunReport.merge([result for result, _ in parts])
     whole = FileResult(
-        request.path, merged.kernels, merged.diagnostics, merged.errors, merged.statistics
+        request.path,
+        merged.kernels,
+        merged.diagnostics,
+        merged.errors,
+        merged.statistics,
+        merged.helpers,
+        merged.unreached,
     )
     entry = Entry(together, whole)
     with contextlib.suppress(UnicodeEncodeError, TypeError, OverflowError):

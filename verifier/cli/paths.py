@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.report.model import Diagnostic, FileError, FileResult, Fix, Judged, Span
+from verifier.report.model import Diagnostic, FileError, FileResult, Fix, Function, Judged, Span
 
 
 def absolute(path: str | Path) -> str:
@@ -77,7 +77,13 @@ class Display:
             tuple(self.diagnostic(diagnostic) for diagnostic in result.diagnostics),
             tuple(self.error(error) for error in result.errors),
             result.statistics,
+            tuple(map(self.function, result.helpers)),
+            tuple(map(self.function, result.unreached)),
         )
+
+    def function(self, function: Function) -> Function:
+        callers = tuple(replace(c, path=self.name(c.path)) for c in function.callers)
+        return replace(function, path=self.name(function.path), callers=callers)
 
     def error(self, error: FileError) -> FileError:
         return replace(error, path=self.name(error.path))

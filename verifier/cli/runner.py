@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from verifier.cli.fix import Fixing
     from verifier.cli.shards import Part
     from verifier.configuration.settings import Configurations
-    from verifier.source.sources import Sources
 
 #: bytes of a file that is not worth two workers
 _SMALL = 8192
@@ -77,6 +75,7 @@ def run(options: RunOptions) -> RunReport:
         KeyboardInterrupt: the user has had enough.
     """
     from verifier.cli.analysis import analysed
+    from verifier.service.callers import callers
     from verifier.source.sources import Sources
 
     started = time.perf_counter()
@@ -95,9 +94,10 @@ def run(options: RunOptions) -> RunReport:
         from verifier.cli.shards import part_of
 
         candidates = part_of(candidates, options.shard)
-    users = _users(everything, folders, sources)
+    every = [absolute(path) for path in everything]
+    users = callers(every, set(map(absolute, options.paths)).intersection(every), folders, sources)
     requests = [
-        policy.request(path, folders, users=users(path), statistics=options.statistics)
+        policy.request(path, folders, users=users[absolute(path)], statistics=options.statistics)
         for path in candidates.files
     ]
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
@@ -146,19 +146,6 @@ def _with_contracts(report: RunReport, options: RunOptions) -> RunReport:
     if part is not None:
         return replace(report, shard=Shard(part.index, part.count, tuple(unknown)))
     return replace(report, errors=(*report.errors, *unmatched_errors(unknown, did_you_mean)))
-
-
-def _users(
-    files: Sequence[str], roots: Sequence[str], sources: Sources
-) -> Callable[[str], tuple[str, ...]]:
-    """Those of all ``files`` of the run that import one of them, for each."""
-    if len(files) < 2:
-        return lambda _: ()
-    from verifier.source.imports import users
-    from verifier.source.project import Project
-
-    found = users(Project(map(Path, roots), sources), map(absolute, files))
-    return lambda path: found[absolute(path)]
 
 
 class _Wanted:

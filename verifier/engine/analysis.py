@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +112,8 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     first, step = request.part
     with module.syntax_held():
         scanned = scan(project, module, _users(project, request))
-        for entry in (*scanned.kernels, *unreached.functions(scanned))[first::step]:
+        loose = unreached.functions(scanned)
+        for entry in (*scanned.kernels, *loose)[first::step]:
             if entry.error is not None or entry.dialect not in DIALECTS:
                 continue
             for outcome in _kernel(project, entry, request, memo, errors, text):
@@ -121,8 +122,18 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
                 problems.extend(outcome.diagnostics)
                 report.merge_statistics(statistics, outcome.statistics)
     return report.FileResult(
-        request.path, tuple(found), tuple(problems), tuple(dict.fromkeys(errors)), statistics
+        request.path,
+        tuple(found),
+        tuple(problems),
+        tuple(dict.fromkeys(errors)),
+        statistics,
+        tuple(_function(h.entry, [report.Caller(*c) for c in h.callers]) for h in scanned.helpers),
+        tuple(_function(entry) for entry in loose),
     )
+
+
+def _function(entry: KernelEntry, callers: Sequence[report.Caller] = ()) -> report.Function:
+    return report.Function(str(entry.path), entry.name, entry.line, tuple(callers))
 
 
 def _users(project: Project, request: report.FileRequest) -> list[Module]:

@@ -12,10 +12,12 @@ import math
 from typing import Any, TextIO
 
 from verifier.report.model import (
+    Caller,
     Diagnostic,
     Entry,
     FileError,
     Fix,
+    Function,
     KernelReport,
     RunReport,
     Shard,
@@ -48,6 +50,11 @@ def document(report: RunReport, options: Options) -> dict[str, Any]:
         },
         "known": {known.source: list(known.fingerprints) for known in report.known},
         "gone": [_entry(entry) for entry in report.gone],
+        "helpers": [
+            {**_function(helper), "callers": [_caller(caller) for caller in helper.callers]}
+            for helper in report.helpers
+        ],
+        "unreached": [_function(function) for function in report.unreached],
     }
     if report.shard is not None:
         result["shard"] = _shard(report.shard)
@@ -143,6 +150,14 @@ def _error(error: FileError) -> dict[str, Any]:
         "message": error.message,
         "kind": error.kind,
     }
+
+
+def _function(function: Function) -> dict[str, Any]:
+    return {"path": function.path, "name": function.name, "line": function.line}
+
+
+def _caller(caller: Caller) -> dict[str, Any]:
+    return {"path": caller.path, "name": caller.name}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

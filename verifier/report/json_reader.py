@@ -22,6 +22,7 @@ from verifier.report.model import (
     ErrorKind,
     FileError,
     Fix,
+    Function,
     KernelReport,
     Known,
     Label,
@@ -136,6 +137,8 @@ class _Document(msgspec.Struct):
     files: _Files
     known: dict[str, tuple[str, ...]]
     gone: tuple[Entry, ...]
+    helpers: tuple[Function, ...] = ()
+    unreached: tuple[Function, ...] = ()
     shard: Shard | None = None
     statistics: dict[str, Any] | None = None
 
@@ -177,6 +180,8 @@ def read(data: bytes) -> Reading:
         known=tuple(Known(source, names) for source, names in document.known.items()),
         gone=document.gone,
         shard=document.shard,
+        helpers=document.helpers,
+        unreached=document.unreached,
     )
     return Reading(report, document.tool.version, document.statistics is not None)
 

@@ -43,7 +43,9 @@ def merged(
     found = [report for _, report in reports]
     # The names only give an order, in which nothing that is kept depends on it.
     results = [
-        FileResult(str(number), r.kernels, r.diagnostics, r.errors, r.statistics)
+        FileResult(
+            str(number), r.kernels, r.diagnostics, r.errors, r.statistics, r.helpers, r.unreached
+        )
         for number, r in enumerate(found)
     ]
     errors = () if missing else _unmatched(found, hint)

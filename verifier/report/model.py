@@ -251,15 +251,39 @@ class FileRequest:
     users: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Caller:
+    """A function that calls another one; ``name`` is that of the top-level one around it."""
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Function:
+    """A function for a device that is not judged as a kernel; ``line`` is that of the ``def``."""
+
+    path: str
+    name: str
+    line: int
+    callers: tuple[Caller, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What a worker found in one file; diagnostics may lie in files that it imports."""
+    """What a worker found in one file; diagnostics may lie in files that it imports.
+
+    ``helpers`` are judged at their calls, ``unreached`` (no kernel calls them) for what is wrong
+    whatever they are given.
+    """
 
     path: str
     kernels: tuple[KernelReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     errors: tuple[FileError, ...] = ()
     statistics: Statistics = field(default_factory=dict)
+    helpers: tuple[Function, ...] = ()
+    unreached: tuple[Function, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +356,8 @@ class RunReport:
     known: tuple[Known, ...] = ()
     gone: tuple[Entry, ...] = ()
     shard: Shard | None = None
+    helpers: tuple[Function, ...] = ()
+    unreached: tuple[Function, ...] = ()
 
     @staticmethod
     def merge(results: Iterable[FileResult], errors: Iterable[FileError] = ()) -> RunReport:
@@ -351,6 +377,8 @@ class RunReport:
             diagnostics=tuple(deduplicate(d for result in ordered for d in result.diagnostics)),
             errors=tuple(sorted(failures, key=lambda e: (e.path, e.line, e.kind, e.message))),
             statistics=statistics,
+            helpers=tuple(sorted({f for result in ordered for f in result.helpers})),
+            unreached=tuple(sorted({f for result in ordered for f in result.unreached})),
         )
 
     @property

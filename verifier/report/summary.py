@@ -132,6 +132,10 @@ def totals_lines(report: RunReport, options: Options) -> list[Line]:
         lines = wrap([(head, "message")], pieces, options.width, indent=2)
     else:
         lines = [[(f"No kernels{looked}", "message")]]
+    if report.helpers:
+        one = len(report.helpers) == 1
+        there = "is judged where kernels call it" if one else "are judged where kernels call them"
+        lines.append([(f"{number(len(report.helpers), 'helper')} {there}", "dim")])
 
     findings: Counter[str] = Counter(diagnostic.severity for diagnostic in report.shown)
     failed = sum(error.kind != "syntax" for error in report.errors)

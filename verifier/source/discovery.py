@@ -69,13 +69,23 @@ class Scanned:
     ``kernels`` are its entry points, by place; a function of another module on disk that is wrapped
     here (``nki.jit(imported)``) has the path of the module that defines it. What kernels call and
     nobody launches is none, see :mod:`.helpers`. ``unreached`` are the top-level functions that no
-    kernel calls, as far as it is seen, ``device`` the names of those that call a kernel API.
+    kernel calls, as far as it is seen, ``device`` the names of those that call a kernel API,
+    ``helpers`` the decorated ones that are no entry points because kernels call them.
     """
 
     module: Module
     kernels: tuple[KernelEntry, ...]
     unreached: tuple[KernelEntry, ...] = ()
     device: frozenset[str] = frozenset()
+    helpers: tuple[Helper, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function that is judged where the ``callers`` call it, not as an entry point."""
+
+    entry: KernelEntry
+    callers: tuple[Unit, ...]
 
 
 def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Scanned:
@@ -96,6 +106,11 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
     wrapped = {_unit(entry) for each in visitors for entry in each.wrapped}
     sites = [site for each in visitors for site in each.sites(functions)]
     called = helpers(decorated, wrapped, sites)
+    judged_there = [
+        Helper(e, called[_unit(e)])
+        for e in visitor.decorated
+        if not e.nested and _unit(e) in called
+    ]
     entries = [e for e in found.values() if e.nested or e.error or _unit(e) not in called]
     # what another file names may be called there
     elsewhere = {unit for _, names in named for unit in names}
@@ -108,6 +123,7 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
         tuple(sorted(entries, key=_place)),
         tuple(sorted(unreached, key=_place)) if dialect else (),
         frozenset(device),
+        tuple(sorted(judged_there, key=lambda helper: _place(helper.entry))),
     )
 
 

@@ -30,8 +30,9 @@ class CallSite:
 
 def helpers(
     decorated: Collection[Unit], launched: Collection[Unit], sites: Sequence[CallSite]
-) -> set[Unit]:
-    """Those of the ``decorated`` functions that are called by device code and not launched.
+) -> dict[Unit, tuple[Unit, ...]]:
+    """Those of the ``decorated`` functions that are called by device code and not launched, each
+    with that code.
 
     ``launched``: functions that are wrapped for a launch. A call in code that is not for a device
     is a launch too. Of functions that only call each other all are entry points.
@@ -50,7 +51,10 @@ def helpers(
             started |= callees
     by_device = set().union(*(calls.get(unit, ()) for unit in device))
     called = {unit for unit in decorated if unit in by_device and unit not in started}
-    return called & _reached(device - called, calls)
+    return {
+        unit: tuple(sorted(caller for caller in device if unit in calls.get(caller, ())))
+        for unit in called & _reached(device - called, calls)
+    }
 
 
 def reached(start: Iterable[Unit], sites: Sequence[CallSite]) -> set[Unit]:

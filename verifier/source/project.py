@@ -43,6 +43,20 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.ClassDef)
 _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 
+def _is_top(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, marker)) for marker in _PROJECT_MARKERS)
+
+
+def project_around(path: str) -> str | None:
+    """The folder of the project that a file with this absolute path is in; None: in none."""
+    folder = os.path.dirname(path)
+    while not _is_top(folder):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return None
+    return folder
+
+
 class Module:
     """One source file: its outline at once, its statements in IR on demand."""
 
@@ -561,7 +575,7 @@ class Project:
             if parent == current:
                 above = []
                 break
-            if any(os.path.exists(os.path.join(current, marker)) for marker in _PROJECT_MARKERS):
+            if _is_top(current):
                 break
             current = parent
         bases += above
