@@ -30,8 +30,8 @@ from rules.memory.cases import (
 from rules.memory.formulas import Ranges, cases, size
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.memory.index import (
     Access,
     accumulates,

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from rules.memory.cases import apart, common_loops, copy
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Carried
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Carried
 from verifier.symbolic.memory.content import constant
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
 from verifier.symbolic.tensors import Loop

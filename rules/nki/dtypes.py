@@ -11,7 +11,8 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
 
 

@@ -11,7 +11,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Counted, Limit, Sized
+from verifier.symbolic.roles import Counted, Limit, Sized
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

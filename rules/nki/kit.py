@@ -13,7 +13,8 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction, Limit, Operators, Role, Trait
+from verifier.symbolic.instruction import Instruction, Operators, Trait
+from verifier.symbolic.roles import Limit, Role
 from verifier.symbolic.tensors import DType, Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque

@@ -15,7 +15,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Limit
+from verifier.symbolic.roles import Limit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

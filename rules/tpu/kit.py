@@ -13,8 +13,9 @@ from verifier.rulebase import Check, Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction, Placed, Trait
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
+from verifier.symbolic.roles import Placed
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 

@@ -14,8 +14,8 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Placed, Unit
 from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.roles import Placed, Unit
 from verifier.symbolic.trace import Operation
 
 #: most elements along n, h and w (OKK-B01), and along any axis of a transfer (OKK-B04)

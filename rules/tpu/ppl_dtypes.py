@@ -22,14 +22,8 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import (
-    Instruction,
-    Match,
-    Role,
-    SameType,
-    Trait,
-    Types,
-)
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Match, Role, SameType, Types
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

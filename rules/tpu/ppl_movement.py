@@ -29,7 +29,8 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Counted, Instruction, Permuted, Spread, Trait
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Counted, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

@@ -33,7 +33,8 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Elements, Instruction, Trait
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Elements
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation, Trace
 

@@ -31,7 +31,8 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Limit, Trait
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.roles import Limit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

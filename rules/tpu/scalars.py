@@ -13,7 +13,7 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import RangeBy, Role
+from verifier.symbolic.roles import RangeBy, Role
 from verifier.symbolic.trace import Operation
 
 #: a shift by as much does not fit the 6 bits of its field (OKK-Y03)

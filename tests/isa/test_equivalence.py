@@ -17,17 +17,8 @@ from verifier.dialects.nki.signatures import table
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import first_with
-from verifier.symbolic.instruction import (
-    In,
-    Instruction,
-    PerPartition,
-    Role,
-    SameType,
-    Streams,
-    Takes,
-    Trait,
-    Types,
-)
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import In, PerPartition, Role, SameType, Streams, Takes, Types
 
 FROZEN: dict[str, Any] = json.loads((Path(__file__).parent / "frozen.json").read_text())
 

@@ -15,15 +15,8 @@ from numpy.typing import NDArray
 from tests.executor.semantics.support import Fake, Tensor, out, perform
 from verifier.dialects.nki import isa
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Carried, Decides, Fate, Folded, Reads, Writes
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import (
-    Carried,
-    Decides,
-    Fate,
-    Folded,
-    Reads,
-    Writes,
-)
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 

@@ -207,7 +207,7 @@ OKK = Case(
     name="okk.bdc_frobnicate",
     described="verifier/dialects/okk/isa/network.py",
     description="""
-from verifier.symbolic.instruction import Limit
+from verifier.symbolic.roles import (Limit)
 
 FROBNICATE: Final = function(
     "bdc_frobnicate",

@@ -19,16 +19,8 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import (
-    Counted,
-    Elements,
-    Instruction,
-    Permuted,
-    Role,
-    Takes,
-    Trait,
-    Unit,
-)
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Counted, Elements, Permuted, Role, Takes, Unit
 from verifier.symbolic.tensors import Operand
 from verifier.symbolic.trace import Operation
 

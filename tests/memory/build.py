@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Footprint
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Engines, Footprint, Instruction, Trait
+from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.tensors import Axis, DType, Loop, Operand, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 

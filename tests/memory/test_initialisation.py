@@ -10,16 +10,9 @@ from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
 from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import SOME, Carried, Footprint, Reads, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import (
-    SOME,
-    Carried,
-    Engines,
-    Footprint,
-    Instruction,
-    Reads,
-    Writes,
-)
+from verifier.symbolic.instruction import Engines, Instruction
 from verifier.symbolic.tensors import Loop
 
 

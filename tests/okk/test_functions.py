@@ -8,8 +8,9 @@ import pytest
 
 from tests.okk.support import EU, LANES, LOCAL, aligned, ceildiv, interpret, operations, tensor_of
 from verifier.dialects.okk import isa
-from verifier.symbolic.instruction import Instruction, Role, Takes
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
+from verifier.symbolic.roles import Role, Takes
 
 ALL = sorted(isa.INSTRUCTIONS.values(), key=lambda i: i.facts)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from verifier.dialects.signature import Signature, parse
 from verifier.hardware.memories import Buffer
-from verifier.symbolic.instruction import Instruction, Role, Takes
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Role, Takes
 
 _PLACES = {
     Buffer.SBUF: "SBUF",

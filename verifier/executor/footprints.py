@@ -14,17 +14,8 @@ from numpy.typing import NDArray
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.executor.memory import Bound
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Carried, Decides, Index, Line, Reads, When, Where, Writes
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import (
-    Carried,
-    Decides,
-    Index,
-    Line,
-    Reads,
-    When,
-    Where,
-    Writes,
-)
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

@@ -12,7 +12,8 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
 
 

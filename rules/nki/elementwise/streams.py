@@ -10,7 +10,8 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Instruction, Lanes, Streams
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Lanes, Streams
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 

@@ -12,9 +12,11 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import FALSE, Bool, Expr
-from verifier.symbolic.instruction import Effect, Instruction, Role, Takes
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (

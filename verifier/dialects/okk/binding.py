@@ -16,9 +16,10 @@ from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Expr
-from verifier.symbolic.instruction import Instruction, Role, Takes
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import Operand
 from verifier.symbolic.values import Opaque, RecordType, RecordValue, Ref
 

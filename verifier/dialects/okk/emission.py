@@ -10,9 +10,10 @@ from verifier.dialects.binding import Bound
 from verifier.dialects.okk.operands import stride_origin, tensor
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Instruction, Role
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.roles import Role
 from verifier.symbolic.trace import Operation
 
 

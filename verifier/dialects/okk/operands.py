@@ -10,9 +10,9 @@ from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Placed, Role
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemAddress, SystemTensor
 from verifier.symbolic.machine import Machine
+from verifier.symbolic.roles import Placed, Role
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue

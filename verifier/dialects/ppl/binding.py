@@ -11,8 +11,9 @@ from verifier.dialects.ppl.isa import signature
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import Enumerator
 

@@ -10,8 +10,9 @@ from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Elements, Instruction, Role, Takes
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.roles import Elements, Role, Takes
 from verifier.symbolic.tensors import Operand, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Opaque, Ref

@@ -16,7 +16,9 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Engines, Footprint, In, Instruction, Trait
+from verifier.symbolic.effects import Footprint
+from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.roles import In
 
 #: what all collectives took from a generation on
 _LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))

@@ -20,23 +20,20 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Like, Turned
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import (
+from verifier.symbolic.effects import (
     SOME,
     Call,
     Carried,
     Effect,
-    Engines,
     Footprint,
     Index,
-    Instruction,
-    Limit,
     Reads,
-    SameType,
-    Trait,
     When,
     Writes,
 )
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.roles import Limit, SameType
 
 
 def _skips(call: Call) -> Bool | None:

@@ -39,23 +39,9 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import (
-    SOME,
-    Admission,
-    Call,
-    Commands,
-    Engines,
-    Footprint,
-    Instruction,
-    Limit,
-    PerPartition,
-    Result,
-    SameType,
-    Streams,
-    Trait,
-    Types,
-    Writes,
-)
+from verifier.symbolic.effects import SOME, Call, Footprint, Writes
+from verifier.symbolic.instruction import Admission, Commands, Engines, Instruction, Result, Trait
+from verifier.symbolic.roles import Limit, PerPartition, SameType, Streams, Types
 from verifier.symbolic.values import Enumerator
 
 #: what exponential reads, and what it writes

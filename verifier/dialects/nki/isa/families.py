@@ -18,20 +18,9 @@ from verifier.dialects.nki.isa.shared import (
     written,
 )
 from verifier.dialects.nki.results import Columns
-from verifier.symbolic.instruction import (
-    SOME,
-    Engines,
-    Footprint,
-    Instruction,
-    Limit,
-    Operators,
-    Reads,
-    Reduction,
-    Result,
-    Role,
-    Trait,
-    When,
-)
+from verifier.symbolic.effects import SOME, Footprint, Reads, When
+from verifier.symbolic.instruction import Engines, Instruction, Operators, Reduction, Result, Trait
+from verifier.symbolic.roles import Limit, Role
 
 #: registers that outlive a call, and the operand that says what is done with them
 SUMS_OF_VECTOR: Final = (("accumulators of the Vector Engine", "reduce_cmd"),)

@@ -24,20 +24,9 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Like, LikeFirst, Reduced, Shaped
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
-from verifier.symbolic.instruction import (
-    SOME,
-    Call,
-    Effect,
-    Engines,
-    Footprint,
-    In,
-    Instruction,
-    PerPartition,
-    Program,
-    Reduction,
-    Simulated,
-    Writes,
-)
+from verifier.symbolic.effects import SOME, Call, Effect, Footprint, Writes
+from verifier.symbolic.instruction import Engines, Instruction, Program, Reduction, Simulated
+from verifier.symbolic.roles import In, PerPartition
 from verifier.symbolic.values import Enumerator
 
 _UNARY: Final = words(

@@ -21,27 +21,10 @@ from verifier.dialects.nki.results import Gathered, GatheredByCore, OfIndex
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Call, Carried, Footprint, Index, Reads, Where, Writes
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import (
-    Call,
-    Carried,
-    Counted,
-    Engines,
-    Footprint,
-    Index,
-    Instruction,
-    Lanes,
-    Limit,
-    Reads,
-    Role,
-    SameType,
-    Streams,
-    Takes,
-    Trait,
-    Types,
-    Where,
-    Writes,
-)
+from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.roles import Counted, Lanes, Limit, Role, SameType, Streams, Takes, Types
 
 #: the entry of a shuffle mask that leaves its partition alone (NKI-SHF02)
 _LEFT: Final = 255

@@ -22,7 +22,9 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Engines, Footprint, In, Instruction, Role, Types
+from verifier.symbolic.effects import Footprint
+from verifier.symbolic.instruction import Engines, Instruction
+from verifier.symbolic.roles import In, Role, Types
 
 
 def _one(name: str, fact: str, memories: In | None = None) -> Role:

@@ -37,23 +37,9 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Like, OneRow, Reduced
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import (
-    Call,
-    Commands,
-    Engines,
-    Folded,
-    Footprint,
-    Index,
-    Instruction,
-    Limit,
-    Line,
-    PerPartition,
-    Reads,
-    Reduction,
-    Sized,
-    Streams,
-    Types,
-)
+from verifier.symbolic.effects import Call, Folded, Footprint, Index, Line, Reads
+from verifier.symbolic.instruction import Commands, Engines, Instruction, Reduction
+from verifier.symbolic.roles import Limit, PerPartition, Sized, Streams, Types
 
 #: floats and integers of at most 16 bits
 _SHORT: Final = Types(

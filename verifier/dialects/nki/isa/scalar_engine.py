@@ -10,16 +10,9 @@ from verifier.dialects.nki.isa.shared import EVERY, FP32, on_chip, operator, til
 from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import (
-    ALWAYS,
-    Commands,
-    Engines,
-    Instruction,
-    PerPartition,
-    SameType,
-    Streams,
-    Types,
-)
+from verifier.symbolic.effects import ALWAYS
+from verifier.symbolic.instruction import Commands, Engines, Instruction
+from verifier.symbolic.roles import PerPartition, SameType, Streams, Types
 
 _BIAS: Final = vector(
     "bias",

@@ -28,23 +28,9 @@ from verifier.dialects.nki.results import Bounds, Columns, Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import (
-    SOME,
-    Commands,
-    Counted,
-    Engines,
-    Footprint,
-    Instruction,
-    Limit,
-    PerPartition,
-    Role,
-    Sized,
-    Streams,
-    Takes,
-    Types,
-    Where,
-    Writes,
-)
+from verifier.symbolic.effects import SOME, Footprint, Where, Writes
+from verifier.symbolic.instruction import Commands, Engines, Instruction
+from verifier.symbolic.roles import Counted, Limit, PerPartition, Role, Sized, Streams, Takes, Types
 
 _FIRST_OF_CORE: Final = Where(
     "the first of each 16 partitions (NKI-NZC04)",

@@ -9,29 +9,23 @@ from typing import Final
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import (
+from verifier.symbolic.effects import (
     ALL,
     ALWAYS,
     Call,
     Carried,
     Decides,
     Folded,
-    In,
     Index,
-    Limit,
     Line,
     Reads,
-    Role,
-    SameType,
-    Shape,
-    Takes,
-    Trait,
-    Types,
     When,
     Where,
     Writes,
 )
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.roles import In, Limit, Role, SameType, Shape, Takes, Types
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Enumerator
 

@@ -25,22 +25,10 @@ from verifier.dialects.nki.results import Product, Sum, Turned, TurnedByEngine
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Call, Effect, Folded, Footprint, Index, Line, Reads, Writes
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import (
-    Call,
-    Effect,
-    Engines,
-    Folded,
-    Footprint,
-    Index,
-    Instruction,
-    Line,
-    Reads,
-    Role,
-    Takes,
-    Trait,
-    Writes,
-)
+from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.values import Enumerator
 
 

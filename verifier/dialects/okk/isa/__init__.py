@@ -13,7 +13,8 @@ from typing import Final
 
 from verifier.dialects.okk.isa import arithmetic, control, network, packed, transfers
 from verifier.dialects.signature import Signature, parse
-from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Takes
 
 PREFIX: Final = "okk."
 

@@ -29,7 +29,8 @@ from verifier.dialects.okk.isa.shared import (
     updates,
     writes,
 )
-from verifier.symbolic.instruction import Instruction, Limit, Takes, Unit
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Limit, Takes, Unit
 
 _WORD: Final = given("C", Takes.WORD)
 _VALUE: Final = given("select_val", Takes.WORD)

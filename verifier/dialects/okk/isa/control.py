@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.okk.isa.shared import SHAPE, Part, flag, function, given, integer
-from verifier.symbolic.instruction import Instruction, Takes
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Takes
 
 
 def _control(name: str, number: str, summary: str, *parts: Part) -> Instruction:

@@ -18,7 +18,8 @@ from verifier.dialects.okk.isa.shared import (
     when_set,
     writes,
 )
-from verifier.symbolic.instruction import Instruction, Role, StartLanes, Takes, Trait, Unit
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Role, StartLanes, Takes, Unit
 
 _IMAGE: Final = given("input_shape", Takes.QUAD)
 _WINDOW: Final = (integer("kernel_h"), integer("kernel_w"))

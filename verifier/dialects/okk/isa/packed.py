@@ -25,16 +25,9 @@ from verifier.dialects.okk.isa.shared import (
     updates,
     writes,
 )
-from verifier.symbolic.instruction import (
-    Call,
-    Codes,
-    Instruction,
-    Limit,
-    RangeBy,
-    Role,
-    StartLanes,
-    Takes,
-)
+from verifier.symbolic.effects import Call
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Codes, Limit, RangeBy, Role, StartLanes, Takes
 
 #: bits of ``op_type`` besides those of the widths (OKK-T6)
 _FIRST_SIGNED, _SECOND_SIGNED, _RESULT_SIGNED = 2, 4, 16

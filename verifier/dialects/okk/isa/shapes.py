@@ -13,8 +13,8 @@ from verifier.dialects.okk.strides import quad
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Call
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Call
 from verifier.symbolic.lanes import Quad
 from verifier.symbolic.values import RecordValue
 

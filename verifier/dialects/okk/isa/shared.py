@@ -9,28 +9,20 @@ from typing import Final
 from verifier.dialects.okk.isa import shapes
 from verifier.dialects.okk.isa.shapes import Shape
 from verifier.hardware.memories import Buffer
+from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import (
-    ALWAYS,
+from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.roles import (
     Apart,
-    Call,
     Codes,
-    Decides,
-    Engines,
-    Footprint,
     In,
-    Instruction,
     Limit,
     Placed,
     RangeBy,
-    Reads,
     Role,
     StartLanes,
     Takes,
-    Trait,
     Unit,
-    When,
-    Writes,
 )
 
 F32: Final = "float32"

@@ -16,7 +16,8 @@ from verifier.dialects.okk.isa.shared import (
     tensor,
     writes,
 )
-from verifier.symbolic.instruction import Instruction, Role, Takes, Unit
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Role, Takes, Unit
 
 _FACT: Final = "OKK-A07"
 _CONSTANTS: Final = {32: Takes.WORD, 16: Takes.HALF_WORD, 8: Takes.BYTE}

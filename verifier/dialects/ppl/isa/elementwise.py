@@ -34,15 +34,8 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import (
-    Instruction,
-    Lies,
-    Limit,
-    Match,
-    SameType,
-    Trait,
-    Types,
-)
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Lies, Limit, Match, SameType, Types
 
 _BINARY: Final = "dst*, src0*, src1*"
 _UNARY: Final = "dst*, src*"

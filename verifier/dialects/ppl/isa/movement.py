@@ -21,17 +21,9 @@ from verifier.dialects.ppl.isa.shared import (
     vector,
 )
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import (
-    Call,
-    Counted,
-    In,
-    Instruction,
-    Lies,
-    Permuted,
-    Role,
-    Spread,
-    Takes,
-)
+from verifier.symbolic.effects import Call
+from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.roles import Counted, In, Lies, Permuted, Role, Spread, Takes
 from verifier.symbolic.values import Enumerator
 
 _MOVES: Final = "dst*, src*"

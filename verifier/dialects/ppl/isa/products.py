@@ -24,7 +24,8 @@ from verifier.dialects.ppl.isa.shared import (
     vector,
 )
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Lies, Trait
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.roles import Lies
 
 _ALIGNED: Final = Lies("aligned", "TPU-D11")
 _TRANSPOSITION: Final = (

@@ -25,7 +25,8 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import In, Instruction, Lies, Limit, Trait
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import In, Lies, Limit
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
 _UINT16: Final = dt.codes("uint16")

@@ -11,31 +11,20 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import (
-    ALWAYS,
-    Call,
-    Decides,
+from verifier.symbolic.instruction import Engines, Instruction, Made, Reader, Result, Trait
+from verifier.symbolic.roles import (
     Elements,
-    Engines,
-    Footprint,
     In,
-    Instruction,
     Lies,
     Limit,
-    Made,
     Match,
-    Reader,
-    Reads,
-    Result,
     Role,
     SameType,
     Shape,
     Takes,
-    Trait,
     Types,
-    When,
-    Writes,
 )
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator

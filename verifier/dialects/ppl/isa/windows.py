@@ -24,7 +24,8 @@ from verifier.dialects.ppl.isa.shared import (
     vector,
 )
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Instruction, Lies, Limit, Trait
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Lies, Limit
 
 _FLOAT: Final = (Capability.FLOAT8, FP8)
 _WIDE: Final = (Capability.WIDE_POOLS, INT16 | INT32)

@@ -1,0 +1,168 @@
+"""What a device function reads and writes of its operands, and what becomes of the elements.
+
+What depends on the call is a function of a :class:`Call`, on symbolic integers: rules turn its
+answer into obligations, runs evaluate it on plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import View
+
+
+class Call(Protocol):
+    """What a description may ask of a call: an operation of the trace is one."""
+
+    @property
+    def api(self) -> str: ...
+
+    def view(self, role: str) -> View | None: ...
+
+    def value(self, role: str) -> object: ...
+
+
+#: the coordinates of an element of an operand, along the axes of its view
+Index: TypeAlias = tuple[Expr, ...]
+
+
+#: the coordinates of a line of elements: None where the coordinate runs
+Line: TypeAlias = tuple[Expr | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A condition on the call's flags; ``text`` is how messages and hover texts say it.
+
+    ``holds`` gives None where a flag is not followed: then it may hold.
+    """
+
+    text: str
+    holds: Callable[[Call], Bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A part of an operand: whether the element at an index along its axes is in it.
+
+    ``exact`` False: the part depends on data (a predicate, an index): at most these elements. None:
+    an argument that says which is not followed, it may be any.
+    """
+
+    text: str
+    holds: Callable[[Call, Index], Bool | None]
+    exact: bool = True
+
+
+ALWAYS = When("", lambda call: E.TRUE)
+
+
+ALL = Where("all of it", lambda call, index: E.TRUE)
+
+
+SOME = Where("some of it, as the data says", lambda call, index: E.TRUE, exact=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Decides:
+    """What is undefined here makes a result wrong that nobody can tell from a right one.
+
+    ``why``: ``it is an index``, ``it is a condition``.
+    """
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Element ``source(call, i)`` goes into element ``i`` of ``to``, moved or computed upon.
+
+    An undefined source makes that element of ``to`` undefined, and nothing else. ``moved``: bit for
+    bit or converted, not computed upon. ``source`` gives None where it cannot be told which element
+    it is: any undefined one of the operand may be.
+    """
+
+    source: Callable[[Call, Index], Index | None]
+    to: str = "dst"
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Element ``i`` of ``to`` is made of the elements of ``line(call, i)`` together.
+
+    A line that is undefined as a whole is carried; an undefined part of one decides. ``line`` gives
+    None where it cannot be told which line it is.
+    """
+
+    line: Callable[[Call, Index], Line | None]
+    to: str = "dst"
+
+
+Fate: TypeAlias = Decides | Carried | Folded
+
+
+class Effect(Enum):
+    """What a write does with what was there before."""
+
+    SETS = "overwrites it"
+    ADDS = "reads it and adds to it"
+    #: a sum of matmuls that says nothing about its beginning
+    FIRST_SETS = "overwrites what no matmul wrote since it was reset, and adds to what one wrote"
+
+
+def _sets(call: Call) -> Effect | Bool | None:
+    return Effect.SETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """One region of an operand that is read. One role may have several, under different flags."""
+
+    role: str
+    fate: Fate
+    where: Where = ALL
+    when: When = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writes:
+    """One region of an operand that is written; what ``where`` leaves out keeps what it was.
+
+    ``effect`` may be a condition: it adds exactly when that holds (else it overwrites); None where
+    the flag is not followed. ``keeps``: the fact that says that what is left out matters: whoever
+    calls has written it before. ``destroys``: what is left there means nothing (a work tensor).
+    """
+
+    role: str
+    where: Where = ALL
+    when: When = ALWAYS
+    effect: Callable[[Call], Effect | Bool | None] = _sets
+    keeps: str = ""
+    destroys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a call reads and writes of its operands."""
+
+    reads: tuple[Reads, ...] = ()
+    writes: tuple[Writes, ...] = ()
+    #: registers of an engine that outlive the call: which, and the operand that says what is done
+    state: tuple[tuple[str, str], ...] = ()
+    #: the operands that name the cores whose accesses the call puts in order, if it does
+    orders: tuple[str, ...] = ()
+
+    def reads_of(self, role: str) -> tuple[Reads, ...]:
+        """The reads of an operand, or of a member of a list of operands (``srcs[0]``)."""
+        name = role.partition("[")[0]
+        return tuple(read for read in self.reads if read.role == name)
+
+    def writes_of(self, role: str) -> tuple[Writes, ...]:
+        name = role.partition("[")[0]
+        return tuple(write for write in self.writes if write.role == name)

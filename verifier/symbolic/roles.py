@@ -1,0 +1,306 @@
+"""What a device function takes: its parameters, with memories, element types, shapes and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import ALWAYS, Call, When
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import View
+
+
+class Takes(Enum):
+    """What a parameter is given."""
+
+    TILE = "a tile or a tensor"
+    VECTOR = "a number, or a tile of one number per partition"
+    TENSOR_OR_NUMBER = "a tensor or a number"
+    TILES = "a list of tensors"
+    OPERATOR = "an operator"
+    FLAG = "a truth value"
+    PLAIN = "a plain value"
+    INTEGER = "an integer"
+    NUMBER = "a number"
+    #: operands by address, and what goes with them
+    LOCAL_ADDRESS = "a local address, a plain integer"
+    SYSTEM_ADDRESS = "an address in system memory"
+    CHOICE = "`okk.fp32_or_addr(...)` or `okk.x32_or_addr(...)`"
+    QUAD = "a `dim4`"
+    PAIR = "a `dim2`"
+    PADDING = "a `Padding`"
+    QUAD_OUT = "a `dim4` to write to"
+    WORD = "a constant such as `okk.x32.fp32(0.0)`"
+    HALF_WORD = "a constant such as `okk.x16.s16(0)`"
+    BYTE = "a constant such as `okk.x8.s8(0)`"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The memories that an operand may be in, and where that is said."""
+
+    buffers: tuple[Buffer, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The element types that an operand may have, in words too, from a generation on."""
+
+    codes: frozenset[int]
+    words: str
+    fact: str
+    since: str = ""
+    #: types besides, where the target can do something
+    more: tuple[tuple[Capability, frozenset[int]], ...] = ()
+    when: When = ALWAYS
+
+
+class Match(Enum):
+    """What of two element types has to agree."""
+
+    TYPE = "has the dtype of"
+    WIDTH = "is as wide as"
+    NO_WIDER = "is not wider than"
+    #: only where both are of one tensor
+    NO_WIDER_IN_PLACE = "is not wider than what it overwrites,"
+
+
+@dataclass(frozen=True, slots=True)
+class SameType:
+    """The operand has the element type of another one, from a generation on.
+
+    ``pairs``: types of that one, and of this one, that go together as well. ``free``: nothing is
+    demanded where the target can do something and an operand has one of these types. ``needs``:
+    what the target has to be able to do; elsewhere only ``pairs`` go together.
+    """
+
+    role: str
+    fact: str
+    since: str = ""
+    by: Match = Match.TYPE
+    pairs: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
+    free: tuple[tuple[Capability, frozenset[int]], ...] = ()
+    needs: Capability | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """One element for each element of another operand: equal partitions, equal free sizes."""
+
+    of: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """As many partitions as another operand, and any free size."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class PerPartition:
+    """One element for each partition of another operand; ``rank``: with so many dimensions."""
+
+    of: str
+    fact: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """One element for each element of another operand, which may be left out of the call.
+
+    ``repeats``: one element along n, h or w stands for as many as the other has.
+    """
+
+    of: str
+    fact: str
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """As many elements as another operand, in one order, whatever the shapes."""
+
+    of: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The sizes of another operand, in the order of axes that the call asks for."""
+
+    of: str
+    order: Callable[[Call], tuple[int, ...]]
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The one channel of another operand, for each of its own: in so many lanes at most."""
+
+    of: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """So many partitions and elements as follow from another operand; ``words``: as one says it."""
+
+    of: str
+    rows: Callable[[View], Expr]
+    columns: Callable[[View], Expr]
+    words: str
+    fact: str
+
+
+Shape: TypeAlias = Sized | Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Lies:
+    """The layout that the function takes an operand to have."""
+
+    layout: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The numbers that mean something, under the flags of the call; ``wrong``: of any other."""
+
+    admitted: Callable[[Call], frozenset[int]]
+    what: str
+    wrong: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeBy:
+    """The range of a number, by the code that another operand is."""
+
+    role: str
+    bounds: Callable[[int], tuple[int, int]]
+    what: str
+    wrong: str
+    facts: tuple[str, ...]
+
+
+class Unit(Enum):
+    """What addresses are multiples of."""
+
+    ELEMENT = "an element"
+    WORD = "a word of 4 bytes"
+    PAIR = "a pair of words"
+    ROW = "a row of the execution units"
+    #: of a row; of a word where strides are given
+    ROW_UNLESS_STRIDED = "a row of the execution units, unless strides are given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What an operand by address is: elements of a dtype in a shape that the arguments give.
+
+    ``layout``: ``aligned``, ``compact``, ``continuous``, ``matrix``, ``rows``, ``2ic``, ``4n``,
+    ``2n``; ``words``: the strides of 32-bit elements, whatever the width; ``chosen``: aligned or
+    compact, as the flag says. ``strides``: the argument that has others. ``columns``: of a matrix,
+    the argument that says how many there are: its last channel may have fewer than the others.
+    """
+
+    dtype: str
+    shape: Callable[[Call], tuple[Expr, Expr, Expr, Expr]]
+    layout: str
+    strides: str = ""
+    columns: str = ""
+    unit: Unit = Unit.WORD
+    fact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The operand shares no memory with others: with these, or with all."""
+
+    fact: str
+    roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartLanes:
+    """Operands that start in one lane, or all of them; ``first``: in lane 0."""
+
+    facts: tuple[str, ...]
+    roles: tuple[str, ...] = ()
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What the documentation says of a size, a count or a value: a number with its fact."""
+
+    fact: str
+    least: int | None = None
+    most: int | None = None
+    among: tuple[int, ...] = ()
+    multiple_of: int = 1
+    #: values with a meaning of their own
+    also: tuple[int, ...] = ()
+    #: the generation that it holds from, and the one that it no longer holds in
+    since: str = ""
+    until: str = ""
+    #: the generation from which on it is advice
+    advice_from: str | None = None
+
+    def holds(self, value: Expr) -> Bool:
+        parts: list[Bool] = []
+        if self.least is not None and self.least == self.most:
+            parts.append(E.eq(value, self.least))
+        else:
+            parts += [E.ge(value, self.least)] if self.least is not None else []
+            parts += [E.le(value, self.most)] if self.most is not None else []
+        if self.among:
+            parts.append(E.or_(*(E.eq(value, each) for each in self.among)))
+        if self.multiple_of != 1:
+            parts.append(E.eq(E.mod(value, self.multiple_of), 0))
+        return E.or_(*(E.eq(value, each) for each in self.also), E.and_(*parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """One parameter. Those that are not described are carried along as they are."""
+
+    name: str
+    takes: Takes
+    memories: In | None = None
+    dtypes: Types | None = None
+    same_dtype: SameType | None = None
+    shape: Shape | None = None
+    #: a fact: the partition that it starts at follows a rule of its own
+    own_start: str = ""
+    #: where it may be of rank 1, and stands for one column then
+    column: bool = False
+    #: partitions, elements per partition, dimensions (of several the last that holds already)
+    partitions: Limit | None = None
+    free: Limit | None = None
+    rank: tuple[Limit, ...] = ()
+    #: what a number may be, or each of a list of them; how many a list may have
+    value: Limit | None = None
+    count: Limit | None = None
+    #: names under which other generations have it, or calls may give it
+    others: tuple[str, ...] = ()
+    #: the parameter that it is given by, where that has another name
+    parameter: str = ""
+    #: NULL may stand for it
+    optional: bool = False
+    lies: Lies | None = None
+    placed: Placed | None = None
+    apart: Apart | None = None
+    codes: Codes | None = None
+    range_by: RangeBy | None = None
+    about: str = ""
