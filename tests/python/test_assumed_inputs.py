@@ -111,3 +111,81 @@ def kernel(x{more}):
 def test_what_is_caught_is_not_assumed_away(more: str, body: str) -> None:
     (kernel,) = analyze_source(RANKS.format(more=more, body=body)).kernels
     assert kernel.status != "verified"
+
+
+CONFIGURED = """\
+from dataclasses import dataclass
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@dataclass
+class Plan:
+    rows: int = 96
+
+
+def halved(n):
+    return n // 2
+
+
+@nki.jit
+def kernel({parameters}):
+    {body}
+    tile = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=tile, value=0.0)
+    out = nl.ndarray((96, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "listed"),
+    [
+        ("x, *sizes", "n = sizes[0]", "`sizes[0]` is there"),
+        ("x, *sizes", "n, *others = sizes", "`sizes` has at least 1 items"),
+        ("x, *sizes", "n = len(sizes)", "`len(sizes)` does not fail"),
+        ("x, **options", "n = options['rows']", "`options['rows']` is there"),
+        ("x, **options", "n = options.pop('rows')", "`options.pop('rows')` does not fail"),
+        ("x, plan", "n = plan.rows", "`plan.rows` is there"),
+        ("x, plan", "n = plan.parts.rows", "`plan.parts.rows` is there"),
+        ("x, plan: Plan", "n = plan.rows", "`plan.rows` is there"),
+        ("x, pick", "n = pick(3)", "`pick(3)` does not fail"),
+        ("x, pick", "n = pick(3).rows", "`pick(3).rows` is there"),
+    ],
+)
+def test_what_is_demanded_of_the_caller_is_listed(parameters: str, body: str, listed: str) -> None:
+    (kernel,) = analyze_source(CONFIGURED.format(parameters=parameters, body=body)).kernels
+    assert (kernel.status, listed in kernel.assumptions) == ("verified", True), kernel.assumptions
+
+
+def test_nothing_is_demanded_of_what_is_not_used() -> None:
+    text = CONFIGURED.format(parameters="x, plan, *sizes, **options", body="pass")
+    (kernel,) = analyze_source(text).kernels
+    assert (kernel.status, kernel.assumptions) == ("verified", ())
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "rule"),
+    [
+        ("plan={'rows': 96}", "n = plan['rows']", None),
+        ("plan={'rows': 96}", "n = plan['columns']", "missing-key"),
+        ("sizes=[96, 24]", "n = sizes[1]", None),
+        ("sizes=[96, 24]", "n = sizes[2]", "list-index"),
+        ("plan=Plan()", "n = plan.rows", None),
+        ("plan=Plan()", "n = plan.columns", "no-attribute"),
+        ("pick=halved", "n = pick(4)", None),
+        ("pick=halved", "n = pick(4, 5)", "call-signature"),
+        ("plan=Plan()", "assert plan.rows == 96", None),
+        ("plan=Plan()", "n = [0] if plan.rows < 97 else []; m = n[plan.rows - 96]", None),
+    ],
+)
+def test_a_default_is_one_of_the_inputs(parameter: str, body: str, rule: str | None) -> None:
+    result = analyze_source(CONFIGURED.format(parameters=f"x, {parameter}", body=body))
+    found = [d for d in result.diagnostics if d.verdict != "unknown"]
+    assert [d.rule for d in found] == ([] if rule is None else [rule])
+    assert all(d.verdict == "sometimes" for d in found)
+    name = parameter.partition("=")[0]
+    assert all(f"`{name}` is left out" in d.notes for d in found)

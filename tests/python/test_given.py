@@ -89,8 +89,12 @@ def test_a_member_stands_for_any_member() -> None:
     }
 
 
-def test_other_objects_are_not_followed() -> None:
+def test_another_object_is_the_default_or_not_followed() -> None:
     vm = machine(ENUM + "class A: pass\ndef f(): pass\n")
     for source in ("Bits.A", "A()", "A", "f", "len", "[1]"):
-        found = initial_value(vm, parameter(vm, run(vm, source).value))
-        assert isinstance(found, Opaque) and not found.harmless, source
+        default = run(vm, source).value
+        found = initial_value(vm, parameter(vm, default))
+        assert isinstance(found, Guarded), source
+        (left_out, held), (_, other) = found.cases
+        assert held is default and repr(left_out) == "p is its default", source
+        assert isinstance(other, Opaque) and other.given and not other.harmless, source

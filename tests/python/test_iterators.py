@@ -355,3 +355,69 @@ def test_how_far_an_iterator_is_may_hang_on_the_path(made: str) -> None:
         """,
         b=range(4),
     )
+
+
+class TestGroupsThatDependOnThePath:
+    @pytest.mark.parametrize(
+        "result",
+        [
+            "len(list(next(groups)[1]))",
+            "sum(next(groups)[1])",
+            "next(groups)[0] + next(groups, (9, 0))[0]",
+            "(list(next(groups)[1]) and 0) + next(groups, (9, 0))[0]",
+            "sum(1 for _ in groups)",
+            "[len(list(group)) for _, group in groups][0]",
+        ],
+    )
+    def test_keys_that_may_be_equal(self, result: str) -> None:
+        same_for(
+            f"""
+            from itertools import groupby
+
+            def run(n):
+                groups = groupby([n, 1])
+                return {result}
+            """,
+            n=range(1, 4),
+        )
+
+    def test_many_conditions_are_not_followed(self) -> None:
+        vm = machine("from itertools import groupby\n")
+        a, b, c = (E.symbol(name, 1, 2) for name in "abc")
+        source = "[len(list(group)) for _, group in groupby([a, b, c, 1])]"
+        outcome = run(vm, source, a=a, b=b, c=c)
+        assert outcome.skipped
+        assert vm.steps < 1000
+
+
+@pytest.mark.parametrize(
+    "iterable", ["n", "None", "Counted()", "[n]", "(n,)", "{n: 1}", "Old()", "iter([n])", "abs"]
+)
+def test_a_generator_expression_takes_an_iterator_when_it_is_made(iterable: str) -> None:
+    same_for(
+        f"""
+        class Counted:
+            asked = 0
+
+            def __iter__(self):
+                Counted.asked += 1
+                return iter([1, 2])
+
+        class Old:
+            def __getitem__(self, k):
+                raise IndexError
+
+        def run(n):
+            made = (item for item in {iterable})
+            return Counted.asked
+        """,
+        n=range(1, 3),
+    )
+
+
+def test_a_loop_over_entries_that_are_taken_out_ends() -> None:
+    vm = machine("def run(d, n):\n    return [d.pop(k) for k in d if k == n]\n")
+    n = E.symbol("n", 1, 2)
+    outcome = run(vm, "run({1: 1, 2: 2}, n)", n=n)
+    assert outcome.skipped
+    assert vm.steps < 100

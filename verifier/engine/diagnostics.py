@@ -14,7 +14,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter, truth_name
+from verifier.symbolic.python.inputs import MAX_RANK, Parameter, left_out, truth_name
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 240
@@ -34,6 +34,9 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     )
     model = verdict.model or {}
     notes = list(_values(check.values, model)) if verdict.model else []
+    notes += [
+        f"`{name}` is left out" for name in run.inputs.parameters if model.get(left_out(name))
+    ]
     notes += _indices(obligation.check.predicate, obligation.trips, model)
     if unknown:
         notes.append(f"not decided: {verdict.reason}")

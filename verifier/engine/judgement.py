@@ -180,7 +180,7 @@ def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
     texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
     texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
-    texts += [e.message for e in run.trace.ledger if e.kind == "runtime"]
+    texts += [e.message for e in run.trace.ledger if e.kind in ("runtime", "caller")]
     texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
     return texts
 
@@ -194,8 +194,8 @@ def _reasons(run: Run) -> list[report.Reason]:
     """What of the ledger stands in the way of calling the kernel verified."""
     out = []
     for entry in run.trace.ledger:
-        if entry.kind == "runtime":
-            continue  # only the device knows: stated as an assumption
+        if entry.kind in ("runtime", "caller"):
+            continue  # only the device or the caller knows: stated as an assumption
         if entry.kind == "demand":
             continue  # what a library refuses are inputs less: proofs hold for the others
         if entry.symbols:

@@ -81,7 +81,7 @@ class LedgerEntry:
     """An approximation: what was not followed exactly, where, and the symbols that stand for it."""
 
     #: "havoc", "unmodelled", "assumption", "demand" (a library may make it), "cap", "opaque",
-    #: "skipped", or "runtime" (only the device knows)
+    #: "skipped", "runtime" (only the device knows), or "caller" (demanded of what a caller gives)
     kind: str
     message: str
     span: Span

@@ -37,11 +37,13 @@ class Opaque:
     ``harmless`` marks values that cannot influence shapes (floats, strings for messages), so that
     carrying them along is no approximation. ``lost`` marks those that statements of the project
     would have made that are not followed: whoever uses them does what is not followed either.
+    ``given`` marks what the caller gives: that it takes what is done with it is listed.
     """
 
     reason: str
     harmless: bool = False
     lost: bool = False
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,7 +419,7 @@ def fresh(prefix: str, lo: int | None = None, hi: int | None = None, origin: str
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
-    __slots__ = ("_free", "_negation", "args", "expr", "flags", "kind", "name")
+    __slots__ = ("_free", "_negation", "_variables", "args", "expr", "flags", "kind", "name")
 
     #: ``const``, ``le`` (expr <= 0), ``eq`` (expr == 0), ``ne``, ``var``, ``and``, ``or``, ``not``
     kind: str
@@ -430,6 +430,7 @@ class Bool:
     flags: tuple[str, ...] | None
     _free: tuple[Sym, ...] | None
     _negation: Bool | None
+    _variables: Mapping[str, Bool] | None
 
     def free(self) -> tuple[Sym, ...]:
         """Every integer symbol in it, in a fixed order (truth-valued variables excluded)."""
@@ -440,14 +441,14 @@ class Bool:
                 self._free = _merge_free(arg.free() for arg in self.args)
         return self._free
 
-    def variables(self) -> dict[str, Bool]:
+    def variables(self) -> Mapping[str, Bool]:
         """The truth-valued variables in it, by name."""
-        if self.kind == "var":
-            return {self.name: self}
-        out: dict[str, Bool] = {}
-        for arg in self.args:
-            out.update(arg.variables())
-        return out
+        if self._variables is None:  # formulas share their parts
+            out: dict[str, Bool] = {self.name: self} if self.kind == "var" else {}
+            for arg in self.args:
+                out.update(arg.variables())
+            self._variables = out
+        return self._variables
 
     def __bool__(self) -> bool:
         raise TypeError("a symbolic truth value cannot be tested: ask a solver")
@@ -479,7 +480,7 @@ def formula(
         found.name = name
         found.flags = None
         found._free = None
-        found._negation = None
+        found._negation = found._variables = None
         _context.bools[key] = found
     return found
 
@@ -487,7 +488,7 @@ def formula(
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
     out.kind, out.expr, out.args, out.name, out._free = "const", None, (), name, ()
-    out.flags, out._negation = (), None
+    out.flags, out._negation, out._variables = (), None, None
     return out
 
 

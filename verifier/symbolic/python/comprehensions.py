@@ -12,11 +12,15 @@ from verifier.source.scopes import names_of
 from verifier.symbolic.python import binding, generators, handlers
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.heap import DictBox, Item, ListBox, Scope, SetBox
+from verifier.symbolic.python.kinds.sources import iterator_of
 from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.suspended import Thrown
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Ref
+from verifier.symbolic.values import Range, Ref
+
+#: what can be run through, and not be changed
+_IMMUTABLE: Final = (tuple, str, bytes, Range)
 
 
 def evaluate(vm: VM, node: ir.Comprehension) -> object:
@@ -24,6 +28,7 @@ def evaluate(vm: VM, node: ir.Comprehension) -> object:
     first = vm.eval(node.generators[0].iterable)
     if node.kind == "generator":
         frame = vm.frame
+        first = _started(vm, first, node.generators[0].iterable.span)
         promise = GeneratorExpression(node, first, frame.module, Ref(frame.scope), frame.function)
         return generators.of_expression(vm, EXPRESSIONS, promise)
     box = {"list": ListBox, "set": SetBox, "dict": DictBox}[node.kind]()
@@ -42,6 +47,19 @@ def evaluate(vm: VM, node: ir.Comprehension) -> object:
     with _scope(vm, node, vm.frame.scope):
         _level(vm, node, 0, first, add)
     return result
+
+
+def _started(vm: VM, first: object, span: Span) -> object:
+    """What a generator expression runs through: ``iter`` of it is taken when that is made.
+
+    Nobody can tell for a collection of Python's own.
+    """
+
+    def one(value: object) -> object:
+        own = isinstance(vm.box(value), (ListBox, SetBox, DictBox))
+        return value if own or isinstance(value, _IMMUTABLE) else iterator_of(vm, value, span)
+
+    return vm.apart(first, one)
 
 
 def run(vm: VM, promise: GeneratorExpression, body: Callable[[object], object]) -> None:

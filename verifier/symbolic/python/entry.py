@@ -310,10 +310,11 @@ class _Entry:
         out: dict[str, object] = {}
         for position, param in enumerate(definition.params):
             if enclosing is not None and enclosing.method and position == 0:
-                out[param.name] = Opaque(f"the object `{param.name}`")
+                out[param.name] = Opaque(f"the object `{param.name}`", given=True)
                 continue
             if param.kind in ("*", "**"):
-                out[param.name] = Opaque(f"the arguments `{param.kind}{param.name}`")
+                text = f"the arguments `{param.kind}{param.name}`"
+                out[param.name] = Opaque(text, given=True)
                 continue
             if request.opaque:
                 out[param.name] = _anything(param.name, defaults.get(param.name, UNBOUND))

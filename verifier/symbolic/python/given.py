@@ -9,7 +9,7 @@ from __future__ import annotations
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import ObjectBox
-from verifier.symbolic.python.inputs import Parameter, Word
+from verifier.symbolic.python.inputs import Parameter, Word, left_out
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
@@ -45,7 +45,7 @@ def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     if p.annotation == "float":
         return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float, loose=True)
     if sequence == "nested":
-        return Opaque(f"the tuple `{p.name}`")
+        return Opaque(f"the tuple `{p.name}`", given=True)
     if sequence == "flat":
         p.kind = "tuple"
     return vm.inputs.integer(p) if p.annotation == "int" else p
@@ -91,10 +91,16 @@ def _like_default(vm: VM, p: Parameter) -> object:
     if isinstance(default, tuple):
         return tuple(_item(vm, p, k, item) for k, item in enumerate(default))
     if isinstance(default, Ref):
-        return _members(vm, p, default) or Opaque(f"the object `{p.name}`")
+        return _members(vm, p, default) or _or_other(p, default, f"the object `{p.name}`")
     if isinstance(default, (Function, Class, Builtin)):
-        return Opaque(f"the function `{p.name}`")
+        return _or_other(p, default, f"the function `{p.name}`")
     return _annotated(vm, p)
+
+
+def _or_other(p: Parameter, default: object, what: str) -> Guarded:
+    """The default of an input, or something else."""
+    absent = E.bool_symbol(left_out(p.name))
+    return Guarded(((absent, default), (E.not_(absent), Opaque(what, given=True))))
 
 
 def _item(vm: VM, p: Parameter, position: int, default: object) -> object:
@@ -103,7 +109,7 @@ def _item(vm: VM, p: Parameter, position: int, default: object) -> object:
     if isinstance(default, Expr):
         return vm.inputs.item(p, position)
     harmless = isinstance(default, float)
-    return Opaque(f"`{p.name}[{position}]`", harmless)
+    return Opaque(f"`{p.name}[{position}]`", harmless, given=not harmless)
 
 
 def _members(vm: VM, p: Parameter, default: Ref) -> object | None:

@@ -338,6 +338,8 @@ def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
         finally:
             manager.leave()
         return
+    if isinstance(manager, Opaque) and manager.given:
+        vm.caller_gives("is a context manager", item.span)
     if not isinstance(vm.box(manager), ObjectBox):
         _foreign(vm, stmt, item, others, manager)
         return

@@ -304,6 +304,11 @@ def truth_name(name: str) -> str:
     return f"bool({name})"
 
 
+def left_out(name: str) -> str:
+    """The symbol of whether a caller leaves an input out, so that it is its default."""
+    return f"{name} is its default"
+
+
 def _is_below(default: object, least: int) -> bool:
     """Whether a default value shows that the least value of an integer input is none."""
     return isinstance(default, Expr) and default.is_const and default.const < least

@@ -21,7 +21,7 @@ from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import TEXT, Guarded, OpaqueOf, Range, Ratio, SliceValue
+from verifier.symbolic.values import TEXT, Guarded, Opaque, OpaqueOf, Range, Ratio, SliceValue
 
 
 class Unsampled:
@@ -192,6 +192,9 @@ _METHODS: Final[dict[str, tuple[Any, frozenset[str]]]] = {
 }
 
 
+#: built-in functions that take any value
+_TOTAL: Final = frozenset({"bool", "callable", "id", "print", "repr", "str", "type"})
+
 #: methods of texts that give a text
 _GIVING: Final = frozenset(["lstrip", "replace", "rstrip", "strip", "removeprefix", "removesuffix"])
 #: methods of texts that no text refuses as their argument
@@ -242,8 +245,14 @@ def called(vm: VM, name: str, values: Sequence[object], span: Span) -> object:
 
 
 def named(vm: VM, name: str, call: Call) -> None:
-    """A function that is called with keywords: what it may refuse is not followed."""
+    """A built-in function is called, by its name: what it may refuse of what is not followed.
+
+    What the kernel's caller gives is to be what the function takes. What a function that is called
+    with keywords may refuse is not followed.
+    """
     given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    if name not in _TOTAL and any(isinstance(v, Opaque) and v.given for v in given):
+        vm.caller_gives("does not fail", call.span)
     last = name.removeprefix("str.")
     reads = last not in _QUIET if name.startswith("str.") else name in _READ
     if reads and call.keywords and any(map(_is_vague_text, given)):

@@ -204,6 +204,10 @@ class State:
         self.approximate("skipped", reason, span)
         return Opaque(reason)
 
+    def caller_gives(self, demanded: str, span: Span) -> None:
+        """The caller is to give what takes what is done with it: listed, and not checked."""
+        self.approximate("caller", f"`{self.text(span)}` {demanded}", span)
+
     def unmodelled(self, name: str, span: Span) -> None:
         """Say that a device call has no model; the kernel cannot be called verified then."""
         if (name, span) not in self.trace.unmodelled:

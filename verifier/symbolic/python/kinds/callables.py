@@ -165,8 +165,8 @@ _BOUND: Final = type(_Sample().method)
 
 def _asked(vm: VM, name: str, call: Call) -> object:
     """Whether a built-in function refuses the types of its arguments; what type it surely gives."""
+    probes.named(vm, name, call)
     if call.keywords:
-        probes.named(vm, name, call)
         return None
     return probes.called(vm, name, [arg.value for arg in call.args], call.span)
 

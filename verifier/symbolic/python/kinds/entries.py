@@ -344,11 +344,16 @@ def iteration(vm: VM, ref: Ref, element: Element, span: Span) -> Iteration:
         return Runs(ListBox(listed(vm, box, element)), watch(vm, (ref,), span))
     start = tuple(box.items)
     removed = box.removed if isinstance(box, DictBox) else 0
+    lost = False
 
     def item(position: int) -> object:
+        nonlocal lost
+        if lost:  # one item that is not followed stands for all: nothing behind it counts
+            return UNBOUND
         found = at(vm, ref, start, position, element, span)
         now = entries_of(vm, ref)
         if isinstance(now, DictBox) and now.removed != removed:
+            lost = True
             return vm.unfollowed("entries are taken out and put back in a loop over them", span)
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 
@@ -34,6 +35,10 @@ from verifier.symbolic.values import (
     OpaqueOf,
     Ref,
 )
+
+#: what the kernel demands of what its caller gives
+IS_THERE: Final = "is there"
+SUCCEEDS: Final = "does not fail"
 
 #: functions of the standard library that raise
 _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
@@ -163,7 +168,7 @@ class OpaqueKind(Kind[VM]):
         return str(value.reason)
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        return _used(vm, value, span)
+        return _used(vm, value, span, IS_THERE)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         """What it is has no part in what is followed, but it keeps what it is given."""
@@ -172,7 +177,7 @@ class OpaqueKind(Kind[VM]):
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         meet(vm, value, index, span)
-        return _used(vm, value, span)
+        return _used(vm, value, span, IS_THERE)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
         """What it is has no part in what is followed, but it keeps what it is given."""
@@ -196,33 +201,35 @@ class OpaqueKind(Kind[VM]):
         if left.harmless and right is None and op in ("==", "!="):
             return op == "!="
         meet(vm, left, right, span)
-        return _worse(_used(vm, left, span), right)
+        said = None if op in ("==", "!=") else SUCCEEDS
+        return _worse(_used(vm, left, span, said), right)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
         meet(vm, value, item, span)
         return _used(vm, value, span)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        _used(vm, value, span)
+        _used(vm, value, span, None)
         return vm.unknown_bool(f"a condition depends on {value.reason}", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         return _used(vm, value, span)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
-        return Unknown(_used(vm, value, span).reason)
+        return Unknown(_used(vm, value, span, "can be iterated").reason)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         _used(vm, value, call.span)
         what = f"`{call.text}`" if call.text else value.reason
-        return unknown_call(vm, call, what, call.text, value.harmless)
+        out = unknown_call(vm, call, what, call.text, value.harmless)
+        return replace(out, given=value.given) if isinstance(out, Opaque) else out
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
-        _used(vm, value, span)
+        _used(vm, value, span, None)
         return vm.unknown_int(f"a size depends on {value.reason}", span)
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
-        _used(vm, value, span)
+        _used(vm, value, span, None)
         return some_dtype(vm, value.reason, span)
 
 
@@ -233,10 +240,15 @@ def some_dtype(vm: VM, reason: str, span: Span) -> DType:
     return DType(code)
 
 
-def _used(vm: VM, value: Opaque, span: Span) -> Opaque:
-    """A value that is not followed, with which something is done."""
+def _used(vm: VM, value: Opaque, span: Span, demanded: str | None = SUCCEEDS) -> Opaque:
+    """A value that is not followed, with which something is done.
+
+    ``demanded``: what the kernel demands of its caller there, None if nothing.
+    """
     if value.lost:
         vm.unfollowed(value.reason, span)
+    if value.given and demanded is not None:
+        vm.caller_gives(demanded, span)
     if not value.harmless:
         vm.may_raise(value.reason, span)
     return value

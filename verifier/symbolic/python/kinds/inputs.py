@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from verifier.hardware.memories import Buffer
@@ -17,7 +18,7 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
-from verifier.symbolic.python.kinds.external import unknown_call
+from verifier.symbolic.python.kinds.external import IS_THERE, SUCCEEDS, unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import HostType
@@ -67,6 +68,12 @@ def doubts(vm: VM) -> list[HostCheck]:
     ]
 
 
+def asked(vm: VM, what: str, span: Span, demanded: str = SUCCEEDS) -> Opaque:
+    """What comes of asking something of a parameter that is none of what is followed."""
+    vm.caller_gives(demanded, span)
+    return Opaque(what, given=True)
+
+
 class ParameterKind(TensorKind):
     """A parameter of the kernel."""
 
@@ -93,7 +100,9 @@ class ParameterKind(TensorKind):
                 return vm.unfollowed(f"`.{name}` of `{p.name}` is not followed", span)
             return UNBOUND
         if p.kind not in (None, "tensor"):
-            return Opaque(f"`{p.name}.{name}`")
+            if p.kind == "str" and hasattr(str, name):
+                return Opaque(f"`{p.name}.{name}`")
+            return asked(vm, f"`{p.name}.{name}`", span, IS_THERE)
         if name == "shape":
             p.kind = "tensor"
             return ranks.shape_of(vm, p)
@@ -113,7 +122,7 @@ class ParameterKind(TensorKind):
         if not hasattr(int, name):
             tied.of_a_number(vm, p, f"`{p.name}` is used as a number, and has `.{name}`", span)
         tied.of_a_tensor(vm, p, f"`.{name}` of the tensor `{p.name}` is not followed", span)
-        return Opaque(f"`{p.name}.{name}`")
+        return asked(vm, f"`{p.name}.{name}`", span, IS_THERE)
 
     def _doubt(self, vm: VM, p: Parameter, name: str, span: Span, known: frozenset[str]) -> None:
         """An attribute that the parameter does not have if it turns out to be a tensor.
@@ -144,7 +153,7 @@ class ParameterKind(TensorKind):
         if self._is_sequence(p):
             return self._item(vm, p, index, span)
         if p.kind not in (None, "tensor") or self._may_be_sequence(p, index):
-            return Opaque(f"an item of `{p.name}`")
+            return asked(vm, f"an item of `{p.name}`", span, IS_THERE)
         return super().item(vm, p, index, span)
 
     def _item(self, vm: VM, p: Parameter, index: object, span: Span) -> object:
@@ -196,7 +205,7 @@ class ParameterKind(TensorKind):
             return super().unary(vm, op, value, span)
         if value.kind in _NUMBERS:
             return vm.unary(op, self._plain(vm, value), span)
-        return Opaque(f"`{op}` on `{value.name}`")
+        return asked(vm, f"`{op}` on `{value.name}`", span)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if self._is_sequence(left):
@@ -234,7 +243,7 @@ class ParameterKind(TensorKind):
             vm.fault(TypeError, f"`{op}` does not take {vm.kind(p).describe(vm, p)}", span)
         elif refused:
             return vm.unfollowed(f"`{op}` on `{p.name}` is not followed", span)
-        return Opaque(f"`{op}` on `{p.name}`")
+        return asked(vm, f"`{op}` on `{p.name}`", span)
 
     def _computed(
         self,
@@ -254,7 +263,7 @@ class ParameterKind(TensorKind):
         if p.kind not in _NUMBERS:
             if p.kind == "str" and not isinstance(p, Word) and not isinstance(other, (str, Word)):
                 self._of_two_kinds(vm, p, span)
-            return Opaque(f"`{op}` on `{p.name}`")
+            return asked(vm, f"`{op}` on `{p.name}`", span)
         if isinstance(other, float) and p.kind is None:
             return OpaqueOf("a float", harmless=True, host=float)
         if isinstance(other, (str, Word)):
@@ -264,9 +273,9 @@ class ParameterKind(TensorKind):
             tied.of_a_number(vm, p, f"`{p.name}` is used as a text and as a number", span)
             return TEXT
         if isinstance(other, (tuple, LazyShape)) and op == "+":
-            return Opaque(f"`+` on `{p.name}`")
+            return asked(vm, f"`+` on `{p.name}`", span)
         if isinstance(vm.box(other), ListBox) and op == "+":
-            return Opaque(f"`+` on `{p.name}`")
+            return asked(vm, f"`+` on `{p.name}`", span)
         return again(self._plain(vm, p), other)
 
     def _plain(self, vm: VM, p: Parameter) -> object:
@@ -319,7 +328,7 @@ class ParameterKind(TensorKind):
             elif p.kind is None:
                 what = f"`{p.name}` is used as a number, and `{op}` on it"
                 tied.of_a_number(vm, p, what, span)
-            return Opaque(f"`{op}` on `{p.name}`")
+            return asked(vm, f"`{op}` on `{p.name}`", span)
         if isinstance(right, float) and p.kind is None:
             return TRUTH
         return vm.compare(op, self._plain(vm, p), right, span)
@@ -408,7 +417,7 @@ class ParameterKind(TensorKind):
         if value.kind in ("int", "bool"):
             return vm.compare("in", item, self._plain(vm, value), span)
         tied.of_a_tensor(vm, value, f"`in` on the tensor `{value.name}` is not followed", span)
-        return Opaque(f"`in` on `{value.name}`")
+        return asked(vm, f"`in` on `{value.name}`", span)
 
     # -- protocols -----------------------------------------------------------------------
 
@@ -439,7 +448,7 @@ class ParameterKind(TensorKind):
         if p.kind in ("int", "bool"):
             return vm.length(self._plain(vm, p), span)
         if p.kind not in (None, "tensor"):
-            return Opaque(f"the length of `{p.name}`")
+            return asked(vm, f"the length of `{p.name}`", span)
         p.kind = "tensor"
         ranks.at_least(vm, p, 1, span)
         return vm.inputs.extent(p, 0)
@@ -449,7 +458,9 @@ class ParameterKind(TensorKind):
         return Items(known) if known is not None else Unknown(f"`{value.name}`")
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
-        return unknown_call(vm, call, f"`{value.name}`", call.text or value.name)
+        vm.caller_gives(SUCCEEDS, call.span)
+        out = unknown_call(vm, call, f"`{value.name}`", call.text or value.name)
+        return replace(out, given=True) if isinstance(out, Opaque) else out
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
         if how == "s" and value.kind in (None, "dtype") and "dtype" in value.name:

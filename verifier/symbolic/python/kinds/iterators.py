@@ -196,19 +196,23 @@ def _is_cut_off(vm: VM, reason: str, span: Span) -> bool:
 
 def _is_mark(value: object) -> bool:
     """Whether a field's value says at what stage an iterator is."""
-    return value is None or value is UNBOUND or isinstance(value, (bool, Running))
+    return value is None or value is UNBOUND or isinstance(value, (bool, Running, Ref))
 
 
 def _asked(vm: VM, kind: IteratorKind, ref: Ref, span: Span) -> object:
-    for name, value in state_of(vm, ref).fields.items():
-        if isinstance(value, Guarded) and any(_is_mark(case) for _, case in value.cases):
-            # how far it is hangs on the path: each goes its own way
+    parent = state_of(vm, ref).fields.get("parent")
+    for holder in (ref, parent) if isinstance(parent, Ref) else (ref,):
+        for name, value in state_of(vm, holder).fields.items():
+            if isinstance(value, Guarded) and any(_is_mark(case) for _, case in value.cases):
+                # how far it is hangs on the path: each goes its own way
 
-            def from_there(one: object, name: str = name) -> object:
-                change(vm, ref, span, **{name: one})
-                return _asked(vm, kind, ref, span)
+                def from_there(one: object, holder: Ref = holder, name: str = name) -> object:
+                    change(vm, holder, span, **{name: one})
+                    return _asked(vm, kind, ref, span)
 
-            return vm.apart(value, from_there)
+                # that there is nothing yet, or no more, is a case like others here
+                live = [case for case in value.cases if vm.decide(case[0]) is not False]
+                return concrete.forked(vm, live, from_there)
     if kind.guarded:
         return kind.advance(vm, ref, span)
     looking = vm.memo.setdefault(_LOOKING, set())

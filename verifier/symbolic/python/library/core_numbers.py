@@ -153,7 +153,9 @@ def _pow(vm: VM, span: Span, base: object, exp: object, mod: object = None) -> o
     if SYMBOLIC not in held:
         return run(vm, span, pow, *held)
     vm.fault(ValueError, "pow() 3rd argument cannot be 0", span, when=E.eq(m, 0))
-    if not b.is_const or b.const < 0:
+    if vm.decide(E.ge(b, 0)) is not True:  # there may be no inverse
+        return vm.unfollowed("`pow()` with a negative exponent and a modulus", span)
+    if not b.is_const:
         return vm.unknown_int("`pow()` with a symbolic exponent and a modulus", span)
     power = vm.binary("**", a, b, span)
     return power % m if isinstance(power, Expr) else power

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from verifier.source.ir import Span
@@ -25,6 +27,34 @@ from verifier.symbolic.values import Ref
 # ------------------------------------------------------------------------ groupby
 
 
+#: of so many keys it may depend on the inputs whether they are equal to the one before
+MOST_DOUBTS: Final = 3
+#: where the machine keeps how many keys of each ``groupby`` were such
+_DOUBTS: Final = "keys of groups that may be equal"
+
+
+def apart(
+    vm: VM,
+    ref: Ref,
+    keys: tuple[object, object],
+    ways: tuple[Callable[[], object], Callable[[], object]],
+    span: Span,
+) -> object:
+    """Go on as two keys are equal or not.
+
+    Where that is not known each way has items of its own, and each of these asks again: more than
+    a few such keys are not followed.
+    """
+    same = vm.equal(*keys, span)
+    if vm.decide(same) is None:
+        doubts = vm.memo.setdefault(_DOUBTS, Counter())
+        assert isinstance(doubts, Counter)
+        doubts[ref] += 1
+        if doubts[ref] > MOST_DOUBTS:
+            return vm.unfollowed("`groupby` by keys of which many depend on the inputs", span)
+    return vm.fork(same, *ways)
+
+
 class GroupBy(IteratorKind):
     """``groupby``. ``value`` and ``current`` are the item that was taken last and its key."""
 
@@ -40,8 +70,7 @@ class GroupBy(IteratorKind):
                 return take()
             if target is UNBOUND:
                 return found()
-            same = vm.equal(target, current, span)
-            return vm.fork(same, take, found)
+            return apart(vm, ref, (target, current), (take, found), span)
 
         def take() -> object:
             vm.step(span)
@@ -91,8 +120,8 @@ class Group(IteratorKind):
 
         def check() -> object:
             now = state_of(vm, parent).fields
-            same = vm.equal(fields["key"], now["current"], span)
-            return vm.fork(same, hand_out, lambda: UNBOUND)
+            keys = fields["key"], now["current"]
+            return apart(vm, parent, keys, (hand_out, lambda: UNBOUND), span)
 
         if held["value"] is UNBOUND:
             return GROUPBY.step(vm, parent, span, check)
