@@ -242,11 +242,11 @@ class _Seen:
             return Read(access, fate=fate, to=fate.to, sure=sure)
         if self._visible(target.storage):
             return Read(access, f"it is stored to `{target.name}`", sure=sure)
+        if not target.exact or target.indirect:
+            return Read(access, "it is used", sure=False)
         place = _place(fate, access.operation, _index(target))
-        if not target.exact or target.indirect or place is None:
-            return Read(access, "it is used", sure=False)
-        if len(place) != len(access.view.axes) or not sure:
-            return Read(access, "it is used", sure=False)
+        if place is None or len(place) != len(access.view.axes) or not sure:
+            return Read(access, "it is used", fate, fate.to, sure=False)
         return Read(access, fate=fate, to=fate.to)
 
     def _visible(self, storage: Storage) -> bool:
@@ -269,9 +269,9 @@ def _at_destination(read: Read, write: Write) -> Bool:
     """That a read's element is defined, by the axes of the write that it is carried to."""
     assert read.fate is not None
     place = _place(read.fate, read.access.operation, _index(write.access.view))
-    if place is None:
-        return E.FALSE
     axes = read.access.view.axes
+    if place is None or len(place) != len(axes):
+        return E.FALSE
     put: dict[E.Sym, Expr] = {
         axis.symbol: E.const(0) if at is None else at for axis, at in zip(axes, place, strict=True)
     }
@@ -321,6 +321,10 @@ class _Definition:
     def _place(self, certain: bool) -> None:
         """Where what is undefined goes: a read that cannot be followed further decides."""
         read = self.read
+        if read.fate is not None and not read.sure and read.demand is E.FALSE and not read.assumed:
+            # whichever element is taken, it is undefined, and so is what is made of it
+            read.why, read.demand = "", E.TRUE
+            return
         if read.fate is None or read.decides:
             if not read.sure and read.demand is not E.FALSE:
                 read.exact = False

@@ -59,9 +59,11 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         if read.demand is E.TRUE or (origin is read and _said(judged, read)):
             yield _read_check(read, read, table, E.TRUE, "")
             continue
-        if origin is read and read.fate is None:
+        if origin is read and (read.fate is None or not read.sure):
             judged.append(read)
         reason = _reason(trace, read.demand, read.exact, read.blame, storage.name)
+        if not reason and not read.sure and read.demand is not E.FALSE:
+            reason = f"which elements of `{storage.name}` are taken here is not known"
         check = _read_check(read, origin, table, read.demand, reason)
         found.setdefault(id(origin), []).append(check)
     for checks in found.values():

@@ -63,7 +63,6 @@ DTYPE_ALIASES: Mapping[str, tuple[str, ...]] = {
     "float32": ("fp32", "f32"),
     "float64": ("fp64", "f64"),
     "tfloat32": ("tf32",),
-    "float8_e3m4": ("fp8_e3m4", "f8_e3m4"),
     "float8_e4m3": ("fp8_e4m3", "f8_e4m3"),
     "float8_e4m3fn": ("fp8_e4m3fn", "f8_e4m3fn"),
     "float8_e5m2": ("fp8_e5m2", "f8_e5m2"),
@@ -81,7 +80,7 @@ DTYPE_ALIASES: Mapping[str, tuple[str, ...]] = {
     "uint16": ("u16",),
     "uint32": ("u32",),
     "uint64": ("u64",),
-    "bool": ("bool_",),
+    "bool_": ("bool",),
 }
 
 _CANONICAL = {

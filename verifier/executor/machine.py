@@ -257,6 +257,7 @@ class ConcreteMachine:
         if isinstance(self.hardware, Chip):
             return tpu.allocated(self, storage, span)
         memory = self.make(self.template(storage), name, span, storage)
+        memory.arguments = storage.argument_spans
         if initialised:
             self.clear(memory)
         return self.whole(memory, span)

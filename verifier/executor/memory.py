@@ -138,6 +138,7 @@ class Memory:
         "_storage",
         "alias",
         "aliases",
+        "arguments",
         "bits",
         "content",
         "data",
@@ -159,6 +160,8 @@ class Memory:
         self.template = template
         self.name = name
         self.span = span
+        #: where its shape, its dtype and the like are written
+        self.arguments = template.prototype.argument_spans
         self._storage = storage
         if isinstance(storage, ConcreteStorage):
             storage.memory = self
@@ -203,7 +206,7 @@ class Memory:
                 order=base.order,
                 initialised=base.initialised,
                 placement=base.placement,
-                argument_spans=base.argument_spans,
+                argument_spans=self.arguments,
             )
             self._storage.memory = self
         return self._storage

@@ -119,7 +119,8 @@ class Place:
         return self.span
 
 
-_places: dict[tuple[CodeType, int, str], Place] = {}
+#: by code, file (code of two files may be equal), instruction and name
+_places: dict[tuple[CodeType, str, int, str], Place] = {}
 
 
 def here(name: str = "") -> Place:
@@ -127,7 +128,7 @@ def here(name: str = "") -> Place:
     frame = user_frame(sys._getframe(1))
     if frame is None:
         return Place(NOWHERE, name)
-    key = (frame.f_code, frame.f_lasti, name)
+    key = (frame.f_code, frame.f_code.co_filename, frame.f_lasti, name)
     found = _places.get(key)
     if found is None:
         found = _place(frame, name)

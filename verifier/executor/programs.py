@@ -38,6 +38,8 @@ class Plan:
     template: Template | None
     name: str
     span: Span
+    #: where the shape and the like of the tensor that it makes are written
+    arguments: Mapping[str, Span]
     filled: bool
     #: position of the tensor that is the result; None: the result is ``outcome``
     returns: int | None

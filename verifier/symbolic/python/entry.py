@@ -350,6 +350,8 @@ class _Entry:
         vm.inputs.parameters[made.name] = p
         absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
+        if known is None and p.pinned is not None and p.pinned.kind == "tensor":
+            p.kind = p.kind or "tensor"
         return initial_value(vm, p, hint.sequence) if known is None else known
 
 
