@@ -106,7 +106,7 @@ def test_kernels_with_structures_are_listed(tmp_path: Path) -> None:
     path.write_text("import okk\nfrom dataclasses import dataclass\n" + BY_DECORATOR, "utf-8")
     project = Project((tmp_path,))
     (entry,) = kernels(project, project.module(path))
-    assert (entry.name, entry.dialect, entry.how) == ("scaled", "okk", "decorator")
+    assert (entry.name, entry.dialect, entry.how.value) == ("scaled", "okk", "decorator")
 
 
 def test_a_wrong_call_is_judged_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def found_in(folder: str) -> tuple[Project, list[KernelEntry]]:
 )
 def test_entry_points(folder: str, decorated: int, wrapped: int) -> None:
     project, entries = found_in(folder)
-    how = [entry.how for entry in entries]
+    how = [entry.how.value for entry in entries]
     assert (how.count("decorator"), how.count("wrapped")) == (decorated, wrapped)
     for entry in entries:
         definition = kernel_definition(project, entry)

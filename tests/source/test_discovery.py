@@ -61,7 +61,7 @@ def test_decorators(
 ) -> None:
     text = f"{head}\n@{decorator}\n@other.thing(1)\ndef kern(a, b):\n    return a\n"
     (entry,) = entries(plant, tmp_path, text)
-    assert (entry.name, entry.dialect, entry.how) == ("kern", dialect, "decorator")
+    assert (entry.name, entry.dialect, entry.how.value) == ("kern", dialect, "decorator")
     assert entry.wrapper == wrapper
     assert entry.line == head.count("\n") + 4
     span = entry.name_span
@@ -112,7 +112,7 @@ def test_literal_keywords(plant: Plant, tmp_path: Path) -> None:
 def test_wrapped(plant: Plant, tmp_path: Path, call: str, place: str) -> None:
     text = "import nki\ndef plain(a):\n    return a\n" + place.format(call) + "\n"
     (entry,) = entries(plant, tmp_path, text)
-    assert (entry.name, entry.how, entry.line) == ("plain", "wrapped", 2)
+    assert (entry.name, entry.how.value, entry.line) == ("plain", "wrapped", 2)
 
 
 def test_decorated_and_wrapped_is_listed_once(plant: Plant, tmp_path: Path) -> None:
@@ -123,7 +123,9 @@ def test_decorated_and_wrapped_is_listed_once(plant: Plant, tmp_path: Path) -> N
     def twice(a): return a
     nki.benchmark(warmup=1)(twice)
     """
-    assert [(e.name, e.how) for e in entries(plant, tmp_path, text)] == [("twice", "decorator")]
+    assert [(e.name, e.how.value) for e in entries(plant, tmp_path, text)] == [
+        ("twice", "decorator")
+    ]
 
 
 def test_unknown_functions_are_not_wrapped(plant: Plant, tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_wrapped_imports_belong_to_their_module(plant: Plant, tmp_path: Path) ->
     )
     modules = [project.module(tmp_path / name) for name in ("one.py", "two.py", "kerns.py")]
     found = discover(project, modules)
-    assert [(e.path.name, e.name, e.how) for e in found] == [
+    assert [(e.path.name, e.name, e.how.value) for e in found] == [
         ("kerns.py", "scale", "wrapped"),
         ("kerns.py", "shift", "wrapped"),
     ]
@@ -207,7 +209,7 @@ def not_in_scope(a): return a
 def test_nested_and_scoped(plant: Plant, tmp_path: Path) -> None:
     project = plant({"m.py": NESTED})
     found = kernels(project, project.module(tmp_path / "m.py"))
-    assert [(e.name, e.how, e.nested) for e in found] == [
+    assert [(e.name, e.how.value, e.nested) for e in found] == [
         ("outer.inner", "decorator", True),
         ("outer.plain", "wrapped", True),
         ("Tests.method", "decorator", True),

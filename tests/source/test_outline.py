@@ -40,7 +40,9 @@ def test_bindings_of_every_kind() -> None:
         (x := 1)
         """
     )
-    shape = {name: (b[0].kind, b[0].line, b[0].end_line) for name, b in found.bindings.items()}
+    shape = {
+        name: (b[0].kind.value, b[0].line, b[0].end_line) for name, b in found.bindings.items()
+    }
     assert shape == {
         "d": ("import", 1, 1),
         "e": ("import", 1, 1),

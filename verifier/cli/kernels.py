@@ -85,7 +85,7 @@ def document(
                 "name": entry.name,
                 "line": entry.line,
                 "dialect": entry.dialect,
-                "how": entry.how,
+                "how": entry.how.value,
                 "wrapper": entry.wrapper,
             }
             for path, entry in entries
@@ -124,5 +124,7 @@ def _print(entries: list[tuple[str, KernelEntry]], total: int) -> None:
 
 
 def _how(entry: KernelEntry) -> str:
-    call = f"@{entry.wrapper}" if entry.how == "decorator" else f"{entry.wrapper}(...)"
+    from verifier.source.discovery import How
+
+    call = f"@{entry.wrapper}" if entry.how is How.DECORATOR else f"{entry.wrapper}(...)"
     return f"{call}, does not parse" if entry.error else call

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verifier import rulebase
 from verifier.engine import obligations, unknowns
 from verifier.engine.instances import EachTrip
-from verifier.engine.verdicts import Verdict
+from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
@@ -37,7 +37,7 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
                 facts=(),
             )
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
-            return Verdict(found, "always", "z3")
+            return Verdict(found, VerdictKind.ALWAYS, "z3")
     return None
 
 

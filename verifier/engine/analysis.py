@@ -27,7 +27,7 @@ from verifier.report.internal import describe
 from verifier.solver.solver import Solver
 from verifier.source import footprint
 from verifier.source.discovery import (
-    UNREACHED,
+    How,
     KernelEntry,
     contract_comments,
     enclosing_functions,
@@ -117,7 +117,7 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
             if entry.error is not None or entry.dialect not in DIALECTS:
                 continue
             for outcome in _kernel(project, entry, request, memo, errors, text):
-                if entry.how != UNREACHED:
+                if entry.how is not How.UNREACHED:
                     found.append(outcome.kernel)
                 problems.extend(outcome.diagnostics)
                 report.merge_statistics(statistics, outcome.statistics)
@@ -235,7 +235,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         entry.name,
         entry.line - own[0],
         entry.name_span.column,
-        entry.how,
+        entry.how.value,
         entry.wrapper,
         sorted((name, repr(value)) for name, value in entry.keywords.items()),
         module.lines[own[0] - 1 : own[1]],
@@ -243,7 +243,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         unit.target.name,
         str(unit.contract),
         # what the generation has no longer is judged wherever it is imported
-        sorted({dotted(b) for b in module.bindings.values() if b.kind in ("import", "from")}),
+        sorted({dotted(b) for b in module.bindings.values() if b.kind.imports}),
         request.select,
         request.ignore,
         request.timeout,
@@ -294,7 +294,7 @@ def _unit(
     solver = Solver(deadline=limit)
     try:
         with watchdog.limit(_HARD * limit + _GRACE):
-            if entry.how == UNREACHED:
+            if entry.how is How.UNREACHED:
                 deadline = time.monotonic() + min(limit, _UNREACHED)
                 return unreached.judgement(project, job, unit, request, solver, deadline)
             deadline = time.monotonic() + limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from verifier.engine.verdicts import Verdict
+from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.rulebase import cited
 from verifier.source.ir import Span
@@ -28,9 +28,9 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
     """The diagnostic of a violated or undecided obligation."""
     obligation = verdict.obligation
     check, rule = obligation.check, obligation.rule
-    unknown = verdict.kind == "unknown"
+    unknown = verdict.kind is VerdictKind.UNKNOWN
     kind: report.Verdict = (
-        "unknown" if unknown else "always" if verdict.kind == "always" else "sometimes"
+        "unknown" if unknown else "always" if verdict.kind is VerdictKind.ALWAYS else "sometimes"
     )
     model = verdict.model or {}
     notes = list(_values(check.values, model)) if verdict.model else []
@@ -72,13 +72,13 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
 
 def severity(verdict: Verdict) -> report.Severity:
     """Error if it always fails or the kernel speaks about the inputs it takes; else warning."""
-    if verdict.kind == "unknown":
+    if verdict.kind is VerdictKind.UNKNOWN:
         return "note"
     rule = verdict.obligation.rule
     cap = verdict.obligation.check.severity or rule.severity
     if cap in ("warning", "note"):
         return "warning" if cap == "warning" else "note"
-    if verdict.kind == "always" or verdict.said:
+    if verdict.kind is VerdictKind.ALWAYS or verdict.said:
         return "error"
     return "warning"
 

@@ -19,6 +19,7 @@ from verifier.hardware import dtypes
 from verifier.report import model as report
 from verifier.source import ir, suppressions
 from verifier.source.discovery import Enclosing
+from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of_module
 from verifier.source.text import SourceError
@@ -44,7 +45,7 @@ class Fixer:
 
     def of(self, verdict: Verdict, help_lines: Iterable[str]) -> report.Fix | None:
         """The fix of a finding with this help, or None."""
-        if verdict.kind not in ("always", "sometimes"):
+        if not verdict.kind.violated:
             return None
         if verdict.obligation.rule.id in ("api-signature", "api-removed"):
             return self._renamed(verdict)
@@ -93,8 +94,8 @@ class Fixer:
         hidden = _bound(self.definition) | {p.name for p in self.definition.params}
         for name, binding in self.module.bindings.items():
             whole = binding.imported or f"{binding.module}.{binding.original}"
-            if binding.kind in ("import", "from") and whole in language and name not in hidden:
-                if binding.kind == "from" or name != binding.imported.partition(".")[0]:
+            if binding.kind.imports and whole in language and name not in hidden:
+                if binding.kind is BindingKind.FROM or name != binding.imported.partition(".")[0]:
                     self.module.binding(name)  # the fix depends on it
                     return name
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from verifier.engine.verdicts import Verdict
+from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 
 
@@ -15,7 +15,7 @@ def places(verdicts: Iterable[Verdict]) -> tuple[report.Judged, ...]:
         place = verdict.obligation.check.span
         lines = report.Span(place.path, place.line, 0, place.end_line, 0)
         rules = found.setdefault(lines, {})
-        kind = verdict.kind if verdict.kind in ("proved", "unknown") else "violated"
+        kind = verdict.kind.value if verdict.kind in _PLAIN else "violated"
         before = rules.get(verdict.obligation.rule.id, "proved")
         rules[verdict.obligation.rule.id] = max(before, kind, key=_WEIGHT.index)
     return tuple(
@@ -28,5 +28,7 @@ def places(verdicts: Iterable[Verdict]) -> tuple[report.Judged, ...]:
     )
 
 
+#: those that are neither violated nor gathered
+_PLAIN = (VerdictKind.PROVED, VerdictKind.UNKNOWN)
 #: what a rule came to at a place where it had several things to say
 _WEIGHT = ("proved", "unknown", "violated")

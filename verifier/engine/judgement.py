@@ -13,7 +13,7 @@ from verifier.engine import admission, diagnostics, judged, obligations
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
-from verifier.engine.verdicts import Discharger, Verdict
+from verifier.engine.verdicts import Discharger, Verdict, VerdictKind
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.solver.solver import Solver
@@ -80,7 +80,7 @@ def judgement(
     problems = [
         fixer.attached(diagnostics.build(verdict, run, target.name), verdict)
         for run, verdict in found.verdicts
-        if verdict.kind not in ("proved", "gathered")
+        if verdict.kind not in (VerdictKind.PROVED, VerdictKind.GATHERED)
     ]
     unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
     calls = max((run.trace.calls for run in runs), default=0)
@@ -133,7 +133,7 @@ def _judged(
         found.assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
         found.reasons.extend(_reasons(run))
     for _, verdict in found.verdicts:
-        if verdict.kind == "unknown":
+        if verdict.kind is VerdictKind.UNKNOWN:
             check = verdict.obligation.check
             found.reasons.append(
                 report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
@@ -153,7 +153,7 @@ def _around(
     dialect = DIALECTS[entry.dialect]
     found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
     for binding in module.bindings.values():
-        if binding.kind not in ("import", "from"):
+        if not binding.kind.imports:
             continue
         problem = dialect.import_problem(api, dotted(binding))
         if problem is not None:
@@ -213,15 +213,15 @@ def _reasons(run: Run) -> list[report.Reason]:
 
 def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
     verdicts = [v for v in verdicts if not _only_noted(v)]
-    proved = sum(v.kind == "proved" for v in verdicts)
-    unknown = sum(v.kind == "unknown" for v in verdicts)
+    proved = sum(v.kind is VerdictKind.PROVED for v in verdicts)
+    unknown = sum(v.kind is VerdictKind.UNKNOWN for v in verdicts)
     return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
 
 
 def _only_noted(verdict: Verdict) -> bool:
     """A remark on what the generation tolerates: no violation."""
     cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
-    return cap == "note" and verdict.kind in ("always", "sometimes")
+    return cap == "note" and verdict.kind.violated
 
 
 def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:
@@ -230,7 +230,8 @@ def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> repo
     for _, verdict in verdicts:
         tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
         row = by_rule.setdefault(verdict.obligation.rule.id, {})
-        row[verdict.kind] = row.get(verdict.kind, 0) + 1
+        kind = verdict.kind.value
+        row[kind] = row.get(kind, 0) + 1
     return {
         "tiers": tiers,
         "rules": by_rule,

@@ -106,7 +106,7 @@ def judgement(
             and obligation.check.span.path == str(unit.module.path)
         ]
         for verdict in Discharger(run, solver).discharge(pending).verdicts:
-            if verdict.kind in ("always", "sometimes"):
+            if verdict.kind.violated:
                 found = diagnostics.build(verdict, run, target.name)
                 problems.append(fixer.attached(replace(found, counterexample=None), verdict))
     return Outcome(unit.bare("unknown"), tuple(report.deduplicate(problems)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from verifier.engine import unknowns
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
@@ -24,18 +25,33 @@ _NOT_FOLLOWED = "an assertion of the kernel that may exclude it is not followed"
 _BROKEN = 8
 
 
+class VerdictKind(Enum):
+    """Whether an obligation holds; its violation is for all inputs that come by, or for some."""
+
+    PROVED = "proved"
+    ALWAYS = "always"
+    SOMETIMES = "sometimes"
+    #: violated, and reported with another one
+    GATHERED = "gathered"
+    UNKNOWN = "unknown"
+
+    @property
+    def violated(self) -> bool:
+        """Whether it is reported as a violation."""
+        return self in (VerdictKind.ALWAYS, VerdictKind.SOMETIMES)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of one obligation.
 
-    ``kind`` is ``proved``, ``always``, ``sometimes``, ``gathered`` (violated, reported elsewhere)
-    or ``unknown``. ``said`` tells whether the kernel or its contract says something about the
+    ``said`` tells whether the kernel or its contract says something about the
     inputs that the counterexample needs.
     ``precondition`` is the weakest simple condition on the inputs that would exclude the violation.
     """
 
     obligation: Obligation
-    kind: str
+    kind: VerdictKind
     tier: str
     model: Mapping[str, int | bool] | None = None
     said: bool = False
@@ -73,7 +89,7 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     """
     groups: dict[tuple[str, str, frozenset[str]], list[int]] = {}
     for position, verdict in enumerate(verdicts):
-        if verdict.kind == "sometimes" and verdict.obligation.rule.gather:
+        if verdict.kind is VerdictKind.SOMETIMES and verdict.obligation.rule.gather:
             sizes = frozenset(n for n in verdict.needed if not n.endswith(".dtype"))
             cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
             groups.setdefault((verdict.obligation.rule.id, cap, sizes), []).append(position)
@@ -84,7 +100,9 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
         kept = verdicts[last]
         out[last] = replace(kept, others=tuple(dict.fromkeys(spans)))
         for position in earlier:
-            out[position] = replace(verdicts[position], kind="gathered", model=None, query=None)
+            out[position] = replace(
+                verdicts[position], kind=VerdictKind.GATHERED, model=None, query=None
+            )
     return [verdict for verdict in out if verdict is not None]
 
 
@@ -172,27 +190,27 @@ class Discharger:
     def _one(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
         check = obligation.check
         if check.predicate is E.TRUE:
-            return Verdict(obligation, "proved", "fold")
+            return Verdict(obligation, VerdictKind.PROVED, "fold")
         facts = self._facts(obligation)
         key = (id(check.predicate), *(id(f) for f in facts))
         if key in proved:
-            return Verdict(obligation, "proved", "fold")
+            return Verdict(obligation, VerdictKind.PROVED, "fold")
         answer = self.solver.check(self._query(obligation, facts))
         if answer.proved:
             proved.add(key)
         elif answer.refuted:
             facts, answer = self._in_all_trips(obligation, facts, answer)
         if answer.proved:
-            return Verdict(obligation, "proved", answer.tier)
+            return Verdict(obligation, VerdictKind.PROVED, answer.tier)
         infer = obligation.rule.infer_dtypes and self._about_dtypes(check.predicate)
         if infer and self._infer(obligation, facts):
-            return Verdict(obligation, "proved", answer.tier)
+            return Verdict(obligation, VerdictKind.PROVED, answer.tier)
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)
         reason = answer.reason or "the solver's budget is used up"
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
-        return Verdict(obligation, "unknown", answer.tier, reason=reason)
+        return Verdict(obligation, VerdictKind.UNKNOWN, answer.tier, reason=reason)
 
     def _in_all_trips(
         self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer
@@ -246,10 +264,10 @@ class Discharger:
         assert answer.model is not None
         if self._skipped is not None and obligation.order > self._skipped:
             reason = "a statement that is not followed stands before it"
-            return Verdict(obligation, "unknown", tier, reason=reason)
+            return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=reason)
         unshown = self._unshown(obligation)
         if unshown:
-            return Verdict(obligation, "unknown", tier, reason=unshown)
+            return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=unshown)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
         # no precondition is missing where it fails whenever it is reached, or because of the text
@@ -259,7 +277,7 @@ class Discharger:
             precondition = self._precondition(obligation, facts)
         gap = self._first_gap
         if not always and gap is not None and obligation.order >= gap[0]:
-            return Verdict(obligation, "unknown", tier, reason=gap[1])
+            return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=gap[1])
         if not obligation.rule.learns:
             pass
         elif precondition is not None:
@@ -270,7 +288,7 @@ class Discharger:
                 self._learned.append(E.implies(guard, check.predicate))
         return Verdict(
             obligation,
-            "always" if always else "sometimes",
+            VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
             tier,
             answer.model,
             said,

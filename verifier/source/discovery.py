@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from verifier.source import apis, ir
@@ -25,6 +26,7 @@ from verifier.source.meanings import (
     scope_of,
 )
 from verifier.source.outline import (
+    BindingKind,
     BrokenDefinition,
     first_line_of,
     last_line_of,
@@ -34,8 +36,15 @@ from verifier.source.text import SourceError
 
 _CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
-#: how a function is listed that is no entry point
-UNREACHED = "unreached"
+
+class How(Enum):
+    """How a text says that a function is a device entry point."""
+
+    DECORATOR = "decorator"
+    #: ``nki.jit(f)`` somewhere, also in another file
+    WRAPPED = "wrapped"
+    #: it does not: no kernel calls the function
+    UNREACHED = "unreached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +52,9 @@ class KernelEntry:
     """One device entry point.
 
     ``name`` is qualified: ``kernel``, ``outer.inner``, ``Class.method``. ``line`` is that of the
-    ``def``; ``name_span`` covers the identifier. ``how`` is ``decorator`` or ``wrapped``
-    (``nki.jit(f)`` somewhere, also in another file), or ``unreached`` for a function that is none.
-    ``wrapper`` is the dotted origin of the
-    decorator or wrapper, ``keywords`` its literal keyword arguments. ``nested`` is true for
-    everything that is not a top-level function. ``error`` is set when the body does not parse.
+    ``def``; ``name_span`` covers the identifier. ``wrapper`` is the dotted origin of the decorator
+    or wrapper, ``keywords`` its literal keyword arguments. ``nested`` is true for everything that
+    is not a top-level function. ``error`` is set when the body does not parse.
     """
 
     path: Path
@@ -55,7 +62,7 @@ class KernelEntry:
     line: int
     name_span: ir.Span
     dialect: str
-    how: str
+    how: How
     wrapper: str
     keywords: Mapping[str, object] = field(default_factory=dict, hash=False)
     nested: bool = False
@@ -116,7 +123,7 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
     elsewhere = {unit for _, names in named for unit in names}
     rest = functions.keys() - reached(decorated | wrapped | elsewhere, sites)
     dialect = dialects.pop() if len(dialects) == 1 else ""
-    unreached = [_entry(module, functions[unit], dialect, UNREACHED) for unit in rest]
+    unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
     device = {site.caller[1] for site in sites if site.device}
     return Scanned(
         module,
@@ -170,7 +177,7 @@ def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
     for file, module in known.items():
         for entry in kernels(project, module, [known[user] for user in callers[file]]):
             key = (str(entry.path.absolute()), entry.line, entry.name_span.column)
-            if key not in found or (found[key].how == "wrapped" and entry.how == "decorator"):
+            if key not in found or (found[key].how is How.WRAPPED and entry.how is How.DECORATOR):
                 found[key] = entry
     return sorted(found.values(), key=_place)
 
@@ -296,7 +303,7 @@ class _Visitor:
     def run(self, statements: Sequence[ast.stmt]) -> None:
         self.globals = scope_of(statements, "", nested=False)
         for name, binding in self._module.bindings.items():
-            if binding.kind in ("import", "from"):
+            if binding.kind.imports:
                 self.globals[name] = import_of(binding)
         self._block(statements, "", [self.globals])
 
@@ -317,7 +324,7 @@ class _Visitor:
                 line,
                 span,
                 wrapper.api.dialect,
-                "decorator",
+                How.DECORATOR,
                 wrapper.dotted,
                 wrapper.keywords,
                 error=definition.error,
@@ -363,7 +370,7 @@ class _Visitor:
         if wrapper is not None:
             local = Local(node, prefix + node.name, bool(prefix))
             self.decorated.append(
-                _entry(self._module, local, wrapper.api.dialect, "decorator", wrapper)
+                _entry(self._module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
             )
 
     def _first_wrapper(
@@ -390,7 +397,7 @@ class _Visitor:
         target = self._target(node.args[0], scopes)
         if target is not None:
             module, local = target
-            self.wrapped.append(_entry(module, local, wrapper.api.dialect, "wrapped", wrapper))
+            self.wrapped.append(_entry(module, local, wrapper.api.dialect, How.WRAPPED, wrapper))
 
     def dialects(self) -> set[str]:
         """The dialects whose packages the module imports."""
@@ -495,7 +502,7 @@ class _Visitor:
             else:
                 attributes = names[1:]
             binding = module.bindings.get(name)
-            if binding is None or binding.kind not in ("import", "from"):
+            if binding is None or not binding.kind.imports:
                 return None
             imported = import_of(binding)
         return None
@@ -511,7 +518,7 @@ class _Visitor:
             return None
         module, inner = found
         binding = None if inner is None else module.bindings.get(inner)
-        if binding is None or binding.kind not in ("import", "from"):
+        if binding is None or not binding.kind.imports:
             return None
         return self._origin(module, import_of(binding), attributes)
 
@@ -568,7 +575,7 @@ def _literals(keywords: Sequence[ast.keyword]) -> dict[str, object]:
 
 def _top_level_function(module: Module, name: str) -> Local | None:
     binding = module.bindings.get(name)
-    if binding is None or binding.kind != "function" or name in module.broken:
+    if binding is None or binding.kind is not BindingKind.FUNCTION or name in module.broken:
         return None
     for statement in module.syntax():
         if not first_line_of(statement) <= binding.line <= last_line_of(statement):
@@ -583,7 +590,7 @@ def _top_level_function(module: Module, name: str) -> Local | None:
 
 
 def _entry(
-    module: Module, local: Local, dialect: str, how: str, wrapper: _Wrapper | None = None
+    module: Module, local: Local, dialect: str, how: How, wrapper: _Wrapper | None = None
 ) -> KernelEntry:
     return KernelEntry(
         module.path,

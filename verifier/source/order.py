@@ -143,7 +143,7 @@ class Order:
 
 def _is_import(module: Module, name: str) -> bool:
     binding = module.bindings.get(name)
-    return binding is not None and binding.kind in ("import", "from")
+    return binding is not None and binding.kind.imports
 
 
 def _closure(readings: Iterable[Reading], names: frozenset[str]) -> set[str]:

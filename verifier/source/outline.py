@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from verifier.source.effects import effects
@@ -30,13 +31,28 @@ _MAX_PIECES = 20_000
 _MAX_BROKEN_PIECES = 200
 
 
+class BindingKind(Enum):
+    """The kind of statement that binds a name."""
+
+    FUNCTION = "function"
+    CLASS = "class"
+    ASSIGN = "assign"
+    IMPORT = "import"
+    FROM = "from"
+    #: targets of loops and ``with``, ``except ... as``, walrus, ``type``
+    OTHER = "other"
+
+    @property
+    def imports(self) -> bool:
+        return self in (BindingKind.IMPORT, BindingKind.FROM)
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """One top-level statement that binds ``name``.
 
-    ``kind`` is ``function``, ``class``, ``assign``, ``import``, ``from`` or ``other`` (loop and
-    ``with`` targets, ``except ... as``, walrus, ``type``). ``line`` and ``end_line`` cover the
-    whole statement with its decorators; ``def_line`` is the line of ``def`` or ``class``.
+    ``line`` and ``end_line`` cover the whole statement with its decorators; ``def_line`` is the
+    line of ``def`` or ``class``.
 
     For ``import a.b as d``: ``module`` is ``a.b``, ``imported`` is ``a.b``. For ``import a.b``:
     the name is ``a``, ``module`` is ``a``, ``imported`` is ``a.b``. For ``from ..m import f as
@@ -48,7 +64,7 @@ class Binding:
     """
 
     name: str
-    kind: str
+    kind: BindingKind
     line: int
     end_line: int
     def_line: int
@@ -237,14 +253,12 @@ class _Collector:
             name: sum(b.rank != _SCRIPT for b in found) for name, found in self.bindings.items()
         }
         foreign = {
-            name
-            for name, found in self.bindings.items()
-            if all(b.kind in ("import", "from") for b in found)
+            name for name, found in self.bindings.items() if all(b.kind.imports for b in found)
         }
         modules = {
             name: found[0].module
             for name, found in self.bindings.items()
-            if name in foreign and found[0].kind == "import"
+            if name in foreign and found[0].kind is BindingKind.IMPORT
         }
         origins = {
             name: "" if self.bindings[name][0].level else self.bindings[name][0].module or name
@@ -270,7 +284,7 @@ class _Collector:
         self.chunks.append(Chunk(piece.line, piece.end_line, piece.error))
         if header is None:
             return
-        kind = "function" if header.is_function else "class"
+        kind = BindingKind.FUNCTION if header.is_function else BindingKind.CLASS
         binding = Binding(
             header.name, kind, piece.line, piece.end_line, header.def_line, len(self.chunks) - 1
         )
@@ -279,7 +293,7 @@ class _Collector:
     def _bind(
         self,
         name: str,
-        kind: str,
+        kind: BindingKind,
         node: ast.stmt,
         rank: int,
         *,
@@ -328,34 +342,34 @@ class _Collector:
 
     def _own(self, node: ast.stmt, rank: int) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            self._bind(node.name, "function", node, rank)
+            self._bind(node.name, BindingKind.FUNCTION, node, rank)
         elif isinstance(node, ast.ClassDef):
-            self._bind(node.name, "class", node, rank)
+            self._bind(node.name, BindingKind.CLASS, node, rank)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             self._imports(node, rank)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in target_names(target):
-                    self._bind(name, "assign", node, rank)
+                    self._bind(name, BindingKind.ASSIGN, node, rank)
             self._exports(node)
         elif isinstance(node, ast.AnnAssign):
             for name in target_names(node.target):
-                self._bind(name, "assign", node, rank, partial=node.value is None)
+                self._bind(name, BindingKind.ASSIGN, node, rank, partial=node.value is None)
         elif isinstance(node, ast.AugAssign):
             for name in target_names(node.target):
-                self._bind(name, "assign", node, rank, partial=True)
+                self._bind(name, BindingKind.ASSIGN, node, rank, partial=True)
                 if name == "__all__":
                     self.exports_known = False
         else:
             for name in _other_names(node):
-                self._bind(name, "other", node, rank)
+                self._bind(name, BindingKind.OTHER, node, rank)
 
     def _imports(self, node: ast.Import | ast.ImportFrom, rank: int) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
                 module = alias.name if alias.asname is not None else name
-                self._bind(name, "import", node, rank, module=module, imported=alias.name)
+                self._bind(name, BindingKind.IMPORT, node, rank, module=module, imported=alias.name)
             return
         module = node.module or ""
         for alias in node.names:
@@ -364,7 +378,7 @@ class _Collector:
                 continue
             self._bind(
                 alias.asname or alias.name,
-                "from",
+                BindingKind.FROM,
                 node,
                 rank,
                 module=module,

@@ -21,6 +21,7 @@ from pathlib import Path
 from verifier.source import footprint, ir
 from verifier.source.outline import (
     Binding,
+    BindingKind,
     BrokenDefinition,
     Outline,
     StarImport,
@@ -147,7 +148,7 @@ class Module:
         chunks: dict[int, None] = {}
         for b in self.all_bindings(name):
             start = self._outline.chunks[b.chunk].line
-            parts.append((b.kind, b.line - start, b.module, b.level, b.original, b.imported))
+            parts.append((b.kind.value, b.line - start, b.module, b.level, b.original, b.imported))
             parts.append((b.rank, b.partial))
             chunks[b.chunk] = None
         if not chunks:
@@ -469,14 +470,14 @@ class Project:
                 if found is not None:
                     return found
             return None
-        if binding.kind == "from" and binding.original is not None:
+        if binding.kind is BindingKind.FROM and binding.original is not None:
             target = self._resolve_from(
                 module, binding.module, binding.level, binding.original, seen
             )
             if target is None and self._is_cycle(module, binding):
                 return None
             return target or (module, name)
-        if binding.kind == "import":
+        if binding.kind is BindingKind.IMPORT:
             imported = self.resolve_import(module, binding.module)
             return (module, name) if imported is None else (imported, None)
         return module, name

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from verifier.source import ir
+from verifier.source.outline import BindingKind
 from verifier.source.project import Module
 from verifier.symbolic.python.heap import UNBOUND, Box, ObjectBox, Scope, SetBox
 from verifier.symbolic.python.model import Class, Function
@@ -191,7 +192,7 @@ class Losses:
             self._give_classes((found,))
             if isinstance(found, (ModuleRef, ExternalRef, ApiRef)):
                 binding = module.binding(name)
-                if isinstance(found, ModuleRef) or (binding and binding.kind == "import"):
+                if isinstance(found, ModuleRef) or (binding and binding.kind is BindingKind.IMPORT):
                     self._change_library(found)
 
     def _attribute(self, node: ir.Attribute, module: Module) -> None:

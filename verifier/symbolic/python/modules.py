@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from verifier.source import ir
 from verifier.source.order import Order
+from verifier.source.outline import BindingKind
 from verifier.source.scopes import bound_by
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
@@ -263,14 +264,14 @@ def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Gl
 
 
 def _bound(vm: VM, module: Module, name: str, binding: Binding, globals_: Globals) -> object:
-    if binding.kind == "import":
+    if binding.kind is BindingKind.IMPORT:
         if binding.module and vm.project.resolve_import(module, binding.module) is not None:
             found = vm.project.resolve_name(module, name)
             if found is not None and found[1] is None:
                 return ModuleRef(str(found[0].path), found[0])
         dotted = binding.module or name
         return external(vm, dotted, dotted, import_place(vm, module, binding.line))
-    if binding.kind == "from":
+    if binding.kind is BindingKind.FROM:
         return _from_import(vm, module, name, binding)
     vm.frames.append(Frame(module, globals_.scope.id, 0))
     try:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.source.outline import BindingKind
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.fields import DEFAULT, FACTORY, annotated
@@ -229,7 +230,7 @@ def _is_known(vm: VM, cls: Class, node: ir.Expr) -> bool:
         return False
     binding = cls.module.binding(node.id)
     if binding is not None:
-        return binding.kind in ("from", "import", "assign")
+        return binding.kind.imports or binding.kind is BindingKind.ASSIGN
     number: int | None = cls.namespace.id
     while number is not None:
         box = vm.heap.get(number)
