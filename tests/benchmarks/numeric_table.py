@@ -298,7 +298,7 @@ def microscaled_products() -> list[Entry]:
     """Factors in blocks of eight-bit floats that share an exponent."""
 
     def kind(name: str) -> Any:
-        from verifier.executor.proxies import DTypeProxy
+        from verifier.executor.names import DTypeProxy
 
         return DTypeProxy(name)
 

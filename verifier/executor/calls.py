@@ -12,19 +12,14 @@ from operator import attrgetter
 from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any
 
+from verifier.executor.conversion import outward
 from verifier.executor.direct import direct
 from verifier.executor.memory import Bound, Layout, Memory
+from verifier.executor.names import BufferProxy, DTypeProxy, EnumProxy
 from verifier.executor.operands import perform, steps_of
 from verifier.executor.programs import Plan
-from verifier.executor.proxies import (
-    BufferProxy,
-    DTypeProxy,
-    EnumProxy,
-    Tensor,
-    call_of,
-    outward,
-)
 from verifier.executor.regions import Geometry
+from verifier.executor.tiles import Tensor, call_of
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

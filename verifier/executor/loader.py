@@ -9,7 +9,7 @@ import dataclasses
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -77,37 +77,9 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
         del sys.modules[name]
     known = set(sys.modules)
     real = builtins.__import__
-
-    def guarded(
-        name: str,
-        globals: Any = None,
-        locals: Any = None,
-        fromlist: Any = (),
-        level: int = 0,
-    ) -> Any:
-        if globals and (level or _ours(name)) and _is_our_file(globals.get("__file__")):
-            loaded = stash.get(name) if fromlist and not level else None
-            if loaded is not None and all(hasattr(loaded, wanted) for wanted in fromlist):
-                return loaded
-            users = {n: sys.modules.pop(n) for n in list(sys.modules) if _ours(n)}
-            sys.modules.update(stash)
-            place = str(_HOME)
-            added = place not in sys.path
-            if added:
-                sys.path.append(place)
-            try:
-                return real(name, globals, locals, fromlist, level)
-            finally:
-                if added:
-                    sys.path.remove(place)
-                for module in [n for n in sys.modules if _ours(n)]:
-                    stash[module] = sys.modules.pop(module)
-                sys.modules.update(users)
-        return real(name, globals, locals, fromlist, level)
-
     first, last = Finder(last=False), Finder(last=True)
     plain = dataclasses.dataclass
-    builtins.__import__ = guarded
+    builtins.__import__ = _guarded(real, stash)
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
     dataclasses.dataclass = nki_dataclass(plain)
@@ -119,14 +91,54 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
             sys.meta_path.remove(first)
             sys.meta_path.remove(last)
             dataclasses.dataclass = plain
-            for name in [n for n in sys.modules if _ours(n) or n.partition(".")[0] in _SHIMS]:
-                del sys.modules[name]
-            for name in set(sys.modules) - known:
-                # the next file may have helpers of the same names, or this one may have changed
-                if isinstance(sys.modules[name], Absent) or _is_users(sys.modules[name]):
-                    del sys.modules[name]
+            _forget(known)
             sys.modules.update(stash)
             sys.modules.update(shadowed)
+
+
+def _guarded(real: Callable[..., Any], stash: dict[str, ModuleType]) -> Callable[..., Any]:
+    """``__import__`` for which our own modules are there in our own files only."""
+
+    def guarded(
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        if not globals or not (level or _ours(name)):
+            return real(name, globals, locals, fromlist, level)
+        if not _is_our_file(globals.get("__file__")):
+            return real(name, globals, locals, fromlist, level)
+        loaded = stash.get(name) if fromlist and not level else None
+        if loaded is not None and all(hasattr(loaded, wanted) for wanted in fromlist):
+            return loaded
+        users = {n: sys.modules.pop(n) for n in list(sys.modules) if _ours(n)}
+        sys.modules.update(stash)
+        place = str(_HOME)
+        added = place not in sys.path
+        if added:
+            sys.path.append(place)
+        try:
+            return real(name, globals, locals, fromlist, level)
+        finally:
+            if added:
+                sys.path.remove(place)
+            for module in [n for n in sys.modules if _ours(n)]:
+                stash[module] = sys.modules.pop(module)
+            sys.modules.update(users)
+
+    return guarded
+
+
+def _forget(known: set[str]) -> None:
+    """The modules of a user are gone, apart from those that were there before."""
+    for name in [n for n in sys.modules if _ours(n) or n.partition(".")[0] in _SHIMS]:
+        del sys.modules[name]
+    for name in set(sys.modules) - known:
+        # the next file may have helpers of the same names, or this one may have changed
+        if isinstance(sys.modules[name], Absent) or _is_users(sys.modules[name]):
+            del sys.modules[name]
 
 
 @dataclasses.dataclass

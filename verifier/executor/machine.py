@@ -11,16 +11,14 @@ import numpy as np
 
 from verifier import rulebase
 from verifier.dialects.registry import of_generation
-from verifier.executor import findings, places, tpu
+from verifier.executor import findings, places
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
-from verifier.executor.proxies import inward, outward, tensor_of
 from verifier.executor.records import Record
-from verifier.executor.tensors import LaneTensor, Pointee
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
@@ -31,7 +29,6 @@ from verifier.report import model as report
 from verifier.rulebase import Check, Monitor, Note, Rule, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
@@ -122,6 +119,23 @@ class Rules:
 Execute = Callable[["ConcreteMachine", Operation], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What NeuronCores and TPUs do each in their own way.
+
+    ``allocated``: the view of a tensor that a kernel makes. ``tensor``: what kernels hold of a
+    view. ``declared``: a value that is given a shape. ``inward`` and ``outward``: between what
+    Python passes and values of the dialect.
+    """
+
+    execute: Execute
+    allocated: Callable[[ConcreteMachine, Storage, Span], View]
+    tensor: Callable[[ConcreteMachine, View], Any]
+    declared: Callable[[ConcreteMachine, object, Sequence[Expr], Span], View | None]
+    inward: Callable[[ConcreteMachine, Any], Any]
+    outward: Callable[[ConcreteMachine, object], Any]
+
+
 class ConcreteMachine:
     """:class:`verifier.symbolic.machine.Machine` on plain numbers."""
 
@@ -130,7 +144,7 @@ class ConcreteMachine:
         hardware: Hardware,
         api: str,
         options: Options,
-        execute: Execute,
+        device: Device,
         plans: Plans | None = None,
     ) -> None:
         self.hardware = hardware
@@ -148,7 +162,8 @@ class ConcreteMachine:
         self.clean = True
         #: checks are dropped: views that were checked before are made again
         self.silent = False
-        self._execute = execute
+        self.device = device
+        self._execute = device.execute
         self._order = 0
         self._axes = 0
         self.lives: list[Life] = []
@@ -254,13 +269,7 @@ class ConcreteMachine:
         for size in shape:
             if size.is_const and size.const < 0:
                 raise UnsupportedError(f"`{name}` has a negative extent", span)
-        if isinstance(self.hardware, Chip):
-            return tpu.allocated(self, storage, span)
-        memory = self.make(self.template(storage), name, span, storage)
-        memory.arguments = storage.argument_spans
-        if initialised:
-            self.clear(memory)
-        return self.whole(memory, span)
+        return self.device.allocated(self, storage, span)
 
     def clear(self, memory: Memory) -> None:
         """Zeros everywhere: a use, from which on the tensor takes its place."""
@@ -482,15 +491,19 @@ class ConcreteMachine:
         return value if isinstance(value, View) else None
 
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
-        if isinstance(value, Pointee):
-            return value.declared(self, shape, span)
-        return views.redeclared(self, value, shape, span) if isinstance(value, View) else None
+        return self.device.declared(self, value, shape, span)
 
     def tensor(self, view: View) -> Any:
         """What kernels hold of a tensor."""
-        if isinstance(self.hardware, Chip):
-            return LaneTensor(self, view)
-        return tensor_of(self, view)
+        return self.device.tensor(self, view)
+
+    def inward(self, value: Any) -> Any:
+        """What Python passes, as a value of the dialect."""
+        return self.device.inward(self, value)
+
+    def outward(self, value: object) -> Any:
+        """A value of the dialect, as Python has it."""
+        return self.device.outward(self, value)
 
     def as_int(self, value: object, span: Span) -> Expr | None:
         if isinstance(value, Expr):
@@ -541,18 +554,18 @@ class ConcreteMachine:
     # -- records -----------------------------------------------------------------------
 
     def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> object:
-        return Record(kind, tuple(outward(self, value) for value in values), origin)
+        return Record(kind, tuple(self.outward(value) for value in values), origin)
 
     def contents(self, value: object) -> RecordValue | None:
         if not isinstance(value, Record):
             return value if isinstance(value, RecordValue) else None
-        fields = tuple(inward(self, field) for field in value.tilelint_values.values())
+        fields = tuple(self.inward(field) for field in value.tilelint_values.values())
         return RecordValue(value.tilelint_kind, fields, value.tilelint_origin)
 
     def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
         if not isinstance(value, Record):
             return False
-        value.tilelint_fill(tuple(outward(self, each) for each in values), origin)
+        value.tilelint_fill(tuple(self.outward(each) for each in values), origin)
         return True
 
     # -- time on the chip --------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +18,14 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import written
 from verifier.symbolic.memory.events import Added, Awaited, Outside
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -252,6 +254,22 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
                     bounds[f"{role}[{k}]"] = bound_of(machine, item)
     _check_indices(machine, operation, bounds)
     perform(machine, steps_of(machine, operation, bounds), bounds)
+
+
+def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
+    """The view of a tensor that a kernel makes."""
+    memory = machine.make(machine.template(storage), storage.name, span, storage)
+    memory.arguments = storage.argument_spans
+    if storage.initialised:
+        machine.clear(memory)
+    return machine.whole(memory, span)
+
+
+def declared(
+    machine: ConcreteMachine, value: object, shape: Sequence[Expr], span: Span
+) -> View | None:
+    """A tensor that is given another shape."""
+    return views.redeclared(machine, value, shape, span) if isinstance(value, View) else None
 
 
 def examine(machine: ConcreteMachine, operation: Operation) -> None:

@@ -29,7 +29,7 @@ from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import TRACKED_EVENTS, Options
 from verifier.executor.memory import TRACKED
-from verifier.executor.proxies import DTypeProxy
+from verifier.executor.names import DTypeProxy
 from verifier.executor.running import Outcome, Shaped, Unsized, capacity, run
 from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit

@@ -17,8 +17,8 @@ from verifier.executor.findings import (
 )
 from verifier.executor.machine import ConcreteMachine
 from verifier.executor.memory import Memory
-from verifier.executor.proxies import Tensor
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
+from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span

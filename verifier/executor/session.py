@@ -12,21 +12,28 @@ from typing import Any, Final
 
 import numpy as np
 
-from verifier.executor import tpu, tpu_running
+from verifier.executor import operands, tensors, tpu, tpu_running
+from verifier.executor.conversion import inward, outward, tensor_of
 from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
-from verifier.executor.machine import ConcreteMachine, Options
+from verifier.executor.machine import ConcreteMachine, Device, Options
 from verifier.executor.memory import Memory, Template, numpy_name
-from verifier.executor.operands import execute
 from verifier.executor.places import NOWHERE
 from verifier.executor.programs import Plans, Program
-from verifier.executor.proxies import Tensor
+from verifier.executor.tiles import Tensor
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import DType, Storage
+
+_CORES: Final = Device(
+    operands.execute, operands.allocated, tensor_of, operands.declared, inward, outward
+)
+_LANES: Final = Device(
+    tpu.execute, tpu.allocated, tensors.LaneTensor, tensors.declared, inward, outward
+)
 
 
 @dataclass(slots=True)
@@ -47,8 +54,8 @@ class Session:
         """The machine that API calls go to."""
         if self.machine is None:
             self.plans = self.plans.current()
-            run = tpu.execute if isinstance(self.target, Chip) else execute
-            self.machine = ConcreteMachine(self.target, self.api, self.options, run, self.plans)
+            device = _LANES if isinstance(self.target, Chip) else _CORES
+            self.machine = ConcreteMachine(self.target, self.api, self.options, device, self.plans)
         return self.machine
 
 

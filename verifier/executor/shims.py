@@ -21,21 +21,16 @@ from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import table
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.registry import DIALECTS
-from verifier.executor import calls, operands, places, proxies, tpu_shims
+from verifier.executor import calls, operands, places, tpu_shims
 from verifier.executor.access import integer
+from verifier.executor.conversion import constant, inward, outward
 from verifier.executor.findings import MisuseError, UnsupportedError
+from verifier.executor.names import Harmless, RegisterProxy, dtype_name
 from verifier.executor.objects import NKIObject
-from verifier.executor.proxies import (
-    Harmless,
-    RegisterProxy,
-    Tensor,
-    constant,
-    inward,
-    outward,
-)
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
+from verifier.executor.tiles import Tensor, call_of
 from verifier.hardware import dtypes as dt
 from verifier.symbolic.values import ApiRef, DeviceLoop
 
@@ -184,7 +179,7 @@ class Limits:
 
 def _finfo(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     value = args[0] if args else next(iter(keywords.values()))
-    name = proxies.dtype_name(value)
+    name = dtype_name(value)
     if name is None:
         raise MisuseError(f"`{value}` is no dtype", places.here("finfo").span)
     return Limits(name)
@@ -195,7 +190,7 @@ def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any
     machine = active().current()
     array = args[0] if args else keywords.get("constant")
     wanted = keywords.get("dtype", args[1] if len(args) > 1 else None)
-    name = proxies.dtype_name(wanted) if wanted is not None else None
+    name = dtype_name(wanted) if wanted is not None else None
     if isinstance(array, (str, os.PathLike)):
         try:
             array = np.load(array, allow_pickle=False)
@@ -217,7 +212,7 @@ def _judged(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Non
     """Check a call on registers by the rules; what it does to the numbers is told here."""
     machine = active().current()
     with machine.executing(operands.examine):
-        call = proxies.call_of(machine, ref.name.rpartition(".")[2], args, keywords)
+        call = call_of(machine, ref.name.rpartition(".")[2], args, keywords)
         machine.dialect.call(machine, ref, call)
 
 
@@ -273,7 +268,7 @@ def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     machine = active().current()
     plain = tuple(_bound(value) for value in args)
     named = {name: _bound(value) for name, value in keywords.items()}
-    call = proxies.call_of(machine, ref.name.rpartition(".")[2], plain, named)
+    call = call_of(machine, ref.name.rpartition(".")[2], plain, named)
     result = machine.dialect.call(machine, ref, call)
     if not isinstance(result, DeviceLoop):
         return outward(machine, result)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from verifier.executor import places, proxies
+from verifier.executor import places
 from verifier.executor.access import integer
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.lanes import ByteMemory
+from verifier.executor.names import DTypeProxy, dtype_name
 from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.tiles import call_of
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -40,31 +42,31 @@ class LaneTensor:
         span = places.here().span
         found = machine.dialect.view_attribute(machine, view, name, span)
         if found is not None:
-            return proxies.outward(machine, found)
+            return machine.outward(found)
 
         def method(*args: Any, **keywords: Any) -> Any:
-            call = proxies.call_of(machine, name, args, keywords)
+            call = call_of(machine, name, args, keywords)
             result = machine.dialect.view_method(machine, view, name, call)
             if result is None:
                 raise AttributeError(f"tensors have no `{name}`")
-            return proxies.outward(machine, result)
+            return machine.outward(result)
 
         return method
 
     def __getitem__(self, index: Any) -> Any:
         machine = self.machine
-        inner = proxies.inward(machine, index)
+        inner = machine.inward(index)
         found = machine.dialect.subscript(machine, self.tilelint_value, inner, places.here().span)
-        return proxies.outward(machine, found)
+        return machine.outward(found)
 
     def _operator(self, op: str, left: Any, right: Any) -> Any:
         machine = self.machine
         span = places.here().span
-        a, b = proxies.inward(machine, left), proxies.inward(machine, right)
+        a, b = machine.inward(left), machine.inward(right)
         found = machine.dialect.operator(machine, op, a, b, span)
         if found is None:
             raise UnsupportedError(f"`{op}` of tensors has no meaning", span)
-        return proxies.outward(machine, found)
+        return machine.outward(found)
 
     def __eq__(self, other: object) -> Any:
         return self._operator("==", self, other)
@@ -135,6 +137,15 @@ class Pointee:
         return View(storage, (), shape, None, axes, coords, storage.dtype, span=storage.span)
 
 
+def declared(
+    machine: ConcreteMachine, value: object, shape: Sequence[Expr], span: Span
+) -> View | None:
+    """A pointer, or a tensor, that is given a shape."""
+    if isinstance(value, Pointee):
+        return value.declared(machine, shape, span)
+    return views.redeclared(machine, value, shape, span) if isinstance(value, View) else None
+
+
 class Pointer:
     """A pointer as kernels see it."""
 
@@ -145,13 +156,13 @@ class Pointer:
 
     @property
     def dtype(self) -> Any:
-        return proxies.DTypeProxy(self.tilelint_value.dtype)
+        return DTypeProxy(self.tilelint_value.dtype)
 
     type = dtype
 
     def set_dtype(self, dtype: Any) -> None:
         """Have it point at elements of another type."""
-        name = proxies.dtype_name(dtype)
+        name = dtype_name(dtype)
         if name is not None:
             self.tilelint_value.dtype = name
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from verifier.dialects.names import OKK, PPL
 from verifier.dialects.okk import isa, names, records
-from verifier.executor import proxies
 from verifier.executor.session import Kernel, active
+from verifier.executor.tiles import call_of
 from verifier.symbolic.values import ApiRef
 
 Special = Callable[[ApiRef, tuple[Any, ...], dict[str, Any]], Any]
@@ -27,8 +27,8 @@ def special(ref: ApiRef) -> Special:
 def straight(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call as the dialect has it, each time anew: addresses are among the arguments."""
     machine = active().current()
-    call = proxies.call_of(machine, ref.name.rpartition(".")[2], args, keywords)
-    return proxies.outward(machine, machine.dialect.call(machine, ref, call))
+    call = call_of(machine, ref.name.rpartition(".")[2], args, keywords)
+    return machine.outward(machine.dialect.call(machine, ref, call))
 
 
 def _okk_kernel(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

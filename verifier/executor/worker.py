@@ -23,8 +23,8 @@ from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options
 from verifier.executor.memory import numpy_name
+from verifier.executor.names import DTypeProxy
 from verifier.executor.protocol import Reply, Request
-from verifier.executor.proxies import DTypeProxy
 from verifier.executor.running import (
     Outcome,
     Shaped,
