@@ -87,7 +87,10 @@ def _said(judged: list[Read], read: Read) -> bool:
     """Whether what is read was read before, where it decided too."""
     access = read.access
     return any(
-        dominates(old.access, access) and contains(old.access.view, access.view) for old in judged
+        old.access.view.storage is access.view.storage
+        and dominates(old.access, access)
+        and contains(old.access.view, access.view)
+        for old in judged
     )
 
 

@@ -14,9 +14,31 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.roles import Counted, Limit, Sized
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import IndexMask
+
+
+def _predicate(op: Operation) -> Iterator[Check]:
+    """Beta 1 compares index arrays: there is a position for each element of the tile."""
+    predicate, tile = op.value("pred"), op.view("on_true_tile")
+    if not isinstance(predicate, IndexMask) or tile is None:
+        return
+    sizes = [E.const(1)] * predicate.ndim
+    for position, axis in predicate.axes:
+        sizes[position] = axis.size
+    yield check(
+        op,
+        "pred",
+        kit.broadcastable(sizes, tile.shape),
+        "pred has the shape of on_true_tile",
+        "pred compares other positions than on_true_tile has",
+        "AFS02",
+        values=tuple((f"dimension {k} of pred", size) for k, size in enumerate(sizes)),
+        about=("on_true_tile",),
+    )
 
 
 def _index_pattern(op: Operation, target: Target) -> Iterator[Check]:
+    yield from _predicate(op)
     pairs, described = kit.pattern_pairs(op.value("pattern")), kit.role(op, "pattern")
     dst, elements = op.view("dst"), described.shape
     assert isinstance(elements, Counted)
@@ -326,7 +348,7 @@ register(
 
 def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
     dst, shape = op.view("dst"), kit.role(op, "dst").shape
-    if dst is None or not op.operands["dst"].given or not isinstance(shape, Sized):
+    if dst is None or not isinstance(shape, Sized):
         return
     role, data = shape.of, op.view(shape.of)
     if data is None:
@@ -342,6 +364,8 @@ def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
             partitions.fact,
             values=((f"partitions of {role}", data.partitions),),
         )
+    if not op.operands["dst"].given:
+        return
     yield check(
         op,
         "dst",

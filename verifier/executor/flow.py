@@ -208,6 +208,9 @@ class Flow:
         if not kept.sure and not whole:
             return  # what is undefined may not be what is written
         outward = _leaves(target.memory)
+        if route.index is None and outward and route.part.sure:
+            self._fault(part, f"it is stored to `{target.memory.name}`")
+            return
         if route.index is None:
             if not whole:
                 return  # what is undefined may not be what is taken

@@ -587,17 +587,19 @@ class ConcreteMachine:
         """Whether another program instance may yet write what is read here."""
         return self.watch is not None and self.watch.postponed(self.program, found, origin)
 
-    def touch(self, memory: Memory) -> None:
-        """A use of a tensor, for the capacity of the memory on chip."""
-        life = memory.life
+    def touch(self, *memories: Memory) -> None:
+        """A use of tensors, all at once, for the capacity of the memory on chip."""
         order = self._order = self._order + 1
-        if life is not None:
-            life.last = order
-            return
-        template = memory.template
-        if template.on_chip:
-            life = memory.life = Life(template.prototype, memory.name, memory.span, order, order)
-            self.lives.append(life)
+        for memory in memories:
+            life = memory.life
+            if life is not None:
+                life.last = order
+                continue
+            template = memory.template
+            if template.on_chip:
+                base = template.prototype
+                life = memory.life = Life(base, memory.name, memory.span, order, order)
+                self.lives.append(life)
 
 
 def tpu_grid(index: tuple[int, ...], grid: tuple[int, ...], axis: int) -> tuple[Expr, Expr]:

@@ -357,8 +357,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         found.memory.settle(found.place, numbers=not shapes_only)
     for role in steps.sums:
         _check_sum(machine, steps, bounds[role])
-    for role in steps.used:
-        machine.touch(bounds[role].memory)
+    if steps.used:
+        machine.touch(*(bounds[role].memory for role in steps.used))
     for role in steps.consumed:
         found = bounds[role]
         found.memory.content.use(found.place)

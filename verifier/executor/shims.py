@@ -257,9 +257,12 @@ def _register_load(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any])
 
 
 def _register_store(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    _judged(ref, args, keywords)
-    dst, src = _operands(args, keywords, "dst", "src")
-    dst._store(dst, int(src), None)
+    machine = active().current()
+    _, src = _operands(args, keywords, "dst", "src")
+    if isinstance(src, RegisterProxy):
+        machine.state["register", inward(machine, src)] = src.number
+    call = proxies.call_of(machine, ref.name.rpartition(".")[2], args, keywords)
+    machine.dialect.call(machine, ref, call)
     return Harmless("register_store")
 
 

@@ -10,8 +10,36 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
+
+
+def _scales(op: Operation) -> Iterator[Check]:
+    """None, or a one for each source."""
+    scales = op.value("scales")
+    if isinstance(scales, (Expr, Bool, float, bool)):
+        yield check(
+            op,
+            "scales",
+            E.FALSE,
+            "scales is a list",
+            "`scales` has one number for each source, in a list",
+            "DCM01",
+            about=(),
+        )
+    if isinstance(scales, (tuple, list)):
+        numbers = [kit.constant(scale) for scale in scales]
+        if None not in numbers:
+            yield check(
+                op,
+                "scales",
+                E.truth(all(number == 1 for number in numbers)),
+                "every scale is 1.0",
+                "DMA cannot scale its sources",
+                "DCM01",
+                about=(),
+            )
 
 
 def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
@@ -26,19 +54,7 @@ def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
             "DCM01",
             about=(),
         )
-    scales = op.value("scales")
-    if isinstance(scales, (tuple, list)):
-        numbers = [kit.constant(scale) for scale in scales]
-        if None not in numbers:
-            yield check(
-                op,
-                "scales",
-                E.truth(all(number == 1 for number in numbers)),
-                "every scale is 1.0",
-                "DMA cannot scale its sources",
-                "DCM01",
-                about=(),
-            )
+    yield from _scales(op)
     sources = op.value("srcs")
     if not isinstance(sources, tuple):
         return

@@ -22,7 +22,7 @@ def _dma_size(op: Operation, target: Target) -> Iterator[Check]:
     if op.name == "isa.dma_compute":
         yield from _compute_sizes(op)
         return
-    dst_role, src_role = "dst", kit.described(op).footprint.reads[0].role
+    dst_role, src_role = "dst", kit.described(op).footprint.reads[-1].role
     dst, src = op.view(dst_role), op.view(src_role)
     if dst is None or src is None:
         return
@@ -108,7 +108,7 @@ register(
         ),
         facts=("D01", "DCP01", "L23", "DCM02"),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_compute", "language.store"),
+        operations=("isa.dma_copy", "isa.dma_compute", "language.atomic_rmw", "language.store"),
         check=_dma_size,
         sources=("NKI ISA dma_copy, tile size", "NKI ISA dma_compute, tile size"),
         failing=_DMA_SIZE.failing,

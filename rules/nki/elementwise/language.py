@@ -16,9 +16,60 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
 
+_IDENTITY: Final = "language.shared_identity_matrix"
+
+
+def _repeats(instruction: Instruction) -> bool:
+    """Whether it makes a tile of a shape that is asked for out of another tile."""
+    asked = any("shape*" in (text or "") for text in instruction.signatures.values())
+    return asked and bool(instruction.footprint.reads)
+
+
+def _asked_shape(op: Operation) -> Iterator[Check]:
+    """What is made has a shape that is asked for, and the tile that it is made of fits it."""
+    dst = op.view("dst")
+    if dst is None:
+        return
+    for read in kit.described(op).footprint.reads:
+        view = op.view(read.role)
+        if view is not None:
+            yield check(
+                op,
+                read.role,
+                E.and_(E.truth(view.rank == dst.rank), kit.broadcastable(view.shape, dst.shape)),
+                f"the dimensions of {read.role} are those of the shape, or 1",
+                f"{read.role} cannot be repeated to that shape",
+                "L30",
+                values=(
+                    (f"partitions of {read.role}", view.partitions),
+                    (f"{read.role} free size", view.free),
+                    ("partitions of the shape", dst.partitions),
+                    ("free size of the shape", dst.free),
+                ),
+                about=(read.role,),
+            )
+
+
+def _identity(op: Operation) -> Iterator[Check]:
+    size, dst = kit.as_expr(op.value("n")), op.view("dst")
+    if size is not None and dst is not None:
+        square = E.and_(*(E.eq(extent, size) for extent in dst.shape))
+        yield check(
+            op,
+            "dst",
+            square if dst.rank == 2 else E.FALSE,
+            "dst has n rows and n columns",
+            "the identity matrix does not have the shape of dst",
+            "L12",
+            values=(("n", size), ("partitions of dst", dst.partitions)),
+            about=("dst",),
+        )
+
 
 def _of_two(instruction: Instruction) -> bool:
-    """Whether it computes on two tiles or numbers, element by element."""
+    """Whether it computes on two tiles or numbers, element by element, or weighs a tile."""
+    if instruction.role("w") is not None or _repeats(instruction) or instruction.name == _IDENTITY:
+        return True
     vectors = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
     return vectors == ["x", "y"] and instruction.role("condition") is None
 
@@ -26,7 +77,37 @@ def _of_two(instruction: Instruction) -> bool:
 _SYMBOLS: Final = frozenset({"+", "-", "*", "/", "%", "**", "&", "|", "^", "<<", ">>"})
 
 
+def _weights(op: Operation) -> Iterator[Check]:
+    """What x is multiplied by, element by element, when it is normalised."""
+    x, weights = op.view("x"), op.view("w")
+    if x is not None and weights is not None:
+        yield check(
+            op,
+            "w",
+            kit.broadcastable(weights.shape, x.shape),
+            "w has the shape of x, or is repeated along dimensions of size 1",
+            "the shapes of x and w do not go together",
+            "L52",
+            values=(
+                ("partitions of w", weights.partitions),
+                ("w free size", weights.free),
+                ("partitions of x", x.partitions),
+                ("x free size", x.free),
+            ),
+            about=("x", "w"),
+        )
+
+
 def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    if op.view("w") is not None:
+        yield from _weights(op)
+        return
+    if op.name == _IDENTITY:
+        yield from _identity(op)
+        return
+    if _repeats(kit.described(op)):
+        yield from _asked_shape(op)
+        return
     x, y = op.view("x"), op.view("y")
     if x is None or y is None:
         return
@@ -95,7 +176,7 @@ register(
             "In Beta 1 a dimension of size 1 is repeated, along the partition axis by functions "
             "only: operators do not, since that moves data between lanes."
         ),
-        facts=("L40", "P17", "OQ27"),
+        facts=("L12", "L30", "L40", "L52", "P17", "OQ27"),
         on="operation",
         concerns=_of_two,
         check=_language_shapes,

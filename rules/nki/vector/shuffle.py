@@ -11,9 +11,32 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
+
+
+def _sources(op: Operation, dst: View, src: View, lanes: int) -> Iterator[Check]:
+    """Whether src has what each row of each quadrant of dst takes."""
+    mask, limit = kit.integers(op.value("shuffle_mask")), kit.role(op, "shuffle_mask").value
+    if mask is None or limit is None or len(mask) != lanes:
+        return
+
+    def there(row: int, entry: Expr) -> Bool:
+        last = lanes * E.floordiv(dst.partitions - 1 - row, lanes)
+        left = [E.eq(entry, code) for code in limit.also]
+        return E.or_(*left, E.le(dst.partitions, row), E.lt(last + entry, src.partitions))
+
+    yield check(
+        op,
+        "shuffle_mask",
+        E.and_(*(there(row, entry) for row, entry in enumerate(mask))),
+        "shuffle_mask names partitions of src",
+        "a shuffle mask names a partition that src does not have",
+        "SHF02",
+        values=(("partitions of dst", dst.partitions), ("partitions of src", src.partitions)),
+        about=("dst", "src"),
+    )
 
 
 def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
@@ -21,6 +44,8 @@ def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
     dst, src = op.view("dst"), op.view("src")
     if dst is None or src is None:
         return
+    lanes = target.quadrant
+    yield from _sources(op, dst, src, lanes)
     yield check(
         op,
         "dst",
@@ -31,7 +56,6 @@ def _shuffle(op: Operation, target: Target) -> Iterator[Check]:
         values=(("dst free size", dst.free), ("src free size", src.free)),
         about=("dst", "src"),
     )
-    lanes = target.quadrant
     active = lanes * E.ceildiv(E.maximum(dst.partitions, src.partitions), lanes)
     for role, view in (("dst", dst), ("src", src)):
         yield from _start(op, role, view, active, target)

@@ -34,6 +34,7 @@ from verifier.symbolic.values import (
 
 #: values that are certainly no tensor
 _NUMBERS = (Expr, Bool, int, float, bool)
+_NO_NUMBER = (str, DType, Enumerator, BufferValue)
 _NO_TENSOR = (*_NUMBERS, str, DType, Enumerator, BufferValue, ApiRef, IndexTensor, IndexMask)
 
 HANDLE = Opaque("handle of an instruction", harmless=True)
@@ -271,6 +272,8 @@ def _gather_tile(
         gathered.operands[name] = operand
         return
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
+        if isinstance(operand.value, _NO_NUMBER):
+            _no_tensor(machine, operand, text, FALSE, role.takes)
         gathered.operands[name] = operand
         return
     if vector and not isinstance(operand.value, View):

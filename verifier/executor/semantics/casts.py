@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.executor.semantics.base import Array
+from verifier.executor.semantics.base import Array, SemanticsMissing
 
 F32: Final = np.dtype(np.float32)
 
@@ -84,7 +84,7 @@ def cast(array: Array, name: str) -> Array:
 
     Raises:
         KeyError: there is no dtype of that name.
-        ValueError: values cannot be converted to a packed dtype (NKI-D12).
+        SemanticsMissing: values cannot be converted to a packed dtype (NKI-D12).
     """
     dtype = NUMPY[name]
     if array.dtype == dtype:
@@ -92,7 +92,7 @@ def cast(array: Array, name: str) -> Array:
     if name in PACKED:
         if array.dtype == dtype or not array.any():
             return array.astype(dtype)
-        raise ValueError(f"values are not converted to {name}")
+        raise SemanticsMissing(f"a conversion to {name}")
     if dtype.kind == "b":
         return np.asarray(array.astype(np.float32) != 0)
     if dtype in _BOUNDS:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import language
+from verifier.dialects.nki.isa.operators import admits
 from verifier.dialects.nki.isa.shared import (
+    in_hbm,
     integer,
     member,
     moved,
@@ -15,6 +17,7 @@ from verifier.dialects.nki.isa.shared import (
     tile,
     tiles,
     turned,
+    words,
     written,
 )
 from verifier.dialects.nki.results import Like, Turned
@@ -220,11 +223,12 @@ LANGUAGE_ATOMIC_RMW: Final = Instruction(
         "0.2": None,
     },
     roles=(
-        tile("dst"),
+        tile("dst", in_hbm("NKI-L74")),
         tile("value"),
         operator("op"),
     ),
     engines=Engines("dma"),
+    operators=(admits("op", words("add"), "NKI-L74"),),
     footprint=Footprint(
         reads=(streamed("dst"), streamed("value")),
         writes=(Writes(role="dst", effect=lambda call: Effect.ADDS),),

@@ -1,0 +1,104 @@
+"""Drawn kernels, check against run: ``python -m tests.differential --count 1000``.
+
+Exit status 1 if they disagree on one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tests.differential.drawing import numbered, subjects, undrawn
+from tests.differential.judging import Judgement, judge
+from tests.differential.shrinking import shrunk
+
+#: kernels that a worker process is given at once
+_CHUNK = 50
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    options = _options().parse_args(arguments)
+    started = time.monotonic()
+    kinds: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    wrong = 0
+    for number, judgement in _all(options):
+        kinds[judgement.kind] += 1
+        reasons.update(sorted(set(judgement.reasons)))
+        if judgement.problems:
+            wrong += 1
+            _show(number, judgement, options)
+    _summary(options, kinds, reasons, wrong, time.monotonic() - started)
+    return 1 if wrong else 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.differential")
+    parser.add_argument("--count", type=int, default=1000, help="kernels")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--jobs", type=int, default=1, help="worker processes")
+    parser.add_argument("--shrink", action="store_true", help="make disagreements smaller")
+    parser.add_argument("--keep", type=Path, help="write disagreements into this folder")
+    return parser
+
+
+def _all(options: argparse.Namespace) -> Iterator[tuple[int, Judgement]]:
+    numbers = range(options.seed, options.seed + options.count)
+    if options.jobs <= 1:
+        yield from map(one, numbers)
+        return
+    with ProcessPoolExecutor(options.jobs) as pool:
+        yield from pool.map(one, numbers, chunksize=_CHUNK)
+
+
+def one(number: int) -> tuple[int, Judgement]:
+    """The kernel of a number, judged."""
+    os.environ["TILELINT_CACHE_DIR"] = ""
+    try:
+        return number, judge(numbered(number))
+    except Exception:
+        return number, Judgement("crash", (), (traceback.format_exc(),))
+
+
+def _show(number: int, judgement: Judgement, options: argparse.Namespace) -> None:
+    drawn = numbered(number)
+    if options.shrink and judgement.kind != "crash":
+        drawn = shrunk(drawn, judgement)
+        judgement = judge(drawn)
+    head = [f"# kernel {number}, {drawn.api}, {drawn.target}: {drawn.contract}"]
+    head += [f"# {line}" for problem in judgement.problems for line in problem.splitlines()]
+    print("\n".join([*head, *(drawn.text.splitlines() if options.shrink else ())]), flush=True)
+    if options.keep is not None:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        text = "\n".join((*drawn.text.splitlines(), *head, ""))
+        (options.keep / f"drawn_{number}.py").write_text(text, encoding="utf-8")
+
+
+def _summary(
+    options: argparse.Namespace,
+    kinds: Counter[str],
+    reasons: Counter[str],
+    wrong: int,
+    seconds: float,
+) -> None:
+    count = sum(kinds.values())
+    parts = ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
+    print(f"{count} kernels from number {options.seed} on in {seconds:.0f} s: {parts}")
+    print(f"drawn for: {len(subjects())} pairs of an instruction and a generation")
+    for dialect in undrawn():
+        print(f"not drawn: {dialect}")
+    print(f"disagreements: {wrong}")
+    for reason, number in reasons.most_common(40):
+        print(f"  {number:6} {reason}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

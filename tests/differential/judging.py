@@ -1,0 +1,253 @@
+"""One kernel: what the check says of it, what runs of it come to, and whether that agrees.
+
+With the sizes that it was drawn with, both have to name the same rules at the same lines. With any
+sizes, the run with those that were drawn was foreseen, and each counterexample is confirmed.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.differential.kernels import Kernel
+from tests.oracles import agreement
+from verifier.engine.analysis import analyze_file
+from verifier.executor import replay
+from verifier.executor.findings import MisuseError
+from verifier.executor.loader import Loaded, isolated, kernel, load
+from verifier.executor.machine import Options
+from verifier.executor.running import Outcome, Typed, run
+from verifier.executor.session import Session, using
+from verifier.executor.worker import drawn as random_tensor
+from verifier.hardware import catalogue
+from verifier.report.model import Diagnostic, FileRequest, FileResult
+
+#: seconds for one analysis, which takes a hundredth of one
+TIMEOUT = 20.0
+#: elements of the inputs of a run that is done on numbers as well
+_SMALL = 1 << 16
+#: every rule that a run can judge is judged
+_STRICT = Options(keep_going=True)
+_FIRST = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What came of a kernel.
+
+    ``kind``: ``clean``, ``violated``, ``undecided`` by the check, or how it ended. ``reasons``:
+    why a part of it was not compared. ``problems``: what does not agree.
+    """
+
+    kind: str
+    reasons: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Case:
+    """A kernel in a file, loaded."""
+
+    drawn: Kernel
+    path: Path
+    session: Session
+    loaded: Loaded
+    problems: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def checked(self, contracts: tuple[str, ...]) -> FileResult:
+        request = FileRequest(
+            str(self.path),
+            (str(self.path.parent),),
+            (self.drawn.target,),
+            self.drawn.api,
+            contracts,
+            timeout=TIMEOUT,
+        )
+        return analyze_file(request)
+
+    def ran(self, options: Options, numbers: bool) -> Outcome:
+        self.session.options = replace(options, shapes_only=not numbers)
+        arguments: dict[str, Any] = dict(self.drawn.inputs)
+        if numbers:
+            rng = np.random.default_rng(0)
+            arguments = {
+                name: Typed(t.dtype, random_tensor(rng, t.dtype, t.shape))
+                for name, t in self.drawn.inputs
+            }
+        found = kernel(self.loaded, "kernel", self.path)
+        return run(self.session, found, arguments, self.drawn.grid, "kernel")
+
+
+def judge(drawn: Kernel) -> Judgement:
+    """Compare both on one kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernel.py")
+        path.write_text(drawn.text, encoding="utf-8")
+        target = catalogue.find(drawn.target)
+        assert target is not None
+        session = Session(target, drawn.api, _STRICT)
+        with using(session), isolated():
+            case = _Case(drawn, path, session, load(path))
+            kind = _judged(case)
+    return Judgement(kind, tuple(case.reasons), tuple(case.problems))
+
+
+def _judged(case: _Case) -> str:
+    result = case.checked((case.drawn.contract,))
+    symbolic = case.checked(()) if case.drawn.symbolic else result
+    for found in (result, symbolic):
+        crashed = [error.message for error in found.errors]
+        if crashed or len(found.kernels) != 1:
+            case.problems.append(f"the check fails: {crashed}")
+            return "crash"
+    with np.errstate(all="ignore"):
+        whole = case.ran(_STRICT, numbers=False)
+        kind = _concrete(case, result, whole)
+        first = whole if not _sites(whole.diagnostics) else case.ran(_FIRST, numbers=False)
+        if sum(int(np.prod(t.shape)) for _, t in case.drawn.inputs) <= _SMALL:
+            numbers = case.ran(_FIRST, numbers=True)
+            if not result.kernels[0].reasons:
+                _numbers(case, first, numbers)
+        if case.drawn.symbolic:
+            _symbolic(case, symbolic, first)
+    return kind
+
+
+def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
+    """A run on numbers comes to what a run on shapes comes to."""
+    ended = numbers.ended
+    if ended is not None and ended[0] in ("unsupported", "misuse"):
+        case.reasons.append(f"run: {_normal(ended[1])}")
+        return
+    if ended is not None and ended[0] == "raised" and re.match(r"IndexError: `\w", ended[1]):
+        case.reasons.append("run: a number in a tile is no index of another one")
+        return
+    broken = {line for _, line in _sites(shapes.diagnostics)}
+    if ended is not None and ended[0] == "raised" and ended[2] and ended[2].line in broken:
+        return  # a warning said that there is no such operation
+    if agreement.gist(shapes) != agreement.gist(numbers):
+        said = f"{agreement.gist(numbers)} on numbers, {agreement.gist(shapes)} on shapes"
+        case.problems.append(f"{said}: {numbers.ended and numbers.ended[1]}")
+
+
+def _sites(found: Sequence[Diagnostic]) -> set[tuple[str, int]]:
+    return {(d.rule, d.span.line) for d in found if d.severity != "note"}
+
+
+def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
+    """Reads of what was reported as undefined before: the check speaks of the first one only."""
+    first = {_tensor(d): d.span.line for d in reversed(said) if d.rule == "uninitialised-read"}
+    return {
+        (d.rule, d.span.line)
+        for d in found
+        if d.rule == "uninitialised-read" and first.get(_tensor(d), d.span.line) < d.span.line
+    }
+
+
+def _tensor(diagnostic: Diagnostic) -> int:
+    """The line in which what is read is allocated: the note about it is the last one."""
+    return diagnostic.labels[-1].span.line
+
+
+def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
+    """What the check says of the sizes that were drawn is what the run does."""
+    report = result.kernels[0]
+    said = [d for d in result.diagnostics if d.verdict != "unknown"]
+    open_ = {(d.rule, d.span.line) for d in result.diagnostics if d.verdict == "unknown"}
+    broken = _sites(outcome.diagnostics)
+    cut = bool(report.calls.unmodelled) or bool(report.reasons)
+    if cut:
+        case.reasons += [_normal(reason.message) for reason in report.reasons]
+    for rule, line in sorted(broken - _sites(said) - _again(outcome.diagnostics, said)):
+        if not cut and (rule, line) not in open_:
+            case.problems.append(f"line {line}: the run breaks {rule}, the check is silent")
+        elif report.status == "verified":
+            case.problems.append(f"line {line}: verified, but the run breaks {rule}")
+    ended = outcome.ended
+    if ended is not None:
+        _ended(case, outcome, said, cut)
+        return ended[0] if not broken else "violated"
+    for rule in sorted({rule for rule, _ in _sites(said) - broken} & agreement.NOT_RUN):
+        # some rules are judged only in runs that are made for them
+        broken |= _sites(case.ran(replace(_STRICT, about=rule), numbers=False).diagnostics)
+    for rule, line in sorted(_sites(said) - broken):
+        if rule in agreement.UNJUDGED:
+            case.reasons.append(f"run: {rule} is not judged by runs")
+        else:
+            case.problems.append(f"line {line}: the check says {rule}, the run does not break it")
+    if report.status == "verified" and broken:
+        case.problems.append("verified, but it breaks rules")
+    return "undecided" if report.status == "unknown" else "violated" if broken else "clean"
+
+
+def _ended(case: _Case, outcome: Outcome, said: Sequence[Diagnostic], cut: bool) -> None:
+    """A run that came to no end: Python failed, or the executor has no meaning for something."""
+    assert outcome.ended is not None
+    kind, message, place = outcome.ended
+    line = place.line if place is not None else 0
+    foreseen = {rule for rule, where in _sites(said) if where == line}
+    if kind == "raised":
+        raised = message.partition(":")[0]
+        if agreement.demands(place, raised):
+            case.problems.append(f"line {line}: the kernel refuses its own input")
+        elif not foreseen and not cut:
+            case.problems.append(f"line {line}: the run ends with {message}")
+        return
+    if kind in ("unsupported", "misuse"):
+        case.reasons.append(f"run: {_normal(message)}")
+        return
+    case.problems.append(f"line {line}: the run ends: {kind}: {message}")
+
+
+def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
+    """The run with the sizes that were drawn was foreseen; counterexamples are confirmed."""
+    report = result.kernels[0]
+    kind, problem = agreement.judged(
+        outcome, report, result.diagnostics, dict(case.drawn.inputs), "with any sizes"
+    )
+    if problem and kind not in ("unsupported", "misuse"):
+        case.problems.append(f"any sizes: {problem}")
+    for item in _items(case, result.diagnostics):
+        with suppress(MisuseError):
+            found = kernel(case.loaded, "kernel", case.path)
+            answer, _ = replay._attempt(case.session, found, item, replay._Way(only=False))
+            if answer.status == "diverged":
+                shown = dict(item.counterexample)
+                case.problems.append(
+                    f"line {item.span.line}: {item.rule} for {shown}: {answer.reason}"
+                )
+            elif answer.status == "unsupported":
+                case.reasons.append(f"replay: {_normal(answer.reason)}")
+
+
+def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:
+    for d in found:
+        if d.verdict == "unknown" or d.counterexample is None or d.rule in agreement.UNJUDGED:
+            continue
+        case.session.options = Options(shapes_only=True, keep_going=True)
+        yield replay.Item(
+            str(case.path),
+            "kernel",
+            case.drawn.target,
+            case.drawn.api,
+            d.rule,
+            d.span,
+            d.counterexample,
+            message=d.message,
+            predicate=d.predicate,
+        )
+
+
+def _normal(message: str) -> str:
+    """A reason without the names and numbers of its kernel."""
+    message = re.sub(r"line \d+", "line 0", message)
+    message = re.sub(r"`[a-z]+\d+[^`]*`", "`_`", message)
+    return re.sub(r"\b\d+\b", "0", message)[:120]

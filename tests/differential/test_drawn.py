@@ -1,0 +1,87 @@
+"""Kernels drawn from the descriptions: check and run name the same faults in the same lines."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.differential.__main__ import one
+from tests.differential.drawing import DRAWN, numbered, subjects
+from tests.differential.judging import judge
+from tests.differential.kernels import Kernel
+from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.registry import instructions
+
+COUNT = int(os.environ.get("TILELINT_DRAWN", "500"))
+
+
+def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    # numbers that lie apart: pairs of an instruction and a generation follow each other
+    found = [one(7 * k) for k in range(COUNT)]
+    kinds = Counter(judgement.kind for _, judgement in found)
+    with capsys.disabled():
+        print(f"\n{dict(sorted(kinds.items()))}")
+    assert [(number, j.problems) for number, j in found if j.problems] == []
+    assert kinds["clean"] > COUNT // 4 and kinds["violated"] > COUNT // 4, kinds
+    assert kinds["undecided"] + kinds["unsupported"] < COUNT // 50, kinds
+
+
+def test_every_instruction_is_drawn_in_every_generation() -> None:
+    described = {i.name for i in instructions(DRAWN)}
+    pairs = subjects()
+    assert described <= {instruction.name for instruction, _ in pairs}
+    assert {api for _, api in pairs} == set(GENERATIONS)
+    for number, (instruction, _) in enumerate(pairs):
+        drawn = numbered(number)
+        assert drawn.subjects[0] == instruction.name
+        called = instruction.signatures and f".{instruction.short}(" in drawn.text
+        assert called or (not instruction.signatures and "] " in drawn.text), drawn.text
+
+
+def test_a_kernel_is_the_same_each_time() -> None:
+    assert [numbered(n) for n in range(0, 700, 70)] == [numbered(n) for n in range(0, 700, 70)]
+
+
+BODY = (
+    "a = nl.ndarray((64, 6), dtype=nl.float32, buffer=nl.sbuf)",
+    "nisa.dma_copy(dst=a, src=x)",
+    "b = nl.ndarray((64, 6), dtype=nl.float32, buffer=nl.sbuf)",
+    "nisa.reciprocal(dst=b, data=a)",
+    "out = nl.ndarray((64, 6), dtype=nl.float32, buffer=nl.shared_hbm)",
+    "nisa.dma_copy(dst=out, src=b)",
+    "return out",
+)
+
+
+def test_what_does_not_agree_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that only the check knows, and one that only runs know."""
+    from tests.differential import judging
+    from verifier.executor.machine import Options
+    from verifier.executor.running import Outcome, Shaped
+    from verifier.report.model import FileResult
+
+    kernel = Kernel("0.4", "trn2", BODY, (("x", Shaped("float32", (64, 6))),))
+    assert judge(kernel).problems == ()
+    wrong = Kernel("0.4", "trn2", (*BODY[:3], *BODY[4:]), kernel.inputs)
+    assert judge(wrong).kind == "violated" and judge(wrong).problems == ()
+    with monkeypatch.context() as patch:
+        checked = judging._Case.checked
+
+        def silent(case: judging._Case, contracts: tuple[str, ...]) -> FileResult:
+            found = checked(case, contracts)
+            return FileResult(found.path, found.kernels, (), found.errors)
+
+        patch.setattr(judging._Case, "checked", silent)
+        assert any("the check is silent" in problem for problem in judge(wrong).problems)
+    with monkeypatch.context() as patch:
+        ran = judging._Case.ran
+
+        def blind(case: judging._Case, options: Options, numbers: bool) -> Outcome:
+            found = ran(case, options, numbers)
+            found.diagnostics.clear()
+            return found
+
+        patch.setattr(judging._Case, "ran", blind)
+        assert any("the run does not break it" in problem for problem in judge(wrong).problems)
