@@ -13,6 +13,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Signature
 from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.places import NOWHERE
+from verifier.executor.session import Session
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -210,8 +211,8 @@ def _admitted(types: Types | None, api: str) -> set[str] | None:
 
 def _machine(call: Call) -> ConcreteMachine:
     """A machine that makes views and judges nothing."""
-    options = Options(shapes_only=True, keep_going=True)
-    machine = ConcreteMachine(call.target, call.api, options, lambda *_: None)
+    session = Session(call.target, call.api, Options(shapes_only=True, keep_going=True))
+    machine = session.current()
     machine.rules.storage.clear()
     return machine
 
