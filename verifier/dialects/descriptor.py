@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,16 @@ from verifier.symbolic.python.vm import VM
 
 #: why something does not fit a generation, and facts
 Problem: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+#: what gives the statements of a file, the name of a kernel in it, the grid that a contract names
+Shown: TypeAlias = Callable[[Callable[[], Sequence[ast.stmt]], str, Sequence[int]], tuple[str, ...]]
+
+
+def _nothing(
+    statements: Callable[[], Sequence[ast.stmt]], kernel: str, grid: Sequence[int]
+) -> tuple[str, ...]:
+    return ()
 
 
 def _fits(generation: str, what: str) -> Problem | None:
@@ -30,6 +40,8 @@ class DialectDescriptor:
     #: whether its kernels run on a target, and the target when none is asked for
     runs: Callable[[Hardware], bool]
     target: str
+    #: the targets that a kernel may be for, if its file shows that
+    meant_for: Shown = _nothing
     #: the packages that hold it
     packages: frozenset[str]
     #: the generations of the API, oldest first; a dialect without any has its name instead
@@ -51,10 +63,10 @@ class DialectDescriptor:
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
 
-    def targets(self, names: Iterable[str]) -> tuple[Hardware, ...]:
-        """The targets among ``names`` that run it; its default if there is none."""
+    def targets(self, names: Iterable[str], meant: Iterable[str] = ()) -> tuple[Hardware, ...]:
+        """The targets among ``names`` that run it; those that it is meant for, or its default, if
+        there is none."""
         found = (catalogue.find(name) for name in names)
         fit = tuple(target for target in found if target is not None and self.runs(target))
-        default = catalogue.find(self.target)
-        assert default is not None
-        return fit or (default,)
+        others = (catalogue.find(name) for name in (*meant,) or (self.target,))
+        return fit or tuple(target for target in others if target is not None)

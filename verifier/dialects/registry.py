@@ -20,7 +20,7 @@ from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.okk import isa as okk_isa
 from verifier.dialects.okk import spoken as okk_spoken
-from verifier.dialects.ppl import PplDialect
+from verifier.dialects.ppl import PplDialect, launches
 from verifier.dialects.ppl import isa as ppl_isa
 from verifier.dialects.ppl import spoken as ppl_spoken
 from verifier.hardware import targets
@@ -70,6 +70,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             make=PplDialect,
             runs=lambda hardware: _has(hardware, Capability.COMPILED_KERNELS),
             target="bm1684x",
+            meant_for=launches.targets,
             packages=frozenset({"ppl"}),
             generations=(PPL,),
             instructions=ppl_isa.INSTRUCTIONS,

@@ -8,12 +8,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.configuration.contracts import Contract
+from verifier.configuration.contracts import Contract, Int
 from verifier.configuration.grammar import ContractError, parse
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
@@ -22,6 +22,7 @@ from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.hardware import targets
+from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver
@@ -176,12 +177,32 @@ def _kernel(
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
-    for target in dialect.targets(names):
-        for preset, contract in (*contracts,) or (("", None),):
-            unit = Unit(entry, module, api, target, contract)
-            outcome = _remembered(project, unit, request, memo, errors)
-            if outcome is not None:
-                yield _of_preset(outcome, preset) if preset else outcome
+    pairs = [
+        (target, preset, contract)
+        for preset, contract in (*contracts,) or (("", None),)
+        for target in _targets(dialect, module, entry, names, contract)
+    ]
+    order = {target.name: k for k, (target, _, _) in reversed([*enumerate(pairs)])}
+    for target, preset, contract in sorted(pairs, key=lambda pair: order[pair[0].name]):
+        outcome = _remembered(
+            project, Unit(entry, module, api, target, contract), request, memo, errors
+        )
+        if outcome is not None:
+            yield _of_preset(outcome, preset) if preset else outcome
+
+
+def _targets(
+    dialect: DialectDescriptor,
+    module: Module,
+    entry: KernelEntry,
+    names: Iterable[str],
+    contract: Contract | None,
+) -> tuple[Hardware, ...]:
+    """What a kernel is checked for: what is asked for, or what it may be for as it is launched."""
+    sizes = contract.grid if contract is not None else ()
+    grid = [size.value for size in sizes if isinstance(size, Int)]
+    grid = grid if len(grid) == len(sizes) else []
+    return dialect.targets(names, dialect.meant_for(module.syntax, entry.name, grid))
 
 
 def _of_preset(outcome: Outcome, preset: str) -> Outcome:

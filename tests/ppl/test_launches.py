@@ -1,0 +1,87 @@
+"""Which chips a kernel is checked for when no target is asked for."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from verifier.dialects.ppl.launches import targets
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest
+
+ALL = ("bm1684x", "bm1684xe", "bm1688", "bm1690", "sg2260e", "sg2262")
+TWO = ("bm1688", "bm1690", "sg2260e", "sg2262")
+FOUR = ("bm1690", "sg2260e", "sg2262")
+EIGHT = ("bm1690", "sg2262")
+
+
+@pytest.mark.parametrize(
+    ("text", "chips"),
+    [
+        ("", ALL),
+        ("other[(1, 8)](x)", ALL),
+        ("kernel[(1,)](x)", ALL),
+        ("kernel[(1, 8)](x)", EIGHT),
+        ("kernel[1, 8](x)", EIGHT),
+        ("module.kernel[(1, 4,)](x)", FOUR),
+        ("def host(x):\n    for y in x:\n        kernel[(1, 2)](y)", TWO),
+        ("kernel[(1, 2)](x)\nkernel[(1, 4)](x)", FOUR),
+        ("CORES = 8\nkernel[(1, CORES)](x)", EIGHT),
+        ("CORES = 8\nCORES = 4\nkernel[(1, CORES)](x)", ALL),
+        ("CORES = 8\nCORES += 1\nkernel[(1, CORES)](x)", ALL),
+        ("CORES = 8\ndef host(CORES):\n    kernel[(1, CORES)](x)", ALL),
+        ("for CORES in (2, 4):\n    kernel[(1, CORES)](x)", ALL),
+        ("kernel[(1, cores())](x)", ALL),
+        ("kernel[(1, True)](x)", ALL),
+        # no chip has as many: what is wrong is said on each
+        ("kernel[(1, 64)](x)", ALL),
+    ],
+)
+def test_a_launch_says_which_chips_a_kernel_is_for(text: str, chips: tuple[str, ...]) -> None:
+    assert targets(lambda: ast.parse(text).body, "kernel", ()) == chips
+
+
+def test_a_contract_says_it_before_the_file_does() -> None:
+    body = ast.parse("kernel[(1, 2)](x)").body
+    assert targets(lambda: body, "kernel", (1, 8)) == EIGHT
+
+
+KERNEL = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def kernel(out_ptr, src_ptr):
+    source = pl.gtensor([1, 40, 1, 900], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 40, 1, 900], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([1, 40, 1, {columns}], pl.float16)
+    part = a.sub_view([1, 40, 1, 900], [0, 0, 0, 0])
+    pl.dma.load(part, source)
+    pl.dma.store(target, part)
+"""
+
+
+def checked(tmp_path: Path, text: str, *names: str) -> dict[str, str]:
+    path = tmp_path / "kernel.py"
+    path.write_text(text, encoding="utf-8")
+    found = analyze_file(FileRequest(path=str(path), targets=names))
+    assert not found.errors
+    return {kernel.target: kernel.status for kernel in found.kernels}
+
+
+def test_every_chip_that_it_could_be_for_is_checked(tmp_path: Path) -> None:
+    verified = dict.fromkeys(ALL, "verified")
+    assert checked(tmp_path, KERNEL.format(columns=900)) == verified
+    # a lane of two of the chips has 128 KiB
+    small = dict.fromkeys(("bm1688", "sg2262"), "violated")
+    assert checked(tmp_path, KERNEL.format(columns=40000)) == {**verified, **small}
+    launched = KERNEL.format(columns=40000) + "\n\nkernel[(1, 8)](None, None)\n"
+    assert checked(tmp_path, launched) == {"bm1690": "verified", "sg2262": "violated"}
+
+
+def test_a_target_that_is_asked_for_is_the_only_one(tmp_path: Path) -> None:
+    launched = KERNEL.format(columns=900) + "\n\nkernel[(1, 8)](None, None)\n"
+    assert checked(tmp_path, launched, "bm1688") == {"bm1688": "verified"}
