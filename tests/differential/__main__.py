@@ -9,14 +9,13 @@ import argparse
 import os
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.differential.drawing import numbered, subjects, undrawn
-from tests.differential.judging import Judgement, judge
+from tests.differential.judging import Judgement, judge, judged
 from tests.differential.shrinking import shrunk
 
 #: kernels that a worker process is given at once
@@ -51,21 +50,21 @@ def _options() -> argparse.ArgumentParser:
 
 
 def _all(options: argparse.Namespace) -> Iterator[tuple[int, Judgement]]:
-    numbers = range(options.seed, options.seed + options.count)
+    last = options.seed + options.count
+    parts = [range(n, min(n + _CHUNK, last)) for n in range(options.seed, last, _CHUNK)]
     if options.jobs <= 1:
-        yield from map(one, numbers)
+        found = map(several, parts)
+        yield from (each for part in found for each in part)
         return
     with ProcessPoolExecutor(options.jobs) as pool:
-        yield from pool.map(one, numbers, chunksize=_CHUNK)
+        for part in pool.map(several, parts):
+            yield from part
 
 
-def one(number: int) -> tuple[int, Judgement]:
-    """The kernel of a number, judged."""
+def several(numbers: Sequence[int]) -> list[tuple[int, Judgement]]:
+    """The kernels of some numbers, judged."""
     os.environ["TILELINT_CACHE_DIR"] = ""
-    try:
-        return number, judge(numbered(number))
-    except Exception:
-        return number, Judgement("crash", (), (traceback.format_exc(),))
+    return list(zip(numbers, judged(map(numbered, numbers)), strict=True))
 
 
 def _show(number: int, judgement: Judgement, options: argparse.Namespace) -> None:

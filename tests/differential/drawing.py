@@ -55,7 +55,9 @@ def numbered(number: int) -> Kernel:
     if rng.random() < 0.02:
         api = rng.choice(GENERATIONS)
     target = TARGETS[rng.choice(("trn1", "trn2", "trn2", "trn3", "trn3"))]
-    text = Text(rng, api, boldness=rng.choice(_BOLDNESS), naming=rng.choice((0.0, 0.0, 0.0, 0.9)))
+    text = Text(
+        rng, api, boldness=rng.choice(_BOLDNESS), naming=rng.choice((0.0, 0.0, 0.0, 0.0, 0.9))
+    )
     called = [instruction.name]
     shape, other = extents(text)
     _statement(text, _call(text, instruction, target.name, shape, other))

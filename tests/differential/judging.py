@@ -7,10 +7,13 @@ sizes, the run with those that were drawn was foreseen, and each counterexample 
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ import numpy as np
 from tests.differential.kernels import Kernel
 from tests.oracles import agreement
 from verifier.engine.analysis import analyze_file
-from verifier.executor import replay
+from verifier.executor import places, replay
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import Options
@@ -86,17 +89,44 @@ class _Case:
         return run(self.session, found, arguments, self.drawn.grid, "kernel")
 
 
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where the kernels of this process are written, one after the other."""
+    return tempfile.TemporaryDirectory()
+
+
 def judge(drawn: Kernel) -> Judgement:
     """Compare both on one kernel."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kernel.py")
-        path.write_text(drawn.text, encoding="utf-8")
-        target = catalogue.find(drawn.target)
-        assert target is not None
-        session = Session(target, drawn.api, _STRICT)
-        with using(session), isolated():
+    with isolated():
+        return _alone(drawn)
+
+
+def judged(kernels: Iterable[Kernel]) -> Iterator[Judgement]:
+    """Compare both on several kernels: it takes time to make room for the modules of users."""
+    with isolated():
+        for drawn in kernels:
+            try:
+                yield _alone(drawn)
+            except Exception:
+                yield Judgement("crash", (), (traceback.format_exc(),))
+
+
+def _alone(drawn: Kernel) -> Judgement:
+    path = Path(_folder().name, "kernel.py")
+    path.write_text(drawn.text, encoding="utf-8")
+    places._texts.pop(str(path), None)
+    places._places.clear()
+    sys.modules.pop("kernel", None)
+    target = catalogue.find(drawn.target)
+    assert target is not None
+    session = Session(target, drawn.api, _STRICT)
+    before = list(sys.path)
+    try:
+        with using(session):
             case = _Case(drawn, path, session, load(path))
             kind = _judged(case)
+    finally:
+        sys.path[:] = before
     return Judgement(kind, tuple(case.reasons), tuple(case.problems))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.differential.__main__ import one
+from tests.differential.__main__ import several
 from tests.differential.drawing import DRAWN, numbered, subjects
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
@@ -19,7 +19,7 @@ COUNT = int(os.environ.get("TILELINT_DRAWN", "500"))
 
 def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:
     # numbers that lie apart: pairs of an instruction and a generation follow each other
-    found = [one(7 * k) for k in range(COUNT)]
+    found = several(range(0, 7 * COUNT, 7))
     kinds = Counter(judgement.kind for _, judgement in found)
     with capsys.disabled():
         print(f"\n{dict(sorted(kinds.items()))}")

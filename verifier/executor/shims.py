@@ -261,7 +261,7 @@ def _register_store(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]
     _, src = _operands(args, keywords, "dst", "src")
     if isinstance(src, RegisterProxy):
         machine.state["register", inward(machine, src)] = src.number
-    call = proxies.call_of(machine, ref.name.rpartition(".")[2], args, keywords)
+    call = call_of(machine, ref.name.rpartition(".")[2], args, keywords)
     machine.dialect.call(machine, ref, call)
     return Harmless("register_store")
 

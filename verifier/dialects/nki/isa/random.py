@@ -24,7 +24,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction
-from verifier.symbolic.roles import In, Role, Types
+from verifier.symbolic.roles import In, PerPartition, Role, Types
 
 
 def _one(name: str, fact: str, memories: In | None = None) -> Role:
@@ -75,8 +75,8 @@ RAND2: Final = Instruction(
                 "0.2",
             ),
         ),
-        vector("min", on_chip("NKI-BUF32")),
-        vector("max", on_chip("NKI-BUF32")),
+        vector("min", on_chip("NKI-BUF32"), shape=PerPartition("dst", "NKI-RND02")),
+        vector("max", on_chip("NKI-BUF32"), shape=PerPartition("dst", "NKI-RND02")),
     ),
     engines=Engines("vector"),
     needs=(Capability.RANDOM_FLOATS, ("NKI-RND01", "NKI-H85")),
