@@ -9,6 +9,7 @@ from typing import Final
 
 from verifier import rulebase
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
@@ -149,12 +150,13 @@ def choice(value: object) -> str | None:
     return None
 
 
-def engine(op: Operation) -> str | None:
-    """The engine that the call asks for: ``"vector"``, ..., ``"unknown"``; None if not followed."""
+def engine(op: Operation) -> Engine | None:
+    """The engine that the call asks for, ``UNKNOWN`` if none; None if it is not followed."""
     operand = op.operands.get("engine")
     if operand is None or operand.value is None:
-        return "unknown"
-    return choice(operand.value)
+        return Engine.UNKNOWN
+    named = choice(operand.value)
+    return next((each for each in Engine if each.value == named), None)
 
 
 def is_absent(op: Operation, role: str) -> bool:

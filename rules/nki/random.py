@@ -11,6 +11,7 @@ from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -61,7 +62,7 @@ def _state(op: Operation, role: str, view: View, fact: str, target: Target) -> I
     engine = kit.engine(op)
     if engine is None:
         return
-    vector = engine == "vector"
+    vector = engine is Engine.VECTOR
     width = target.generator_words_vector if vector else target.generator_words
     yield check(
         op,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.rulebase import Check, Note
@@ -19,8 +20,6 @@ from verifier.symbolic.roles import Placed
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
-GDMA: Final = "gdma"
-BDC: Final = "bdc"
 #: names of the positions of shapes and strides
 AXES: Final = ("n", "c", "h", "w")
 
@@ -67,11 +66,11 @@ def traits(op: Operation) -> frozenset[Trait]:
 
 
 def computes(op: Operation) -> bool:
-    return op.engine == BDC
+    return op.engine is Engine.BDC
 
 
 def transfers(op: Operation) -> bool:
-    return op.engine == GDMA
+    return op.engine is Engine.GDMA
 
 
 #: functions that slide a window over their input

@@ -10,6 +10,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
@@ -21,7 +22,7 @@ MOST_COLUMNS: Final = 128
 
 def _moves(instruction: Instruction) -> bool:
     """Whether it is a transfer of a matrix."""
-    return instruction.engines.default == kit.GDMA and kit.has_matrices(instruction)
+    return instruction.engines.default is Engine.GDMA and kit.has_matrices(instruction)
 
 
 def _moves_rows(instruction: Instruction) -> bool:

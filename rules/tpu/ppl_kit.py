@@ -7,6 +7,7 @@ from typing import Final
 
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import AT_ONCE, Check, Monitor, Note, Replayed, Rule, register
 from verifier.symbolic import expr as E
@@ -57,7 +58,7 @@ def function(op: Operation) -> str:
 
 def is_device(op: Operation) -> bool:
     """Whether an engine executes it: no mark of control, no helper."""
-    return op.engine in ("tiu", "dma", "sdma", "hau") and "." in function(op)
+    return op.engine in (Engine.TIU, Engine.DMA, Engine.SDMA, Engine.HAU) and "." in function(op)
 
 
 def tensors(op: Operation) -> Iterator[tuple[str, View]]:

@@ -25,6 +25,7 @@ from rules.tpu.ppl_kit import (
 )
 from verifier.dialects.names import PPL
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
@@ -123,7 +124,7 @@ def broadcasts(op: Operation, chip: Chip) -> Iterator[Check]:
     if source is None or target is None:
         return
     a, b = source.shape, target.shape
-    fact = "TPU-E01" if op.engine == "tiu" else "TPU-F08"
+    fact = "TPU-E01" if op.engine is Engine.TIU else "TPU-F08"
     yield check(
         op,
         "src",
@@ -189,7 +190,7 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
     else:
         yield equal(op, "index", "w of index", i[3], "2", E.const(2), fact)
         yield equal(op, "index", "c of index", i[1], "h * w of the rows", g[2] * g[3], fact)
-    if op.engine == "dma":
+    if op.engine is Engine.DMA:
         yield _most(op, table.shape[1], "c of param", fact)
         yield _most(op, target.shape[1], "c of dst", fact)
 
@@ -272,9 +273,9 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
 
 def spacing(op: Operation, chip: Chip) -> Iterator[Check]:
     """Transfers step over at most 128 bytes along w."""
-    if op.engine not in ("dma", "sdma"):
+    if op.engine not in (Engine.DMA, Engine.SDMA):
         return
-    most = 128 if op.engine == "dma" else 64
+    most = 128 if op.engine is Engine.DMA else 64
     for role, view in tensors(op):
         if view.strides is None:
             continue

@@ -10,6 +10,7 @@ from rules.tpu.flow import END, START, Section, Use, in_order, sections
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -27,8 +28,8 @@ def races(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per section and pair of a transfer and a computation: no memory in common that is written."""
     for section in sections(trace):
         everything = section.all()
-        transfers = [item for item in everything if item[0].engine == kit.GDMA]
-        computations = [item for item in everything if item[0].engine == kit.BDC]
+        transfers = [item for item in everything if item[0].engine is Engine.GDMA]
+        computations = [item for item in everything if item[0].engine is Engine.BDC]
         for one, shifted in transfers:
             for other, moved in computations:
                 if shifted != moved or not exclusive(one.path, other.path):

@@ -9,6 +9,7 @@ from verifier.dialects.nki import host
 from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.nki.signatures import lookup, table
 from verifier.dialects.nki.versions import GENERATIONS
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import View
@@ -41,7 +42,7 @@ def test_matmul_into_a_destination() -> None:
     operation = machine.last
     assert operation.name == "isa.nc_matmul"
     assert [name for name, _ in operation.reads] == ["stationary", "moving"]
-    assert operation.view("dst") is not None and operation.engine == "tensor"
+    assert operation.view("dst") is not None and operation.engine is Engine.TENSOR
     assert operation.accumulates == "first-overwrites"
     assert operation.value("perf_mode") == Enumerator("matmul_perf_mode", "none")
     run(machine, "isa.nc_matmul", out, a, b, accumulate=True)
@@ -131,7 +132,7 @@ def test_results_of_beta1_instructions() -> None:
     assert sizes(run(machine, "isa.bn_stats", data)) == (48, 6)
     assert sizes(run(machine, "isa.max8", src=data)) == (48, 8)
     transposed = run(machine, "isa.nc_transpose", data)
-    assert sizes(transposed) == (256, 48) and machine.last.engine == "tensor"
+    assert sizes(transposed) == (256, 48) and machine.last.engine is Engine.TENSOR
     assert isinstance(transposed, View) and transposed.buffer is Buffer.PSUM
     assert sizes(run(machine, "isa.tensor_copy", data)) == (48, 256)
     column = machine.tile(48, 1)

@@ -16,6 +16,7 @@ from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.nki.signatures import table
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import first_with
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import In, PerPartition, Role, SameType, Streams, Takes, Types
@@ -89,10 +90,16 @@ def test_operators_are_read_as_operators() -> None:
 def test_engines() -> None:
     for name, engine in FROZEN["engine"].items():
         default = described(name).engines.default
-        assert default == engine or (engine == "?" and (callable(default) or default == "unknown"))
+        if engine == "?":
+            assert callable(default) or default is Engine.UNKNOWN
+        else:
+            assert default is Engine(engine)
     for name, (asked, fact) in FROZEN["engines"].items():
         engines = described(name).engines
-        assert engines.on_request == set(asked) - {"unknown"} and short(engines.fact) == fact
+        assert (
+            engines.on_request == {*map(Engine, asked)} - {Engine.UNKNOWN}
+            and short(engines.fact) == fact
+        )
 
 
 def test_memories() -> None:

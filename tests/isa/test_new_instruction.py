@@ -59,7 +59,7 @@ FROBNICATE: Final = Instruction(
         ),
         operator("op"),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(admits("op", words("add multiply"), "NKI-T14"),),
     footprint=Footprint(reads=(folded("src"),), writes=written("dst")),
 )

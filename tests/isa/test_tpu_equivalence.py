@@ -16,6 +16,7 @@ from verifier.dialects.okk.isa.control import ANSWERS, RETURNING
 from verifier.dialects.ppl import isa as ppl
 from verifier.dialects.signature import Parameter, parse
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -220,7 +221,7 @@ SPAN = Span("kernel.py", 1, 0, 1, 0)
 def test_okk_functions(name: str) -> None:
     row, instruction = OKK["operations"][name], FUNCTIONS[name]
     assert instruction.facts == (row["fact"],)
-    assert instruction.engines.default == row["engine"]
+    assert instruction.engines.default is Engine(row["engine"])
     assert [kind(role) for role in instruction.roles] == row["parameters"]
     tensors = [role for role in instruction.roles if role.placed]
     for role, text in zip(tensors, row["tensors"], strict=True):

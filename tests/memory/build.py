@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -23,7 +24,7 @@ _MATMUL = Instruction(
     summary="a sum of products",
     signatures={},
     roles=(),
-    engines=Engines("tensor"),
+    engines=Engines(Engine.TENSOR),
     footprint=Footprint(),
     traits=frozenset({Trait.SUMS}),
 )
@@ -160,7 +161,7 @@ class Kernel:
         writes: Sequence[View] = (),
         reads: Sequence[View] = (),
         accumulates: str | Bool = "no",
-        engine: str = "unknown",
+        engine: Engine = Engine.UNKNOWN,
         instruction: Instruction | None = None,
     ) -> Operation:
         order, span = self._next()

@@ -9,6 +9,7 @@ import pytest
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
 from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Carried, Footprint, Reads, Writes
 from verifier.symbolic.expr import Bool, Expr
@@ -156,7 +157,7 @@ def test_a_predicated_copy_writes_perhaps() -> None:
         summary="copies where a condition says so",
         signatures={},
         roles=(),
-        engines=Engines("vector"),
+        engines=Engines(Engine.VECTOR),
         footprint=Footprint(writes=(Writes(role="dst0", where=SOME),)),
     )
     kernel.read(kernel.view(tile))
@@ -254,7 +255,7 @@ def patched(columns: Expr, where: Expr | None) -> Kernel:
         summary="copies",
         signatures={},
         roles=(),
-        engines=Engines("vector"),
+        engines=Engines(Engine.VECTOR),
         footprint=Footprint(
             reads=(Reads(role="src0", fate=Carried(lambda call, index: index, "dst0")),),
             writes=(Writes(role="dst0"),),

@@ -8,6 +8,7 @@ import pytest
 
 from tests.okk.support import EU, LANES, LOCAL, aligned, ceildiv, interpret, operations, tensor_of
 from verifier.dialects.okk import isa
+from verifier.hardware.engines import Engine
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.roles import Role, Takes
@@ -71,8 +72,8 @@ def test_a_description_is_consistent(function: Instruction) -> None:
         assert footprint.reads_of(role.name) or footprint.writes_of(role.name)
     strides = {n for n in names if n.endswith("_stride") and n != "row_stride"}
     assert {r.placed.strides for r in tensors if r.placed and r.placed.strides} == strides
-    assert function.engines.default in ("gdma", "bdc", "control")
-    assert bool(tensors) == (function.engines.default != "control")
+    assert function.engines.default in (Engine.GDMA, Engine.BDC, Engine.CONTROL)
+    assert bool(tensors) == (function.engines.default is not Engine.CONTROL)
 
 
 def test_every_function_is_modelled(tmp_path: Path) -> None:

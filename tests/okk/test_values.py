@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.okk.support import Address, events, in_any_order, interpret, operations, recorded
+from verifier.hardware.engines import Engine
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
@@ -257,4 +258,4 @@ def kernel(n: int, out: okk.SystemAddr):
     names = [op.name.removeprefix("okk.") for op in ops]
     assert names == ["initialize", "parallel_start", "bdc_neg", "parallel_end", "poll"]
     assert [len(op.loops) for op in ops] == [0, 1, 1, 1, 0]
-    assert {op.engine for op in ops} == {"control", "bdc"}
+    assert {op.engine for op in ops} == {Engine.CONTROL, Engine.BDC}

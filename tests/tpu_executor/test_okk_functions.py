@@ -13,6 +13,7 @@ from verifier.dialects.okk import isa
 from verifier.executor import simulate
 from verifier.executor.semantics.tpu import floats, integers
 from verifier.executor.semantics.tpu.base import MEANINGS
+from verifier.hardware.engines import Engine
 
 Array = Any
 SHAPE = (2, 67, 3, 5)
@@ -348,5 +349,5 @@ def spilled(y: okk.SystemAddr, x: okk.SystemAddr):
 
 
 def test_every_function_has_a_meaning() -> None:
-    missing = [i.name for i in isa.INSTRUCTIONS.values() if i.engines.default != "control"]
+    missing = [i.name for i in isa.INSTRUCTIONS.values() if i.engines.default is not Engine.CONTROL]
     assert [name for name in missing if name not in MEANINGS] == []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from verifier.dialects.okk import isa
 from verifier.hardware.chips import CHIPS
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
 from verifier.rulebase import Check, find, run
@@ -121,7 +122,7 @@ def operation(
         loops=loops,
         path=path,
         order=next(_orders),
-        engine=kind if kind in ("gdma", "bdc") else "control",
+        engine=Engine(kind) if kind in ("gdma", "bdc") else Engine.CONTROL,
         touches=tuple(touches),
         instruction=isa.find(name),
     )

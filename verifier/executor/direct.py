@@ -17,6 +17,7 @@ from verifier.executor.memory import SUM, Bound
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import F32, up
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -37,7 +38,7 @@ def direct(
     role = copied(operation, bounds)
     if role is None:
         return None
-    if operation.engine == "scalar" and not machine.target.has(Capability.COPY_ON_SCALAR):
+    if operation.engine is Engine.SCALAR and not machine.target.has(Capability.COPY_ON_SCALAR):
         return None  # computes in float32
     source, target = bounds[role].place, bounds["dst"].place
     if source.dtype != target.dtype or source.shape != target.shape:

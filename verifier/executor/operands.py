@@ -16,6 +16,7 @@ from verifier.executor.memory import CONTENTS, SUM, Bound, ConcreteStorage, Memo
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
@@ -318,7 +319,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     adds = how != "no" and how is not E.FALSE
     own = machine.api == "beta1" and how == "always" and writes[:1] == started[:1]
     own_sum = writes[0] if own and writes else None
-    tensor = matmul or operation.engine == "tensor"
+    tensor = matmul or operation.engine is Engine.TENSOR
     sums = started if matmul and machine.api != "beta1" and adds else ()
     if adds and not matmul:
         reads = (*reads, *(role for role in writes if role not in reads and role != own_sum))

@@ -24,6 +24,7 @@ from verifier.executor.lanes import (
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
@@ -66,7 +67,7 @@ class BufferStorage(Storage):
     #: from the first to the last operation that uses it, and the engines of those
     first: int = 0
     last: int = 0
-    engines: frozenset[str] = frozenset()
+    engines: frozenset[Engine] = frozenset()
     #: the run of a pipelined loop that it was made in, and on which core
     pipeline: tuple[object, ...] | None = None
 
@@ -571,7 +572,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
     pipelines = machine.state.get("pipelines")
     if isinstance(pipelines, Pipelines):
         pipelines.passed(operation.span)
-    if operation.engine == "control":
+    if operation.engine is Engine.CONTROL:
         if operation.name == "ppl.enable_pipeline":
             known = machine.state.setdefault("pipelines", Pipelines())
             assert isinstance(known, Pipelines)

@@ -21,6 +21,7 @@ from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
+from verifier.hardware.engines import Engine
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Awaited, Filled, LaneLife, LanesLived, Wasted
@@ -205,7 +206,7 @@ def capacity(machine: ConcreteMachine) -> None:
         if storage.pipeline is not None:
             first, last = extents.get(storage.pipeline, (storage.first, storage.last))
             extents[storage.pipeline] = (min(first, storage.first), max(last, storage.last))
-        crosses = "tiu" in storage.engines and storage.engines & {"dma", "sdma"}
+        crosses = Engine.TIU in storage.engines and storage.engines & {Engine.DMA, Engine.SDMA}
         if storage.pipeline is not None and crosses:
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:

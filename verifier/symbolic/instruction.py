@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Protocol
 
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
@@ -106,14 +107,18 @@ class Admission:
 class Engines:
     """Who runs the call: ``default``, or one of ``on_request``, as far as the target has it."""
 
-    default: str | Callable[[Call], str]
-    on_request: frozenset[str] = frozenset()
+    default: Engine | Callable[[Call], Engine]
+    on_request: frozenset[Engine] = frozenset()
     fact: str = ""
-    needs: Mapping[str, tuple[Capability, tuple[str, ...]]] = field(
+    needs: Mapping[Engine, tuple[Capability, tuple[str, ...]]] = field(
         default_factory=dict, hash=False
     )
     #: what is said of an engine and the operators that are given; None: nothing
-    computes: Callable[[str, tuple[str, ...], Target], Admission | None] | None = None
+    computes: Callable[[Engine, tuple[str, ...], Target], Admission | None] | None = None
+
+    def of(self, call: Call) -> Engine:
+        """Who runs a call that names nobody."""
+        return self.default if isinstance(self.default, Engine) else self.default(call)
 
 
 class Trait(Enum):

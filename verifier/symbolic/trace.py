@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool
 from verifier.symbolic.instruction import Instruction
@@ -35,7 +36,7 @@ class Operation:
     #: "no", "always" (reads and adds), "first-overwrites" (nc_matmul with accumulate=None),
     #: or a Bool: adds exactly when it is true
     accumulates: str | Bool = "no"
-    engine: str = "unknown"
+    engine: Engine = Engine.UNKNOWN
     call_text: str = ""
     attributes: dict[str, object] = field(default_factory=dict)
     #: operands that are addresses (OKK); ``reads`` and ``writes`` are empty then

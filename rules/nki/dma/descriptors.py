@@ -8,6 +8,7 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -45,13 +46,13 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             help=("leave dge_mode open, or use nisa.dge_mode.swdge",),
         )
     trigger = kit.engine(op)
-    if trigger not in (None, "unknown"):
+    if trigger not in (None, Engine.UNKNOWN):
         yield check(
             op,
             "engine",
-            E.truth(trigger in ("sync", "scalar") and mode == "hwdge"),
+            E.truth(trigger in (Engine.SYNC, Engine.SCALAR) and mode == "hwdge"),
             "engine is sync or scalar, with dge_mode hwdge",
-            f"engine {trigger} cannot trigger this DMA",
+            f"engine {trigger.value} cannot trigger this DMA",
             "D05",
             about=(),
             help=("an engine is chosen together with dge_mode=nisa.dge_mode.hwdge only",),

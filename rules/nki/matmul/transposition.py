@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import PSUM, SBUF
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -14,14 +15,14 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 
-def _transpose_engine(op: Operation) -> str | None:
-    """``tensor`` or ``vector``; None if the call leaves it open or it is not known."""
+def _transpose_engine(op: Operation) -> Engine | None:
+    """The Tensor or the Vector Engine; None if the call leaves it open or it is not known."""
     named = kit.engine(op)
-    if named in ("tensor", "vector"):
+    if named in (Engine.TENSOR, Engine.VECTOR):
         return named
     dst = op.view("dst")
-    if named == "unknown" and at_least(op.api, "0.2") and dst is not None:
-        return "vector" if dst.buffer is Buffer.SBUF else None
+    if named is Engine.UNKNOWN and at_least(op.api, "0.2") and dst is not None:
+        return Engine.VECTOR if dst.buffer is Buffer.SBUF else None
     return None
 
 
@@ -117,7 +118,7 @@ def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     if data is None:
         return
     engine = _transpose_engine(op)
-    if engine == "vector":
+    if engine is Engine.VECTOR:
         limit, fact = target.transpose_vector_max, "TRN03"
         message = "the Vector Engine transposes blocks of at most 32 by 32"
     else:
@@ -132,7 +133,7 @@ def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
         fact,
         values=(("partitions of data", data.partitions), ("data free size", data.free)),
         help=("transpose on the Tensor Engine, with a PSUM tile as dst",)
-        if engine == "vector"
+        if engine is Engine.VECTOR
         else (f"transpose blocks of {limit} by {limit}",),
     )
 
@@ -162,7 +163,7 @@ register(
 def _transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
     if not at_least(op.api, "0.2"):
         return
-    tensor = kit.engine(op) == "tensor"
+    tensor = kit.engine(op) is Engine.TENSOR
     for role in ("data", "dst"):
         view = op.view(role)
         if view is None:

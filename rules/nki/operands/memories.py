@@ -8,6 +8,7 @@ from typing import Final
 from rules.nki import kit
 from rules.nki.kit import check, register, tiles
 from rules.nki.samples import variants
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -45,7 +46,7 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
         )
         if found is not None:
             yield found
-    if kit.engine(op) == "gpsimd":
+    if kit.engine(op) is Engine.GPSIMD:
         for name, view in tiles(op):
             found = kit.buffer_check(
                 op,

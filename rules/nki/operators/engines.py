@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -15,29 +16,32 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
 
 _ENGINE_WORDS: Final = {
-    "tensor": "the Tensor Engine",
-    "vector": "the Vector Engine",
-    "scalar": "the Scalar Engine",
-    "gpsimd": "GpSimd",
+    Engine.TENSOR: "the Tensor Engine",
+    Engine.VECTOR: "the Vector Engine",
+    Engine.SCALAR: "the Scalar Engine",
+    Engine.GPSIMD: "GpSimd",
 }
 
 
 def _engine_choice(op: Operation, target: Target) -> Iterator[Check]:
-    engine = kit.engine(op)
-    if engine is None:
+    engine, asked = kit.engine(op), kit.choice(op.value("engine"))
+    if engine is None and asked is None:
         return
+    asked = asked or Engine.UNKNOWN.value
     instruction = kit.described(op)
     engines, short = instruction.engines, instruction.short
     yield check(
         op,
         "engine",
-        E.truth(engine == "unknown" or engine in engines.on_request),
-        f"engine is one that runs {short} (it is {engine})",
-        f"the {engine} engine has no {short}",
+        E.truth(engine is Engine.UNKNOWN or engine in engines.on_request),
+        f"engine is one that runs {short} (it is {asked})",
+        f"the {asked} engine has no {short}",
         engines.fact,
         about=(),
-        help=("engines: " + ", ".join(sorted(engines.on_request)),),
+        help=(_listed(engines.on_request),),
     )
+    if engine is None:
+        return
     if engine in engines.needs:
         capability, facts = engines.needs[engine]
         place = _ENGINE_WORDS[engine]
@@ -49,12 +53,16 @@ def _engine_choice(op: Operation, target: Target) -> Iterator[Check]:
             f"{place} of {target.name} has no {short}",
             *facts,
             about=(),
-            help=("engines: " + ", ".join(sorted(engines.on_request - {engine})),),
+            help=(_listed(engines.on_request - {engine}),),
         )
     yield from _computes(op, engine, target)
 
 
-def _computes(op: Operation, engine: str, target: Target) -> Iterator[Check]:
+def _listed(engines: Iterable[Engine]) -> str:
+    return "engines: " + ", ".join(sorted(engine.value for engine in engines))
+
+
+def _computes(op: Operation, engine: Engine, target: Target) -> Iterator[Check]:
     """The engine computes the operators that are given."""
     instruction = kit.described(op)
     given = [value for item in instruction.operators if (value := op.value(item.role)) is not None]

@@ -12,6 +12,7 @@ from tests.rules.build import SPAN, tile
 from verifier.dialects.nki import isa
 from verifier.executor.semantics import SEMANTICS
 from verifier.executor.semantics.casts import NUMPY, cast
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import TARGETS, Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Operand, View
@@ -146,7 +147,7 @@ def perform(
         loops=(),
         path=(),
         order=0,
-        engine=engine,
+        engine=Engine(engine),
         attributes=attributes or {},
         instruction=isa.find(name),
     )

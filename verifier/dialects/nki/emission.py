@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from verifier.dialects.binding import Bound
 from verifier.dialects.nki import names
 from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -353,11 +354,10 @@ def accumulation(operation: Operation, instruction: Instruction) -> str | Bool:
     return "no"
 
 
-def engine_of(operation: Operation, instruction: Instruction) -> str:
+def engine_of(operation: Operation, instruction: Instruction) -> Engine:
     """The engine that runs the call: the one asked for, or the one that its form leads to."""
-    default = instruction.engines.default
     chosen = operation.value("engine")
     if isinstance(chosen, Enumerator) and chosen.kind == "engine" and chosen.name != "unknown":
         # `engine=` of a DMA names the queue that triggers it (NKI-N36)
-        return "dma" if default == "dma" else chosen.name
-    return default if isinstance(default, str) else default(operation)
+        return Engine.DMA if instruction.engines.default is Engine.DMA else Engine(chosen.name)
+    return instruction.engines.of(operation)

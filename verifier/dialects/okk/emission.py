@@ -34,10 +34,10 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         loops=machine.loops,
         path=machine.path,
         order=0,
-        engine=str(instruction.engines.default),
         call_text=call.text,
         instruction=instruction,
     )
+    operation.engine = instruction.engines.of(operation)
     read = {role.name: _read(operation, role) for role in instruction.roles if role.placed}
     for condition, chosen in _cases(read.values()):
         touches, origins = _touched(machine, operation, read, chosen)

@@ -9,6 +9,7 @@ from verifier.dialects.ppl import frontend, host, isa, names, pointers, tensors
 from verifier.dialects.ppl.binding import bind
 from verifier.dialects.ppl.emission import perform
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -82,7 +83,7 @@ class PplDialect(PlainDialect):
 
     def _inline(self, machine: Machine, instruction: Instruction, call: Call) -> None:
         """A global tensor made in the call itself is not one yet: the call does nothing (C07)."""
-        if instruction.engines.default != "dma":
+        if instruction.engines.default is not Engine.DMA:
             return
         for argument in (*call.args, *call.keywords.values()):
             if argument.span in self._unnamed and isinstance(argument.value, View):

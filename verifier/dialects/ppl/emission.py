@@ -97,10 +97,10 @@ def emit(
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),
-        engine=str(instruction.engines.default),
         call_text=text,
         instruction=instruction,
     )
+    operation.engine = instruction.engines.of(operation)
     footprint = instruction.footprint
     reads: list[tuple[str, View]] = []
     writes: list[tuple[str, View]] = []

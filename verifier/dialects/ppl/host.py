@@ -9,6 +9,7 @@ from verifier.dialects.ppl import library, tensors
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.layouts import strides
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -185,7 +186,7 @@ def control(name: str) -> Handler:
                 loops=machine.loops,
                 path=machine.path,
                 order=machine.next_order(),
-                engine="control",
+                engine=Engine.CONTROL,
                 call_text=call.text,
             )
         )

@@ -11,6 +11,7 @@ from typing import Final
 from verifier.dialects.ppl import tensors
 from verifier.dialects.ppl.emission import accessed
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -58,7 +59,7 @@ def _emit(
             order=machine.next_order(),
             reads=tuple((key, accessed(view)) for key, view in reads.items()),
             writes=tuple((key, accessed(view)) for key, view in writes.items()),
-            engine="tiu",
+            engine=Engine.TIU,
             call_text=call.text,
         )
     )

@@ -22,6 +22,7 @@ from verifier.executor.semantics.operands import (
     reading,
 )
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic.trace import Operation
 
 
@@ -39,7 +40,7 @@ def copied(io: IO, src: str, dst: str = "dst") -> None:
 def from_source(op: Operation, io: IO) -> None:
     if (
         op.name == "isa.tensor_copy"
-        and op.engine == "scalar"
+        and op.engine is Engine.SCALAR
         and not io.target.has(Capability.COPY_ON_SCALAR)
     ):
         put(io, "dst", reading(io, "src"))

@@ -7,6 +7,7 @@ import numpy as np
 from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, semantics
 from verifier.executor.semantics.operands import lanes, option, put
+from verifier.hardware.engines import Engine
 from verifier.symbolic.trace import Operation
 
 
@@ -37,19 +38,23 @@ def rand(op: Operation, io: IO) -> None:
     put(io, "dst", _generator(op, io).random(io.shape("dst"), np.float32))
 
 
-def _seed(op: Operation, io: IO, role: str, engine: str) -> None:
+def _seed(op: Operation, io: IO, role: str, engine: Engine) -> None:
     words = np.ascontiguousarray(io.read_raw(role)).reshape(-1).view(np.uint8)
     io.state[("random", engine)] = np.random.default_rng(words.astype(np.uint32))
 
 
+def _asked(io: IO) -> Engine:
+    return Engine(option(io, "engine", Engine.GPSIMD.value))
+
+
 @semantics("isa.set_rng_seed")
 def set_rng_seed(op: Operation, io: IO) -> None:
-    _seed(op, io, "src_seeds", "vector")
+    _seed(op, io, "src_seeds", Engine.VECTOR)
 
 
 @semantics("isa.rand_set_state")
 def rand_set_state(op: Operation, io: IO) -> None:
-    engine = option(io, "engine", "gpsimd")
+    engine = _asked(io)
     _seed(op, io, "src_seeds", engine)
     io.state[("random state", engine)] = io.read_raw("src_seeds").copy()
 
@@ -58,7 +63,7 @@ def rand_set_state(op: Operation, io: IO) -> None:
 def rand_get_state(op: Operation, io: IO) -> None:
     """What was set last; some words when nothing was."""
     shape = io.shape("dst")
-    held = io.state.get(("random state", option(io, "engine", "gpsimd")))
+    held = io.state.get(("random state", _asked(io)))
     if isinstance(held, np.ndarray) and held.shape == shape:
         put(io, "dst", held)
         return
@@ -68,4 +73,4 @@ def rand_get_state(op: Operation, io: IO) -> None:
 @semantics("language.random_seed")
 def random_seed(op: Operation, io: IO) -> None:
     if io.has("seed"):
-        _seed(op, io, "seed", "vector")
+        _seed(op, io, "seed", Engine.VECTOR)

@@ -22,6 +22,7 @@ from verifier.executor.semantics.operands import (
     put,
     reading,
 )
+from verifier.hardware.engines import Engine
 from verifier.symbolic.trace import Operation
 
 _WORDS = ("int32", "uint32")
@@ -57,7 +58,7 @@ def two_tiles(io: IO, op: Operation, name: str, left: str, right: str) -> None:
         a = _integers(io, op, left, b) if not is_tile(op, left) else a
         _put_bits(io, "dst", _bit_operation(name, *matched(a, b)))
         return
-    if op.engine == "gpsimd" and _all_words(io, op, left, right) and name in alu.INTEGER:
+    if op.engine is Engine.GPSIMD and _all_words(io, op, left, right) and name in alu.INTEGER:
         a, b = matched(_wide(io, op, left), _wide(io, op, right))
         result = np.asarray(alu.INTEGER[name](a, b))
         put(io, "dst", casts.bits(result, io.dtype("dst")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -204,4 +205,4 @@ def is_matmul(operation: Operation) -> bool:
 
 def is_tensor_engine(operation: Operation) -> bool:
     """Whether the Tensor Engine does it: matrix multiplications and transposes through it."""
-    return is_matmul(operation) or operation.engine == "tensor"
+    return is_matmul(operation) or operation.engine is Engine.TENSOR

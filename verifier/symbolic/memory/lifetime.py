@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -332,7 +333,7 @@ def pipelined(table: Index) -> dict[int, Loop]:
 def crosses_stages(accesses: list[Access]) -> bool:
     """Whether transfers and computation both touch a tensor."""
     engines = {access.operation.engine for access in accesses}
-    return "tiu" in engines and bool(engines & {"dma", "sdma"})
+    return Engine.TIU in engines and bool(engines & {Engine.DMA, Engine.SDMA})
 
 
 def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime) -> Lifetime:

@@ -16,6 +16,7 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import In
@@ -50,7 +51,7 @@ def _collective(
             *map(tile, sizes),
             *map(operator, operators),
         ),
-        engines=Engines("dma"),
+        engines=Engines(Engine.DMA),
         operators=tuple(admits(each, ACROSS_RANKS, "NKI-K02") for each in operators),
         footprint=Footprint(
             reads=(
@@ -70,7 +71,7 @@ def _folds_over(name: str, others: str, parameters: str) -> Instruction:
         summary=f"x folded over the {others}",
         signatures={"beta1": parameters, "0.2": None},
         roles=(tile("dst"), tile("x", on_chip("NKI-L56")), operator("op")),
-        engines=Engines("unknown"),
+        engines=Engines(Engine.UNKNOWN),
         footprint=Footprint(
             reads=(decides("x", f"it is folded with that of other {others.split()[0]}"),),
             writes=written("dst"),
@@ -88,7 +89,7 @@ CORE_BARRIER: Final = Instruction(
         "0.3": "data*, cores*, engine=engine.gpsimd, name=None",
     },
     roles=(tile("data"),),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
     footprint=Footprint(orders=("cores",)),
     traits=frozenset({Trait.NO_LANES}),
@@ -101,7 +102,7 @@ REGISTER_LOAD: Final = Instruction(
         "0.2": "dst*, src*",
     },
     roles=(tile("src"),),
-    engines=Engines("sync"),
+    engines=Engines(Engine.SYNC),
     footprint=Footprint(reads=(decides("src", "a register takes it"),)),
     traits=frozenset({Trait.NO_LANES}),
 )
@@ -113,7 +114,7 @@ REGISTER_STORE: Final = Instruction(
         "0.2": "dst*, src*",
     },
     roles=(tile("dst"),),
-    engines=Engines("sync"),
+    engines=Engines(Engine.SYNC),
     footprint=Footprint(writes=written("dst")),
     traits=frozenset({Trait.NO_LANES}),
 )
@@ -132,7 +133,7 @@ BUILTIN_CUSTOM_OP: Final = Instruction(
         tiles("srcs"),
         tiles("dsts"),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=Footprint(
         reads=(decides("srcs", "code of its own reads it"),), writes=written("dsts")
     ),

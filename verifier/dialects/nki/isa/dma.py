@@ -22,6 +22,7 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like, Turned
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     SOME,
@@ -94,7 +95,7 @@ DMA_COPY: Final = Instruction(
         tile("src"),
         operator("dst_rmw_op"),
     ),
-    engines=Engines("dma"),
+    engines=Engines(Engine.DMA),
     footprint=Footprint(
         reads=(moved("src"),),
         writes=(
@@ -122,7 +123,7 @@ DMA_TRANSPOSE: Final = Instruction(
         tile("dst"),
         tile("src"),
     ),
-    engines=Engines("dma"),
+    engines=Engines(Engine.DMA),
     footprint=Footprint(
         reads=(Reads(role="src", fate=Carried(_axes_exchanged, moved=True)),), writes=written("dst")
     ),
@@ -146,7 +147,7 @@ DMA_COMPUTE: Final = Instruction(
         tiles("srcs", count=Limit(least=1, most=16, fact="NKI-DCM10")),
         operator("reduce_op"),
     ),
-    engines=Engines("dma"),
+    engines=Engines(Engine.DMA),
     footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
     traits=frozenset({Trait.DMA}),
 )
@@ -169,7 +170,7 @@ SENDRECV: Final = Instruction(
         plain("send_to_rank", _RANKS),
         plain("recv_from_rank", _RANKS),
     ),
-    engines=Engines("dma"),
+    engines=Engines(Engine.DMA),
     needs=(Capability.CORES, ("NKI-SRV01", "NKI-H77")),
     footprint=Footprint(
         reads=(moved("src"),),
@@ -185,7 +186,7 @@ LANGUAGE_LOAD: Final = language(
     ("src*, |, mask=None, dtype=None, **", "src*, dtype=None"),
     tile("src", column=True),
     reads=(moved("src"),),
-    engine="dma",
+    engine=Engine.DMA,
     result=Like(("src",)),
     traits=frozenset({Trait.DMA}),
     instead="allocate a tile and use `nisa.dma_copy(dst=tile, src=tensor)`",
@@ -198,7 +199,7 @@ LANGUAGE_STORE: Final = language(
     ("dst*, value*, |, mask=None, **", "dst*, value*"),
     tile("value"),
     reads=(moved("value"),),
-    engine="dma",
+    engine=Engine.DMA,
     traits=frozenset({Trait.DMA}),
     instead="use `nisa.dma_copy(dst=tensor, src=tile)`",
     removal=("NKI-L22", "NKI-M024"),
@@ -210,7 +211,7 @@ LANGUAGE_LOAD_TRANSPOSE2D: Final = language(
     ("src*, |, mask=None, dtype=None, **", "src*, dtype=None"),
     tile("src"),
     reads=(turned("src"),),
-    engine="dma",
+    engine=Engine.DMA,
     result=Turned("src"),
     traits=frozenset({Trait.DMA}),
 )
@@ -227,7 +228,7 @@ LANGUAGE_ATOMIC_RMW: Final = Instruction(
         tile("value"),
         operator("op"),
     ),
-    engines=Engines("dma"),
+    engines=Engines(Engine.DMA),
     operators=(admits("op", words("add"), "NKI-L74"),),
     footprint=Footprint(
         reads=(streamed("dst"), streamed("value")),

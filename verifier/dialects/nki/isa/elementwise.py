@@ -21,6 +21,7 @@ from verifier.dialects.nki.isa.shared import (
     HALF,
     INT,
     decides,
+    engines,
     in_sbuf,
     moved,
     on_chip,
@@ -36,6 +37,7 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Like, Shaped
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
@@ -50,24 +52,28 @@ _POWERS: Final = (_EXPONENTS | dt.codes("tfloat32")) - dt.codes("uint32")
 _WORDS: Final = dt.codes("int32", "uint32")
 
 
-def _of_two_tiles(call: Call) -> str:
+def _of_two_tiles(call: Call) -> Engine:
     """Powers, and integers of 32 bits in SBUF, go to GpSimd (NKI-T16, NKI-TTN04)."""
     engine = call.value("engine")
     if engine is not None and not isinstance(engine, Enumerator):
-        return "unknown"
+        return Engine.UNKNOWN
     if call.value("op") == Enumerator("op", "power"):
-        return "gpsimd"
+        return Engine.GPSIMD
     given = [view for role in ("dst", "data1", "data2") if (view := call.view(role)) is not None]
     if any(view.buffer is Buffer.PSUM for view in given):
-        return "vector"
-    return "gpsimd" if all(view.dtype.among(_WORDS) is E.TRUE for view in given) else "vector"
+        return Engine.VECTOR
+    return (
+        Engine.GPSIMD
+        if all(view.dtype.among(_WORDS) is E.TRUE for view in given)
+        else Engine.VECTOR
+    )
 
 
-def _two_tiles_on(engine: str, operators: tuple[str, ...], target: Target) -> Admission | None:
+def _two_tiles_on(engine: Engine, operators: tuple[str, ...], target: Target) -> Admission | None:
     """Powers run on GpSimd only, operators on bits on the Vector Engine only."""
     if operators == ("power",):
         return Admission(
-            engine != "vector",
+            engine is not Engine.VECTOR,
             "engine is not vector",
             "the Vector Engine has no power: it runs on GpSimd",
             ("NKI-TTN04", "NKI-T16"),
@@ -76,8 +82,8 @@ def _two_tiles_on(engine: str, operators: tuple[str, ...], target: Target) -> Ad
     if ON_BITS.isdisjoint(operators):
         return None
     return Admission(
-        engine in ("vector", "unknown"),
-        f"engine is vector (it is {engine})",
+        engine in (Engine.VECTOR, Engine.UNKNOWN),
+        f"engine is vector (it is {engine.value})",
         "bit operators run on the Vector Engine",
         ("NKI-TTN05",),
     )
@@ -87,12 +93,12 @@ def _two_tiles_on(engine: str, operators: tuple[str, ...], target: Target) -> Ad
 _FIRST_PAIRS: Final = frozenset({("multiply", "add"), ("multiply",), ("add",)})
 
 
-def _numbers_on(engine: str, operators: tuple[str, ...], target: Target) -> Admission | None:
+def _numbers_on(engine: Engine, operators: tuple[str, ...], target: Target) -> Admission | None:
     """What the Scalar Engine learned with the targets; GpSimd computes one operator."""
     names = " and ".join(operators)
     bits = operators[0] in ON_BITS
     facts: tuple[str, ...]
-    if engine == "scalar":
+    if engine is Engine.SCALAR:
         if not target.has(Capability.COPY_ON_SCALAR):
             admitted, facts = False, ("NKI-H30",)
         elif not target.has(Capability.UNARY_OPERATORS):
@@ -106,7 +112,7 @@ def _numbers_on(engine: str, operators: tuple[str, ...], target: Target) -> Admi
             facts,
             help=("run it on the Vector Engine",),
         )
-    if engine != "gpsimd":
+    if engine is not Engine.GPSIMD:
         return None
     return Admission(
         operators == ("rsqrt",),
@@ -132,7 +138,7 @@ TENSOR_TENSOR: Final = Instruction(
         tile("data2", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
         operator("op"),
     ),
-    engines=Engines(_of_two_tiles, words("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
+    engines=Engines(_of_two_tiles, engines("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
     operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
     one_psum_input=("data1", "data2", "NKI-TTN02"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
@@ -161,8 +167,8 @@ TENSOR_SCALAR: Final = Instruction(
         vector("operand1", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
     ),
     engines=Engines(
-        unless_asked("vector"),
-        words("gpsimd scalar vector"),
+        unless_asked(Engine.VECTOR),
+        engines("gpsimd scalar vector"),
         "NKI-N28",
         computes=_numbers_on,
     ),
@@ -205,7 +211,7 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
         operator("op1"),
         tile("operand1", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=both_operators(ARITHMETIC | UNARY, "NKI-STT04"),
     one_psum_input=("data", "operand1", "NKI-STT03"),
     footprint=Footprint(
@@ -226,10 +232,10 @@ TENSOR_COPY: Final = Instruction(
         tile("src", on_chip("NKI-BUF14"), shape=Streams("dst", "NKI-CPY01")),
     ),
     engines=Engines(
-        unless_asked("vector"),
-        words("gpsimd scalar vector"),
+        unless_asked(Engine.VECTOR),
+        engines("gpsimd scalar vector"),
         "NKI-N29",
-        {"scalar": (Capability.COPY_ON_SCALAR, ("NKI-CPY04", "NKI-H80", "NKI-OQ11"))},
+        {Engine.SCALAR: (Capability.COPY_ON_SCALAR, ("NKI-CPY04", "NKI-H80", "NKI-OQ11"))},
     ),
     footprint=copies("src"),
     result=Like(("src",)),
@@ -249,7 +255,7 @@ def _copy_by_registers(
             "0.4": None,
         },
         roles=(tile("dst"), tile("src")),
-        engines=Engines("unknown"),
+        engines=Engines(Engine.UNKNOWN),
         footprint=copies("src"),
         result=result,
         traits=frozenset({Trait.NO_LANES}),
@@ -292,7 +298,7 @@ TENSOR_COPY_PREDICATED: Final = Instruction(
             ),
         ),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     one_psum_input=("src", "predicate", "NKI-CPP04"),
     footprint=Footprint(
         reads=(moved("src", where=SOME), decides("predicate", "it is a condition")),
@@ -311,7 +317,7 @@ RECIPROCAL: Final = Instruction(
         tile("dst", on_chip("NKI-BUF19")),
         tile("data", on_chip("NKI-BUF19"), shape=Streams("dst", "NKI-RCP01")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(reads=(streamed("data"),), writes=written("dst")),
     result=Like(("data",)),
 )
@@ -324,7 +330,7 @@ MEMSET: Final = Instruction(
         "0.2": "dst*, value*, engine=engine.unknown, name=None",
     },
     roles=(tile("dst", on_chip("NKI-BUF25")),),
-    engines=Engines(unless_asked("vector"), words("gpsimd vector"), "NKI-MST04"),
+    engines=Engines(unless_asked(Engine.VECTOR), engines("gpsimd vector"), "NKI-MST04"),
     footprint=Footprint(writes=written("dst")),
     result=Shaped(),
 )
@@ -341,7 +347,7 @@ DROPOUT: Final = Instruction(
         tile("data", on_chip("NKI-BUF21"), shape=Streams("dst", "NKI-H53")),
         vector("prob", on_chip("NKI-BUF21"), shape=PerPartition("data", "NKI-DRP01")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(reads=(streamed("data"), per_lane("prob")), writes=written("dst")),
     result=Like(("data",)),
     traits=DRAWS,
@@ -384,7 +390,7 @@ EXPONENTIAL: Final = Instruction(
         ),
         vector("reduce_init", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     commands=Commands(
         words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init", unset=0
     ),

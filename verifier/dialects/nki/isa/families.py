@@ -18,6 +18,7 @@ from verifier.dialects.nki.isa.shared import (
     written,
 )
 from verifier.dialects.nki.results import Columns
+from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import SOME, Footprint, Reads, When
 from verifier.symbolic.instruction import Engines, Instruction, Operators, Reduction, Result, Trait
 from verifier.symbolic.roles import Limit, Role
@@ -81,7 +82,7 @@ def of_partition(
         summary=summary,
         signatures={"beta1": beta1, "0.2": f"dst*, {data.name}*, name=None"},
         roles=(tile("dst", data.memories, free=results), data),
-        engines=Engines("vector"),
+        engines=Engines(Engine.VECTOR),
         footprint=Footprint(reads=(folded(data.name),), writes=written("dst")),
         result=Columns(data.name, results.most),
     )
@@ -106,7 +107,7 @@ def language(
     signatures: tuple[str, str | None],
     *roles: Role,
     reads: tuple[Reads, ...] = (),
-    engine: str = "unknown",
+    engine: Engine = Engine.UNKNOWN,
     result: Result | None = None,
     traits: frozenset[Trait] = frozenset(),
     reduces: Reduction | None = None,

@@ -23,6 +23,7 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like, LikeFirst, Reduced, Shaped
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import SOME, Call, Effect, Footprint, Writes
 from verifier.symbolic.instruction import Engines, Instruction, Program, Reduction, Simulated
@@ -90,7 +91,7 @@ def _unary(name: str) -> Instruction:
         summary=f"{name} of each element",
         signatures=_computed("x*", name),
         roles=(tile("dst"), tile("x", on_chip("NKI-L56"))),
-        engines=Engines("vector" if name in _ON_VECTOR else "scalar"),
+        engines=Engines(Engine.VECTOR if name in _ON_VECTOR else Engine.SCALAR),
         footprint=Footprint(reads=(streamed("x"),), writes=written("dst")),
         result=Like(("x",), truth=name in _TRUTHS),
         program=_PROGRAMS.get(name),
@@ -110,7 +111,7 @@ def _binary(name: str) -> Instruction:
             vector("x", on_chip("NKI-L56")),
             vector("y", on_chip("NKI-L56")),
         ),
-        engines=Engines("gpsimd" if name == "power" else "vector"),
+        engines=Engines(Engine.GPSIMD if name == "power" else Engine.VECTOR),
         footprint=Footprint(reads=(streamed("x"), streamed("y")), writes=written("dst")),
         result=Like(("x", "y"), truth=name in _TRUTHS),
         needs=needs if name in ("abs_max", "abs_min") else None,
@@ -131,7 +132,7 @@ def _reduction(name: str) -> Instruction:
         (f"x*, axis*, |, dtype={dtype}, mask=None{keeps}, **", f"x*, axis*, dtype=None{later}"),
         tile("x", on_chip("NKI-L56")),
         reads=(folded_over("x", "axis"),),
-        engine="vector",
+        engine=Engine.VECTOR,
         # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
         result=Reduced("x", keeps="0.3" if name == "var" else ""),
         reduces=Reduction("NKI-L50", "0.3"),
@@ -148,9 +149,9 @@ def _fold_in_place(call: Call) -> Effect:
     return Effect.ADDS if call.value("op") == _ADD else Effect.SETS
 
 
-def _assigned_by(call: Call) -> str:
+def _assigned_by(call: Call) -> Engine:
     dst = call.view("dst")
-    return "tensor" if dst is not None and dst.buffer is Buffer.PSUM else "vector"
+    return Engine.TENSOR if dst is not None and dst.buffer is Buffer.PSUM else Engine.VECTOR
 
 
 #: ``tile[...] = tile``
@@ -171,7 +172,7 @@ FILL: Final = Instruction(
     summary="a number into a part of a tile, or folded with what is there",
     signatures={},
     roles=(tile("dst"), vector("value"), operator("op")),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(
         reads=(streamed("dst", when=_IN_PLACE),),
         writes=(Writes(role="dst", effect=_fold_in_place),),
@@ -185,7 +186,7 @@ LANGUAGE_COPY: Final = language(
     tile("x", on_chip("NKI-L56")),
     tile("src"),
     reads=(moved("src"), moved("x")),
-    engine="vector",
+    engine=Engine.VECTOR,
     result=LikeFirst(),
 )
 
@@ -195,7 +196,7 @@ LANGUAGE_STATIC_CAST: Final = language(
     ("input_data*, dtype*", None),
     tile("input_data"),
     reads=(moved("input_data"),),
-    engine="vector",
+    engine=Engine.VECTOR,
     result=Like(("input_data",)),
     instead="allocate a tile of that dtype and use `nisa.tensor_copy`",
 )
@@ -222,7 +223,7 @@ LANGUAGE_WHERE: Final = language(
         streamed("x", where=SOME),
         streamed("y", where=SOME),
     ),
-    engine="vector",
+    engine=Engine.VECTOR,
     result=Like(("x", "y", "condition")),
 )
 
@@ -233,7 +234,7 @@ LANGUAGE_DROPOUT: Final = language(
     tile("x", on_chip("NKI-L56")),
     vector("rate", shape=PerPartition("x", "NKI-L34")),
     reads=(streamed("x"), per_lane("rate")),
-    engine="vector",
+    engine=Engine.VECTOR,
     result=Like(("x",)),
     traits=DRAWS,
 )
@@ -270,7 +271,7 @@ LANGUAGE_ZEROS: Final = Instruction(
         "0.3": "shape*, dtype*, buffer=buffer.sbuf, name=''",
     },
     roles=(tile("dst"),),
-    engines=Engines("unknown"),
+    engines=Engines(Engine.UNKNOWN),
     footprint=Footprint(writes=written("dst")),
 )
 
@@ -304,7 +305,7 @@ LANGUAGE_SHARED_IDENTITY_MATRIX: Final = Instruction(
         "0.3": "n*, dtype=dtype.uint8, dst=None",
     },
     roles=(tile("dst"),),
-    engines=Engines("unknown"),
+    engines=Engines(Engine.UNKNOWN),
     footprint=Footprint(writes=written("dst")),
 )
 

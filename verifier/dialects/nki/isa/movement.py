@@ -20,6 +20,7 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Gathered, GatheredByCore, OfIndex
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Carried, Footprint, Index, Reads, Where, Writes
 from verifier.symbolic.expr import Bool
@@ -91,7 +92,7 @@ NC_STREAM_SHUFFLE: Final = Instruction(
         tile("src", on_chip("NKI-BUF24"), own_start="NKI-P11"),
         plain("shuffle_mask", Limit(least=0, most=_ROWS - 1, also=(_LEFT,), fact="NKI-SHF02")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(
         reads=(Reads(role="src", where=_NAMED, fate=Carried(_shuffled, moved=True)),),
         writes=(Writes(role="dst", where=_SHUFFLED, keeps="NKI-SHF07"),),
@@ -115,7 +116,7 @@ LOCAL_GATHER: Final = Instruction(
         ),
         plain("num_elem_per_idx", Limit(among=(1, 2, 4, 8, 16, 32), fact="NKI-LGA02")),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=gathers("src_buffer", "index"),
     result=GatheredByCore(),
 )
@@ -136,7 +137,7 @@ NC_N_GATHER: Final = Instruction(
             dtypes=Types(dt.codes("uint32"), "uint32", "NKI-NGA03", "0.2"),
         ),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=gathers("data", "indices"),
 )
 
@@ -158,7 +159,7 @@ IOTA: Final = Instruction(
             value=Limit(least=_INT32[0], most=_INT32[1], fact="NKI-IOT04"),
         ),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=Footprint(writes=written("dst")),
     result=OfIndex("expr"),
 )
@@ -194,7 +195,7 @@ QUANTIZE_MX: Final = Instruction(
             own_start="NKI-QMX06",
         ),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     needs=(Capability.MX_MATMUL, ("NKI-QMX01", "NKI-H82")),
     footprint=Footprint(
         reads=(decides("src", "its group shares a scale"),),
@@ -215,7 +216,7 @@ LANGUAGE_GATHER_FLATTENED: Final = language(
     tile("data"),
     tile("indices", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-L32")),
     reads=gathers("data", "indices").reads,
-    engine="gpsimd",
+    engine=Engine.GPSIMD,
     result=Gathered(),
     traits=frozenset({Trait.NO_LANES}),
 )

@@ -12,16 +12,17 @@ from verifier.dialects.nki.isa.shared import (
     HALF,
     INT,
     decides,
+    engines,
     exactly,
     on_chip,
     per_lane,
     tile,
     vector,
-    words,
     written,
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction
 from verifier.symbolic.roles import In, PerPartition, Role, Types
@@ -49,10 +50,10 @@ RNG: Final = Instruction(
     },
     roles=(tile("dst", on_chip("NKI-BUF31"), dtypes=Types(INT, "an integer", "NKI-RNG01", "0.2")),),
     engines=Engines(
-        "vector",
-        words("gpsimd vector"),
+        Engine.VECTOR,
+        engines("gpsimd vector"),
         "NKI-N33",
-        {"gpsimd": (Capability.RANDOM_ON_GPSIMD, ("NKI-RNG02", "NKI-H79"))},
+        {Engine.GPSIMD: (Capability.RANDOM_ON_GPSIMD, ("NKI-RNG02", "NKI-H79"))},
     ),
     footprint=Footprint(writes=written("dst")),
     traits=DRAWS,
@@ -78,17 +79,17 @@ RAND2: Final = Instruction(
         vector("min", on_chip("NKI-BUF32"), shape=PerPartition("dst", "NKI-RND02")),
         vector("max", on_chip("NKI-BUF32"), shape=PerPartition("dst", "NKI-RND02")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     needs=(Capability.RANDOM_FLOATS, ("NKI-RND01", "NKI-H85")),
     footprint=Footprint(reads=(per_lane("min"), per_lane("max")), writes=written("dst")),
     traits=DRAWS,
 )
 
 _OF_STATES: Final = Engines(
-    "gpsimd",
-    words("gpsimd vector"),
+    Engine.GPSIMD,
+    engines("gpsimd vector"),
     "NKI-N34",
-    {"vector": (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
+    {Engine.VECTOR: (Capability.RANDOM_STATE_ON_VECTOR, ("NKI-RSS02",))},
 )
 
 RAND_SET_STATE: Final = Instruction(
@@ -125,7 +126,7 @@ SET_RNG_SEED: Final = Instruction(
         "0.2": "src_seeds*, name=None",
     },
     roles=(_one("src_seeds", "NKI-SED01", on_chip("NKI-BUF34")),),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=_seeds("src_seeds"),
 )
 
@@ -138,7 +139,7 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
         "0.3": "seed*",
     },
     roles=(_one("seed", "NKI-L10"),),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=_seeds("seed"),
     removal=("NKI-M024",),
 )

@@ -36,6 +36,7 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Like, OneRow, Reduced
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Folded, Footprint, Index, Line, Reads
 from verifier.symbolic.instruction import Commands, Engines, Instruction, Reduction
@@ -72,7 +73,7 @@ TENSOR_REDUCE: Final = Instruction(
         operator("op"),
         tile("data", on_chip("NKI-BUF11")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05"),),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
@@ -107,7 +108,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
         tile("reduce_res", shape=PerPartition("data", "NKI-TSR04")),
         vector("reduce_init", on_chip("NKI-BUF12"), shape=PerPartition("data", "NKI-TSR06")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(
         admits("op0", ARITHMETIC | UNARY, "NKI-TSR01", needs=newer_unary("NKI-TSR07")),
         admits("reduce_op", FOLDS, "NKI-TSR03"),
@@ -135,7 +136,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
         vector("imm0", on_chip("NKI-BUF13"), shape=PerPartition("src", "NKI-TCU03")),
         vector("imm1", on_chip("NKI-BUF13"), shape=PerPartition("src", "NKI-TCU03")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(
         admits("op0", ARITHMETIC | UNARY, "NKI-TCU01"),
         admits("op1", FOLDS, "NKI-TCU01"),
@@ -168,7 +169,7 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
         operator("op0"),
         operator("op1"),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=both_operators(ARITHMETIC, "NKI-SCN04"),
     one_psum_input=("data0", "data1", "NKI-SCN02"),
     footprint=Footprint(
@@ -216,7 +217,7 @@ TENSOR_PARTITION_REDUCE: Final = Instruction(
         operator("op"),
         tile("data", for_gpsimd("NKI-BUF29")),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     operators=(
         admits(
             "op", words("add average bitwise_and bitwise_or maximum"), "NKI-PRD01", bits="NKI-T02"

@@ -10,6 +10,7 @@ from verifier.dialects.nki.isa.shared import EVERY, FP32, on_chip, operator, til
 from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import ALWAYS
 from verifier.symbolic.instruction import Commands, Engines, Instruction
 from verifier.symbolic.roles import PerPartition, SameType, Streams, Types
@@ -52,7 +53,7 @@ ACTIVATION: Final = Instruction(
         operator("reduce_op"),
         tile("reduce_res", shape=PerPartition("data", "NKI-ACT11")),
     ),
-    engines=Engines("scalar"),
+    engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACT10"),
@@ -81,7 +82,7 @@ ACTIVATION_REDUCE: Final = Instruction(
         _BIAS,
         _SCALE,
     ),
-    engines=Engines("scalar"),
+    engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACR02"),
@@ -118,7 +119,7 @@ ACTIVATE2: Final = Instruction(
         operator("reduce_op"),
         tile("reduce_res", shape=PerPartition("data", "NKI-ATW06")),
     ),
-    engines=Engines("scalar"),
+    engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ATW09", "NKI-T15"),
         admits("reduce_op", words("abs_max abs_min add maximum minimum"), "NKI-ATW06"),

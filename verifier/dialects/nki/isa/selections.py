@@ -27,6 +27,7 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.dialects.nki.results import Bounds, Columns, Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Footprint, Where, Writes
 from verifier.symbolic.instruction import Commands, Engines, Instruction
@@ -83,7 +84,7 @@ RANGE_SELECT: Final = Instruction(
         tile("reduce_res", shape=PerPartition("on_true_tile", "NKI-RSL03")),
         operator("reduce_op"),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(
         admits("comp_op0", RANGES, "NKI-RSL02"),
         admits("comp_op1", RANGES, "NKI-RSL02"),
@@ -148,7 +149,7 @@ SELECT_REDUCE: Final = Instruction(
         ),
         operator("reduce_op"),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     operators=(admits("reduce_op", words("maximum"), "NKI-SLR06"),),
     commands=Commands(words("idle reduce reset_reduce"), "NKI-SLR07"),
     one_psum_input=("predicate", "on_true", "NKI-SLR02"),
@@ -186,7 +187,7 @@ AFFINE_SELECT: Final = Instruction(
         tile("on_true_tile", for_gpsimd("NKI-BUF26"), shape=Streams("dst", "NKI-AFS02")),
         operator("cmp_op"),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     operators=(admits("cmp_op", COMPARISONS, "NKI-AFS04"),),
     footprint=Footprint(reads=(streamed("on_true_tile", where=SOME),), writes=written("dst")),
     result=Like(("on_true_tile",)),
@@ -236,7 +237,7 @@ NC_FIND_INDEX8: Final = Instruction(
         ),
         tile("vals", on_chip("NKI-BUF22"), free=exactly(_EIGHT, "NKI-TOP03")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(
         reads=(folded("data"), decides("vals", "it is searched for")), writes=written("dst")
     ),
@@ -263,7 +264,7 @@ NC_MATCH_REPLACE8: Final = Instruction(
         tile("vals", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP06")),
         tile("dst_idx", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP07")),
     ),
-    engines=Engines("vector"),
+    engines=Engines(Engine.VECTOR),
     footprint=Footprint(
         reads=(folded("data"), folded("data", "dst_idx"), decides("vals", "it is searched for")),
         writes=written("dst", "dst_idx"),
@@ -291,7 +292,7 @@ TOPK: Final = Instruction(
         tile("src", for_gpsimd("NKI-BUF30"), dtypes=_RANKED),
         plain("n", Limit(least=8, most=65535, fact="NKI-TPK03")),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=Footprint(
         reads=(decides("src", "it is compared with the others"),),
         writes=written("val_dst", "idx_dst"),
@@ -324,7 +325,7 @@ NONZERO_WITH_COUNT: Final = Instruction(
             dtypes=Types(dt.codes("float32", "int32"), "float32 or int32", "NKI-NZC02", "0.2"),
         ),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     needs=(Capability.NONZERO, ("NKI-NZC01", "NKI-H76")),
     footprint=Footprint(
         reads=(decides("src", "it says what is nonzero", where=_FIRST_OF_CORE),),
@@ -359,7 +360,7 @@ SEQUENCE_BOUNDS: Final = Instruction(
             partitions=exactly(1, "NKI-SQB01"),
         ),
     ),
-    engines=Engines("gpsimd"),
+    engines=Engines(Engine.GPSIMD),
     footprint=Footprint(
         reads=(decides("segment_ids", "it is compared with its neighbours"),), writes=written("dst")
     ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
@@ -143,12 +144,16 @@ def switch(name: str, about: str = "") -> Role:
     return Role(name=name, takes=Takes.FLAG, about=about)
 
 
-def unless_asked(engine: str) -> Callable[[Call], str]:
+def engines(names: str) -> frozenset[Engine]:
+    return frozenset(map(Engine, names.split()))
+
+
+def unless_asked(engine: Engine) -> Callable[[Call], Engine]:
     """An engine where the call does not name one, or names one that is not followed."""
 
-    def default(call: Call) -> str:
+    def default(call: Call) -> Engine:
         asked = call.value("engine")
-        return engine if asked is None or isinstance(asked, Enumerator) else "unknown"
+        return engine if asked is None or isinstance(asked, Enumerator) else Engine.UNKNOWN
 
     return default
 

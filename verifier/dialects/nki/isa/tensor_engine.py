@@ -7,6 +7,7 @@ from typing import Final
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     decides,
+    engines,
     flag,
     for_tensor_engine,
     member,
@@ -18,11 +19,11 @@ from verifier.dialects.nki.isa.shared import (
     turned,
     unless_set,
     when_set,
-    words,
     written,
 )
 from verifier.dialects.nki.results import Product, Sum, Turned, TurnedByEngine
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Effect, Folded, Footprint, Index, Line, Reads, Writes
@@ -84,14 +85,14 @@ def _accumulates(call: Call) -> Effect | Bool | None:
     return Effect.SETS if adds is E.FALSE else adds
 
 
-def _transposing(call: Call) -> str:
+def _transposing(call: Call) -> Engine:
     """From SBUF into PSUM it is the Tensor Engine, else the Vector Engine (NKI-N21)."""
     data, dst = call.view("data"), call.view("dst")
     engine = call.value("engine")
     if data is None or dst is None or not (engine is None or isinstance(engine, Enumerator)):
-        return "unknown"
+        return Engine.UNKNOWN
     tensor = data.buffer is Buffer.SBUF and dst.buffer is Buffer.PSUM
-    return "tensor" if tensor else "vector"
+    return Engine.TENSOR if tensor else Engine.VECTOR
 
 
 def _factors(*facts: str) -> tuple[Role, ...]:
@@ -132,7 +133,7 @@ NC_MATMUL: Final = Instruction(
         switch("is_transpose", "stationary is transposed: moving is the identity"),
         _ACCUMULATE,
     ),
-    engines=Engines("tensor"),
+    engines=Engines(Engine.TENSOR),
     footprint=Footprint(
         reads=(
             Reads(role="stationary", when=MULTIPLIES, fate=Folded(_row_of_sum)),
@@ -167,7 +168,7 @@ NC_MATMUL_MX: Final = Instruction(
         tile("moving_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"),
         _ACCUMULATE,
     ),
-    engines=Engines("tensor"),
+    engines=Engines(Engine.TENSOR),
     needs=(Capability.MX_MATMUL, ("NKI-MMX01", "NKI-H82")),
     footprint=Footprint(
         reads=(
@@ -198,7 +199,7 @@ NC_TRANSPOSE: Final = Instruction(
         tile("dst"),
         tile("data"),
     ),
-    engines=Engines(_transposing, words("tensor vector"), "NKI-N21"),
+    engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),
     footprint=Footprint(reads=(turned("data"),), writes=written("dst")),
     result=TurnedByEngine("data"),
 )
@@ -214,7 +215,7 @@ LANGUAGE_MATMUL: Final = language(
         Reads(role="x", fate=Folded(_row_of_product)),
         Reads(role="y", fate=Folded(_column_of_product)),
     ),
-    engine="tensor",
+    engine=Engine.TENSOR,
     result=Product(),
     traits=frozenset({Trait.SUMS}),
 )
@@ -225,7 +226,7 @@ LANGUAGE_TRANSPOSE: Final = language(
     ("x*, |, dtype=None, mask=None, **", "x*, dtype=None"),
     tile("x", on_chip("NKI-L56")),
     reads=(turned("x"),),
-    engine="tensor",
+    engine=Engine.TENSOR,
     result=Turned("x", Buffer.PSUM),
 )
 

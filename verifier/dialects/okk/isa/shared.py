@@ -8,6 +8,7 @@ from typing import Final
 
 from verifier.dialects.okk.isa import shapes
 from verifier.dialects.okk.isa.shapes import Shape
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool
@@ -178,7 +179,7 @@ def function(
         summary=summary,
         signatures={"okk": ", ".join(f"{each}*" for each in required)},
         roles=tuple(part.role for part in parts),
-        engines=Engines(engine),
+        engines=Engines(Engine(engine)),
         footprint=Footprint(
             reads=tuple(entry for part in parts for entry in part.reads),
             writes=tuple(entry for part in parts for entry in part.writes),

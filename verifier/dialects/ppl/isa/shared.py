@@ -8,6 +8,7 @@ from typing import Final
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -305,7 +306,7 @@ def function(
         summary=summary,
         signatures={"ppl": signature},
         roles=roles,
-        engines=Engines(engine),
+        engines=Engines(Engine(engine)),
         footprint=Footprint(
             reads=tuple(entry for part in parts for entry in part.reads),
             writes=tuple(entry for part in parts for entry in part.writes),
