@@ -23,9 +23,6 @@ from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, ten
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
-#: what cores wait in for each other, of what no instruction describes
-_BARRIERS = frozenset({"ppl.sync"})
-
 
 @dataclass(frozen=True, slots=True)
 class Barriers:
@@ -94,9 +91,7 @@ def barriers(trace: Trace) -> tuple[Operation, ...]:
 
 
 def _waits(operation: Operation) -> bool:
-    if operation.instruction is None:
-        return operation.name in _BARRIERS
-    return operation.instruction.waits
+    return operation.instruction is not None and operation.instruction.waits
 
 
 def _exchanges(operation: Operation) -> bool:

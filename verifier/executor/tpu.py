@@ -30,6 +30,7 @@ from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.tensors import DType, Storage, View
@@ -572,13 +573,14 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
     pipelines = machine.state.get("pipelines")
     if isinstance(pipelines, Pipelines):
         pipelines.passed(operation.span)
-    if operation.engine is Engine.CONTROL:
-        if operation.name == "ppl.enable_pipeline":
+    instruction = operation.instruction
+    if operation.engine is Engine.CONTROL and instruction is not None:
+        if Trait.PIPELINES in instruction.traits:
             known = machine.state.setdefault("pipelines", Pipelines())
             assert isinstance(known, Pipelines)
             known.mark(operation.span)
         barrier = machine.state.get("barrier")
-        if operation.name == "ppl.sync" and callable(barrier):
+        if instruction.waits and callable(barrier):
             machine.state["waits at"] = operation.span
             barrier()
         return

@@ -145,6 +145,7 @@ class Trait(Enum):
     SCATTERS = "puts rows or elements where an index says"
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"
+    PIPELINES = "has the loop around it run in stages"
 
 
 class Reader(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from verifier.dialects.ppl import library, tensors
+from verifier.dialects.ppl import isa, library, tensors
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -13,6 +13,7 @@ from verifier.hardware.engines import Engine
 from verifier.layouts import strides
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import DType
@@ -173,13 +174,13 @@ def _get_stride(machine: Machine, call: Call) -> object:
     return _strides(machine, call, "eu_num")
 
 
-def control(name: str) -> Handler:
-    """An operation without operands: a mark that later rules look for."""
+def control(instruction: Instruction) -> Handler:
+    """An operation without operands: a mark that rules and runs look for."""
 
     def handler(machine: Machine, call: Call) -> object:
         machine.emit(
             Operation(
-                name=f"ppl.{name}",
+                name=instruction.name,
                 operands={},
                 span=call.span,
                 api=machine.api,
@@ -188,6 +189,7 @@ def control(name: str) -> Handler:
                 order=machine.next_order(),
                 engine=Engine.CONTROL,
                 call_text=call.text,
+                instruction=instruction,
             )
         )
         return None
@@ -254,12 +256,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "pl.device_assert": _demand,
     "pl.static_print": _nothing,
     "pl.device_print": _nothing,
-    **{
-        f"pl.{name}": control(name)
-        for name in ("enable_pipeline", "sync", "hau_poll", "tpu_poll", "fence", "msg_send")
-    },
-    "pl.msg_wait": control("msg_wait"),
-    "pl.lane_mask": control("lane_mask"),
-    "pl.vset": control("vset"),
+    **{f"pl.{i.short}": control(i) for i in isa.CONTROL.values()},
     **library.HANDLERS,
 }

@@ -10,6 +10,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
 from verifier.symbolic.tensors import Loop, Storage
 
@@ -326,7 +327,9 @@ def pipelined(table: Index) -> dict[int, Loop]:
     return {
         id(operation.loops[-1]): operation.loops[-1]
         for operation in table.trace.operations
-        if operation.name == "ppl.enable_pipeline" and operation.loops
+        if operation.loops
+        and operation.instruction is not None
+        and Trait.PIPELINES in operation.instruction.traits
     }
 
 

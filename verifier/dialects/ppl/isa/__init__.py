@@ -11,7 +11,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from verifier.dialects.ppl.isa import elementwise, movement, products, selections, windows
+from verifier.dialects.ppl.isa import (
+    control,
+    elementwise,
+    movement,
+    products,
+    selections,
+    windows,
+)
 from verifier.dialects.signature import Signature, parse
 from verifier.symbolic.instruction import Instruction
 
@@ -31,6 +38,9 @@ INSTRUCTIONS: Final = MappingProxyType(
         for instruction in group
     }
 )
+
+#: what has no operands
+CONTROL: Final = MappingProxyType({i.name: i for i in control.INSTRUCTIONS})
 
 _ALIASES: Final = {other: i.name for i in INSTRUCTIONS.values() for other in i.others}
 
