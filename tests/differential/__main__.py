@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if judgement.problems:
             wrong += 1
             _show(number, judgement, options)
+        if options.seconds is not None and time.monotonic() - started > options.seconds:
+            break
     _summary(options, kinds, reasons, wrong, time.monotonic() - started)
     return 1 if wrong else 0
 
@@ -44,6 +46,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=1000, help="kernels")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first one")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
+    parser.add_argument("--seconds", type=float, help="go on for so long at most")
     parser.add_argument("--shrink", action="store_true", help="make disagreements smaller")
     parser.add_argument("--keep", type=Path, help="write disagreements into this folder")
     return parser

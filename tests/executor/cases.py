@@ -293,6 +293,12 @@ GOOD = [
         scattered,
         0.0,
     ),
+    Case(
+        "round_robin",
+        "summed",
+        {"x": (F32, (240, 70))},
+        lambda x: f(x).reshape(3, 80, 70).sum(axis=0),
+    ),
     Case("softmax_rows", "row_softmax", {"logits": (F32, (256, 300))}, softmax),
     Case("top8_router", "router", {"scores": (F32, (100, 64))}),
     Case("transpose_blocks", "flip", {"image": (BF16, (128, 192))}, lambda image: f(image).T, 0.0),
