@@ -620,3 +620,35 @@ def test_a_copy_of_a_tile_stays_what_the_tile_was(tmp_path: Path) -> None:
     x = normal(24, 40)
     y = made(tmp_path, LENT)(x)
     np.testing.assert_array_equal(y, np.stack([x, 2 * x, 4 * x]))
+
+
+GATHER = """
+@nki.jit
+def kernel(x, index):
+    assert x.dtype == nl.float32 and index.dtype == nl.uint32
+    y = nl.ndarray((32, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((32, 16), dtype=x.dtype, buffer=nl.sbuf)
+    i = nl.ndarray((32, 4), dtype=nl.uint32, buffer=nl.sbuf)
+    u = nl.ndarray((32, 4), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t[:, 0:10], src=x[:, 0:10])
+    nisa.dma_copy(dst=i, src=index)
+    nisa.nc_n_gather(dst=u, data=t, indices=i)
+    nisa.dma_copy(dst=y, src=u)
+    return y
+"""
+
+
+@pytest.mark.parametrize("column", [3, 9, 10, 15])
+def test_a_gather_takes_what_is_undefined_only_where_an_index_names_it(
+    tmp_path: Path, column: int
+) -> None:
+    kernel = made(tmp_path, GATHER)
+    x = normal(32, 16)
+    index = np.tile(np.array([0, 7, 2, 5], np.uint32), (32, 1))
+    index[11, 2] = column
+    if column < 10:
+        want = np.take_along_axis(x, index.astype(np.int64), axis=1)
+        np.testing.assert_array_equal(kernel(x, index), want)
+        return
+    with pytest.raises(KernelViolation, match="`t` is read before all of it was written"):
+        kernel(x, index)

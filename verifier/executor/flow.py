@@ -29,6 +29,9 @@ _MOST: Final = 8
 Direct: TypeAlias = Callable[[Mapping[str, Bound]], bool]
 
 
+#: moves numbers instead of the elements of an operand, as an operation moves these: where they
+#: come to in another operand, if that can be told
+Moves: TypeAlias = Callable[[str, Lost, str], "Lost | None"]
 #: whether another program instance may yet write what is read there
 Postponed: TypeAlias = Callable[[Bound, Origin], bool]
 
@@ -135,13 +138,19 @@ class Steps:
 class Flow:
     """What one operation makes undefined: collected before it runs, noted down after."""
 
-    __slots__ = ("_bounds", "_lost", "_origins", "_postponed", "_steps")
+    __slots__ = ("_bounds", "_lost", "_moves", "_origins", "_postponed", "_steps")
 
     def __init__(
-        self, origins: Origins, postponed: Postponed, steps: Steps, bounds: Mapping[str, Bound]
+        self,
+        origins: Origins,
+        postponed: Postponed,
+        moves: Moves,
+        steps: Steps,
+        bounds: Mapping[str, Bound],
     ) -> None:
         self._origins = origins
         self._postponed = postponed
+        self._moves = moves
         self._steps = steps
         self._bounds = bounds
         self._lost: dict[str, Lost] = {}
@@ -158,7 +167,11 @@ class Flow:
             if not bool(part.any()):
                 continue
             whole = bool(missing.sum() == _taking_part(found.place))
-            if route.part.sure or whole:
+            if route.moved and route.index is None and not whole:
+                moved = self._moves(role, part, route.to)
+                if moved is not None:
+                    self._carry(route.to, moved, _leaves(self._bounds[route.to].memory))
+            elif route.part.sure or whole:
                 self._follow(role, route, part, whole)
 
     def keep(self, role: str, begun: bool) -> None:

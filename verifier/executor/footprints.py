@@ -66,7 +66,8 @@ class Route:
     """What becomes of what is read of an operand, on operands of one layout.
 
     ``index``: for the elements of the operand ``to``, the coordinates of what goes into them, 0
-    along the axes ``folded``; None: not known. ``why``: of a read that decides.
+    along the axes ``folded``; None: not known. ``moved``: as they are. ``why``: of a read that
+    decides.
     """
 
     part: Part
@@ -74,6 +75,7 @@ class Route:
     to: str = ""
     index: tuple[Any, ...] | None = None
     folded: tuple[int, ...] = ()
+    moved: bool = False
 
 
 # ------------------------------------------------------------------------ footprints on numbers
@@ -126,7 +128,8 @@ def _route(read: Reads, call: Operation | _Call, bounds: Mapping[str, Bound], ro
     index, numbers = _axes(bounds[fate.to].place.shape)
     if isinstance(fate, Carried):
         found = _numbers(fate.source(call, index), numbers)
-        return Route(part, "which element of it is taken is not known", fate.to, found)
+        why = "which element of it is taken is not known"
+        return Route(part, why, fate.to, found, moved=fate.moved)
     line = fate.line(call, index)
     folded = () if line is None else tuple(k for k, at in enumerate(line) if at is None)
     found = _numbers(line, numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -198,6 +199,59 @@ class Operands:
         found = self.bounds[role]
         held = found.memory.content.at(found.place)
         return held >= SUM
+
+
+class _Moved(Operands):
+    """Operands of which one has numbers instead of its elements, and nothing is written."""
+
+    __slots__ = ("found", "numbers", "role")
+
+    def __init__(
+        self,
+        machine: ConcreteMachine,
+        steps: Steps,
+        bounds: dict[str, Bound],
+        role: str,
+        numbers: NDArray[np.int32],
+    ) -> None:
+        super().__init__(machine, steps, bounds)
+        self.role = role
+        self.numbers = numbers
+        self.found: dict[str, Array] = {}
+
+    def read_raw(self, role: str) -> Array:
+        return self.numbers if role == self.role else super().read_raw(role)
+
+    def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
+        array = np.broadcast_to(array, self.shape(role))
+        self.found[role] = array if where is None else np.where(where, array, 0)
+
+    def dtype(self, role: str) -> str:
+        written = any(role == name for name, _ in self.operation.writes)
+        return "int32" if written or role == self.role else super().dtype(role)
+
+
+def _moved(
+    machine: ConcreteMachine,
+    steps: Steps,
+    bounds: dict[str, Bound],
+    role: str,
+    numbers: NDArray[np.int32],
+    to: str,
+) -> NDArray[np.int32] | None:
+    """Where an operation moves what stands in the place of the elements of an operand.
+
+    None: it is not known, because only shapes are run, or the operation fails.
+    """
+    if machine.options.shapes_only:
+        return None
+    moved = _Moved(machine, steps, bounds, role, numbers)
+    try:
+        _meaning(steps.operation.name)(steps.operation, moved)
+    except Exception:  # it fails in the same way when it is done
+        return None
+    found = moved.found.get(to)
+    return None if found is None else np.asarray(found, np.int32)
 
 
 def _scatter(
@@ -403,14 +457,19 @@ def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound])
     for role in steps.reads:
         found = bounds[role]
         if not (found.memory.full or _written(found)):
-            lost = lost or Flow(machine.origins, machine.postponed, steps, bounds)
+            lost = lost or _flow(machine, steps, bounds)
             lost.read(role)
     for role, begins in steps.kept:
         memory = bounds[role].memory
         if memory.lost is not None and not memory.full:
-            lost = lost or Flow(machine.origins, machine.postponed, steps, bounds)
+            lost = lost or _flow(machine, steps, bounds)
             lost.keep(role, begins)
     return lost
+
+
+def _flow(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow:
+    moves = partial(_moved, machine, steps, bounds)
+    return Flow(machine.origins, machine.postponed, moves, steps, bounds)
 
 
 _meanings: dict[str, Callable[[Operation, Any], None]] = {}
