@@ -60,6 +60,8 @@ class DialectDescriptor:
     target_keyword: str = ""
     #: the modules that have the dtypes and memories
     language: tuple[str, ...] = ()
+    #: whether kernels are given the addresses of their buffers, not pointers or tensors
+    by_address: bool = False
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
 

@@ -64,6 +64,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             instructions=okk_isa.INSTRUCTIONS,
             functions=okk_spoken.functions,
             infer=lambda tree: OKK,
+            by_address=True,
         ),
         DialectDescriptor(
             name=PPL,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier import rulebase
-from verifier.dialects.names import OKK
+from verifier.dialects.registry import of_generation
 from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
@@ -67,7 +67,7 @@ class Given:
         """
         storage = tpu.buffer(machine, name, shape, dtype, array, span)
         self.buffers.append(storage)
-        if machine.api == OKK:
+        if of_generation(machine.api).by_address:
             return start_of(storage)
         elements = None if shape is None else math.prod(shape)
         pointee = Pointee(name, dtype, elements, storage)
