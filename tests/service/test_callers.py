@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,6 +11,8 @@ import pytest
 from verifier.cli.runner import RunOptions, run
 from verifier.configuration.model import Overrides
 from verifier.configuration.settings import Configurations
+from verifier.lsp.analysis import Analysis
+from verifier.lsp.messages import Check
 from verifier.report.model import Caller, RunReport
 
 HELPER = """
@@ -104,3 +107,37 @@ def test_without_a_project_only_what_is_named_counts(project: Path) -> None:
     assert [c for helper in both.helpers for c in helper.callers] == [
         Caller(str(project / "kernel.py"), "twice")
     ]
+
+
+def test_the_editor_asks_the_project_too(project: Path) -> None:
+    analysis = Analysis()
+    helper, kernel = str(project / "helper.py"), str(project / "kernel.py")
+    numbers = iter(range(1, 100))
+
+    def kernels(**texts: str | None) -> list[str]:
+        """The kernels of the helper's file, with buffers in the place of files."""
+        buffers = {str(project / f"{name}.py"): text for name, text in texts.items()}
+        analysis.update(buffers)
+        check = Check(next(numbers), helper, (str(project),), buffers, Overrides(isolated=True))
+        result = analysis.check(check).result
+        assert result is not None
+        return [found.name for found in result.kernels]
+
+    assert kernels(helper=HELPER) == []
+    # what is not saved yet counts
+    uncalled = KERNEL.replace("    doubled(t, t)\n", "")
+    assert kernels(kernel=uncalled) == ["doubled"]
+    assert kernels(kernel=None) == []
+    assert kernels(helper=HELPER.replace("doubled", "tripled")) == ["tripled"]
+    assert kernels(helper=HELPER) == []
+    # so does what others do on disk
+    Path(kernel).write_text(uncalled)
+    time.sleep(0.01)
+    assert kernels() == ["doubled"]
+    Path(kernel).unlink()
+    (project / "more.py").write_text(KERNEL)
+    time.sleep(0.01)
+    assert kernels() == []
+    (project / "more.py").unlink()
+    time.sleep(0.01)
+    assert kernels() == ["doubled"]

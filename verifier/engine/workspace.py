@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict, deque
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 from verifier.engine.analysis import analyze_file, project_of
@@ -43,6 +43,11 @@ class Workspace:
             self._needed.pop(file, None)
         else:
             self._buffers[file] = text
+
+    @property
+    def buffers(self) -> Mapping[str, str]:
+        """The texts that are not saved yet, by absolute path."""
+        return self._buffers
 
     def project(self, request: FileRequest) -> Project:
         """The files as they are now."""

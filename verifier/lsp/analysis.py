@@ -11,6 +11,7 @@ from verifier.configuration.settings import Configurations
 from verifier.engine.workspace import Workspace
 from verifier.lsp.messages import Answer, Check
 from verifier.report.model import FileError, FileResult
+from verifier.service.callers import Neighbourhood
 from verifier.service.policy import Policy
 from verifier.service.results import Finish
 from verifier.source.lowering import keep
@@ -30,6 +31,7 @@ class Analysis:
         keep(_LOWERED)
         self._workspace = Workspace()
         self._policy: Policy | None = None
+        self._around = Neighbourhood()
 
     def update(self, texts: Mapping[str, str | None]) -> None:
         """Take over the buffers that changed; None: the file counts again."""
@@ -55,7 +57,8 @@ class Analysis:
         text = self._read(job.path)
         if text is not None and not may_hold_kernels(text.encode("utf-8", "surrogatepass")):
             return nothing  # not our business, parse or not
-        request = policy.request(job.path, job.folders, tiles=True)
+        users = self._around.callers(job.path, job.folders, self._workspace.buffers)
+        request = policy.request(job.path, job.folders, users=users, tiles=True)
         limit = job.limit
         if limit is not None and request.timeout is not None and limit >= request.timeout:
             limit = None

@@ -1,16 +1,17 @@
 """The files of a project whose kernels may call what a file defines: they say what is a helper."""
 
 # Whole trees are looked at: plain strings are several times faster here than path objects.
-# ruff: noqa: PTH100
+# ruff: noqa: PTH100, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from verifier.source.files import PathError, collect
 from verifier.source.imports import users
@@ -18,6 +19,9 @@ from verifier.source.project import Project, project_around
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError, may_hold_kernels
 
+_WORD: Final = re.compile(rb"\w+")
+#: seconds for each file of a project between two looks at all of them
+_OFTEN: Final = 0.0005
 #: the top-level functions of a file
 _DEFINED: Final = re.compile(rb"^(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 
@@ -57,12 +61,122 @@ def _naming(alone: Collection[str], known: Collection[str], sources: Sources) ->
                 defined.setdefault(top, set()).update(names)
     found: dict[str, None] = {}
     for top, wanted in defined.items():
-        spoken = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(wanted)))
-        with suppress(PathError):
-            for file in collect([Path(top)], []):
-                path = os.path.abspath(file)
-                with suppress(SourceError):
-                    raw = sources.read(file) if path not in known else b""
-                    if may_hold_kernels(raw) and spoken.search(raw):
-                        found[path] = None
+        for path in _listed(top):
+            with suppress(SourceError):
+                raw = sources.read(Path(path)) if path not in known else b""
+                if may_hold_kernels(raw) and not wanted.isdisjoint(_WORD.findall(raw)):
+                    found[path] = None
     return list(found)
+
+
+def _listed(top: str) -> list[str]:
+    try:
+        return [os.path.abspath(file) for file in collect([Path(top)], [])]
+    except PathError:
+        return []
+
+
+#: when a file or a folder was changed, and its size; None: it is not there
+_Stamp: TypeAlias = tuple[int, int] | None
+
+
+class _Surroundings:
+    """The files of a project as they were when somebody looked last."""
+
+    def __init__(self, top: str) -> None:
+        self._top = top
+        #: of all folders that lead to a file, and of all files
+        self._folders: dict[str, _Stamp] = {}
+        self._files: dict[str, _Stamp] = {}
+        #: the words of those that may hold kernels
+        self.words: dict[str, frozenset[bytes]] = {}
+        self._looked = 0.0
+        #: how often something was found to have changed
+        self.changes = 0
+
+    def look(self) -> None:
+        """Take over what has changed on disk; in a large project not at every key."""
+        now = time.monotonic()
+        if now - self._looked < _OFTEN * len(self._files):
+            return
+        self._looked = now
+        if not self._folders or any(_stamp(p) != stamp for p, stamp in self._folders.items()):
+            self._list()
+        for path, before in self._files.items():
+            stamp = _stamp(path)
+            if stamp != before:
+                self.changes += 1
+                self._files[path] = stamp
+                self._read(path)
+
+    def _list(self) -> None:
+        files = _listed(self._top)
+        folders = {self._top}
+        for path in files:
+            folder = os.path.dirname(path)
+            while folder not in folders and folder.startswith(self._top):
+                folders.add(folder)
+                folder = os.path.dirname(folder)
+        self._folders = {folder: _stamp(folder) for folder in sorted(folders)}
+        gone = self._files.keys() - files
+        self.changes += bool(gone)
+        self._files = {path: self._files.get(path) for path in files}
+        for path in gone:
+            self.words.pop(path, None)
+
+    def _read(self, path: str) -> None:
+        self.words.pop(path, None)
+        with suppress(OSError):
+            raw = Path(path).read_bytes()
+            if may_hold_kernels(raw):
+                self.words[path] = frozenset(_WORD.findall(raw))
+
+
+class Neighbourhood:
+    """The callers of files under edit, at little cost while nothing else changes."""
+
+    def __init__(self) -> None:
+        self._tops: dict[str, _Surroundings] = {}
+        self._answers: dict[str, tuple[object, tuple[str, ...]]] = {}
+
+    def callers(
+        self, path: str, roots: Sequence[str], buffers: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """What :func:`callers` says of a file that stands alone; ``buffers`` are not saved yet."""
+        top = project_around(path)
+        if top is None:
+            return ()
+        around = self._tops.setdefault(top, _Surroundings(top))
+        around.look()
+        texts = {other: text.encode("utf-8", "surrogatepass") for other, text in buffers.items()}
+        own = texts.pop(path, None)
+        if own is None:
+            with suppress(OSError):
+                own = Path(path).read_bytes()
+        wanted = frozenset(_DEFINED.findall(own or b""))
+        inside = os.path.join(top, "")
+        naming = {p for p, words in around.words.items() if p not in texts and wanted & words}
+        naming |= {
+            other
+            for other, raw in texts.items()
+            if other.startswith(inside)
+            and may_hold_kernels(raw)
+            and not wanted.isdisjoint(_WORD.findall(raw))
+        }
+        naming.discard(path)
+        if not naming:
+            return ()
+        key = (around.changes, frozenset(naming), tuple(roots))
+        known = self._answers.get(path)
+        if known is None or known[0] != key:
+            project = Project(map(Path, roots), Sources(buffers))
+            known = self._answers[path] = (key, users(project, [path, *sorted(naming)])[path])
+        return known[1]
+
+
+def _stamp(path: str) -> _Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

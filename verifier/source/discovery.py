@@ -136,8 +136,7 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
 
 def _named(functions: Iterable[Unit], other: Module) -> set[Unit]:
     """The functions whose names stand in the text of another module."""
-    text = other.text
-    return {u for u in functions if u[1] in text and re.search(rf"\b{u[1]}\b", text)}
+    return {unit for unit in functions if unit[1] in other.words}
 
 
 def kernels(project: Project, module: Module, others: Iterable[Module] = ()) -> list[KernelEntry]:

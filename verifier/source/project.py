@@ -13,6 +13,7 @@ import ast
 import contextlib
 import hashlib
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ __all__ = ["EFFECTS", "Binding", "Module", "Project", "Resolved", "StarImport"]
 EFFECTS = "<effects>"
 #: statements that only bind names
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.ClassDef)
+_WORD = re.compile(r"\w+")
 # Where a project ends, walking up from a file.
 _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
@@ -67,6 +69,7 @@ class Module:
         "_outline",
         "_readings",
         "_syntax",
+        "_words",
         "bindings",
         "file",
         "lines",
@@ -83,6 +86,7 @@ class Module:
         self.file = os.path.abspath(path)
         self.text = text
         self._digests: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {}
+        self._words: frozenset[str] | None = None
         self.lines: tuple[str, ...] = tuple(text.split("\n"))
         found = outline(SourceText(path, text))
         self._syntax = found.syntax if keep_syntax else None
@@ -101,6 +105,13 @@ class Module:
         self.bindings: Mapping[str, Binding] = {
             name: preferred(bindings) for name, bindings in found.bindings.items()
         }
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of its text, names among them."""
+        if self._words is None:
+            self._words = frozenset(_WORD.findall(self.text))
+        return self._words
 
     def __repr__(self) -> str:
         return f"Module({str(self.path)!r})"
