@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel, variants
 from verifier.hardware import dtypes as dt
@@ -267,30 +267,29 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         if isinstance(value := op.value(role), tuple)
     }
     yield from _memories_of_collective(op, lists)
-    axis = kit.as_expr(op.value("collective_dim"))
-    if axis is not None:
+    axis, limit = kit.as_expr(op.value("collective_dim")), kit.value_limit(op, "collective_dim")
+    if axis is not None and limit is not None:
         chip = any(view.buffer is Buffer.SBUF for items in lists.values() for view in items)
-        free = op.name == "collectives.all_gather" and chip
+        admitted = (*limit.among, *(limit.also if chip else ()))
         yield check(
             op,
             "collective_dim",
-            kit.one_of(axis, (0, 1) if free else (0,)),
-            "collective_dim is 0" + (" or 1" if free else ""),
+            kit.one_of(axis, admitted),
+            f"collective_dim is {kit.alternatives(admitted)}",
             "the collective cannot run along this dimension",
-            {"collectives.all_gather": "K03", "collectives.reduce_scatter": "K04"}.get(
-                op.name, "K05"
-            ),
+            limit.fact,
             values=(("collective_dim", axis),),
             about=(),
         )
-    if op.name == "collectives.all_gather_v" and at_least(op.api, "0.6"):
+    displaced = kit.value_limit(op, "has_rdispls")
+    if displaced is not None:
         yield check(
             op,
             "has_rdispls",
             E.truth(op.value("has_rdispls") is not True),
             "has_rdispls is False",
-            "all_gather_v has no receive displacements",
-            "K07",
+            f"{kit.described(op).short} has no receive displacements",
+            displaced.fact,
             about=(),
         )
 
@@ -316,7 +315,7 @@ def _memories_of_collective(op: Operation, lists: Mapping[str, list[View]]) -> I
             *facts,
             views=views,
         )
-    if only_hbm and op.name != "collectives.all_to_all" and lists:
+    if sources is not None and sources.count is not None and lists:
         yield check(
             op,
             "srcs",

@@ -7,9 +7,11 @@ from typing import Final
 from verifier.dialects.nki.isa.operators import ACROSS_RANKS, admits
 from verifier.dialects.nki.isa.shared import (
     decides,
+    exactly,
     in_hbm,
     on_chip,
     operator,
+    plain,
     tile,
     tiles,
     written,
@@ -19,20 +21,27 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import In
+from verifier.symbolic.roles import In, Limit, Role
 
 #: what all collectives took from a generation on
 _LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))
 
 
 def _collective(
-    name: str, summary: str, parameters: str, *, since: str = "0.2", memories: In | None = None
+    name: str,
+    summary: str,
+    parameters: str,
+    *others: Role,
+    since: str = "0.2",
+    memories: In | None = None,
+    single: bool = False,
 ) -> Instruction:
     """A function between ranks, ``parameters`` as it had them first.
 
     What is sent and received, how much of it, and the operator that folds it are known by their
-    names.
+    names; what else is said of parameters, by ``others``. ``single``: one is sent, one received.
     """
+    count = exactly(1, memories.facts[-1]) if single and memories is not None else None
     required = [each.rstrip("*") for each in parameters.split(", ") if each.endswith("*")]
     sent = [each for each in required if each.startswith("srcs")]
     received = [each for each in required if each.startswith("dsts")]
@@ -47,9 +56,10 @@ def _collective(
         summary=summary,
         signatures=signatures,
         roles=(
-            *(tiles(each, memories) for each in sent + received),
+            *(tiles(each, memories, count) for each in sent + received),
             *map(tile, sizes),
             *map(operator, operators),
+            *others,
         ),
         engines=Engines(Engine.DMA),
         operators=tuple(admits(each, ACROSS_RANKS, "NKI-K02") for each in operators),
@@ -151,19 +161,24 @@ COLLECTIVES: Final = (
         "all_gather",
         "dsts = the sources of all ranks, one behind the other",
         "srcs*, dsts*, replica_group*, collective_dim*",
+        # tiles in SBUF may be put one beside the other as well
+        plain("collective_dim", Limit(among=(0,), also=(1,), fact="NKI-K03")),
     ),
     _collective(
         "all_gather_v",
         "as all_gather, with sizes of their own",
         "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
         "has_rdispls=False",
+        plain("has_rdispls", Limit(most=0, fact="NKI-K07")),
         since="0.6",
         memories=in_hbm("NKI-K06"),
+        single=True,
     ),
     _collective(
         "all_to_all",
         "each rank sends a part to each other",
         "srcs*, dsts*, replica_group*, collective_dim*",
+        plain("collective_dim", Limit(among=(0,), fact="NKI-K05")),
         memories=in_hbm("NKI-K05"),
     ),
     _collective(
@@ -173,17 +188,20 @@ COLLECTIVES: Final = (
         "has_rdispls=False",
         since="0.3",
         memories=in_hbm("NKI-K06"),
+        single=True,
     ),
     _collective(
         "reduce_scatter",
         "dsts = a part of the sources of all ranks, folded",
         "srcs*, dsts*, replica_group*, collective_dim*, op*",
+        plain("collective_dim", Limit(among=(0,), fact="NKI-K04")),
     ),
     _collective(
         "collective_permute",
         "each rank sends to one other",
         "srcs*, dsts*, source_target_pairs*",
         memories=in_hbm("NKI-K09"),
+        single=True,
     ),
     _collective(
         "collective_permute_implicit",
