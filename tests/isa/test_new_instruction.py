@@ -315,7 +315,9 @@ def test_it_is_checked(tree: Path, tmp_path: Path, name: str, what: str) -> None
     case = CASES[name]
     changes, rules = case.changes[what]
     path = written(case, tmp_path, changes)
-    found = ran(tree, "-m", "verifier", "check", "--no-cache", "--format", "json", str(path))
+    # one chip: not all have what the instruction of PPL needs
+    on = ("--target", "bm1684x") if case is PPL else ()
+    found = ran(tree, "-m", "verifier", "check", "--no-cache", "--format", "json", *on, str(path))
     report: dict[str, Any] = json.loads(found.stdout)
     errors = {item["rule"] for item in report["diagnostics"] if item["severity"] == "error"}
     assert errors == rules
