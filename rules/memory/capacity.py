@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import combinations
+from typing import TypeAlias
 
 from rules.memory import examples
 from verifier.hardware.memories import Buffer
@@ -34,12 +35,16 @@ _SEPARATE = 3
 _TOLD_APART = 2
 
 
-def _peaks(lives: list[Lifetime]) -> list[tuple[list[Lifetime], Bool]]:
-    """The maximal sets of lifetimes that meet in one point, each with when it is.
+#: lifetimes that meet, when they do, and those of them of which that is certain
+_Meeting: TypeAlias = tuple[list[Lifetime], Bool, frozenset[int]]
+
+
+def _peaks(lives: list[Lifetime]) -> list[_Meeting]:
+    """The maximal sets of lifetimes that meet in one point.
 
     What lives on only if a loop comes round again is in a set of its own, together with the rest.
     """
-    found: dict[tuple[frozenset[int], frozenset[int]], tuple[list[Lifetime], Bool]] = {}
+    found: dict[tuple[frozenset[int], frozenset[int]], _Meeting] = {}
     for place in lives:
         for point in {place.start, place.first}:
             meeting = [
@@ -58,7 +63,10 @@ def _peaks(lives: list[Lifetime]) -> list[tuple[list[Lifetime], Bool]]:
                     when = E.or_(*conditions)
                     given = frozenset({id(when)})
                 if live:
-                    found.setdefault((key, given), (live, when))
+                    sure = frozenset(id(life) for life in live if life.surely(point))
+                    known = found.get((key, given))
+                    if known is None or known[2] < sure:
+                        found[key, given] = live, when, sure
     return [
         entry
         for (key, given), entry in found.items()
@@ -136,25 +144,96 @@ class Limit:
     together: bool = False
 
 
-def _sums(
-    lives: list[Lifetime], limit: Limit, fixed: E.Substitution
-) -> list[tuple[list[Lifetime], Expr, Bool]]:
-    """What each peak takes, the largest first, and when it is one."""
-    found: list[tuple[list[Lifetime], Expr, Bool]] = []
-    for live, again in _peaks(lives):
-        total = E.const(0)
-        for life in live:
-            total = total + limit.size(life.storage) * life.copies
-        found.append((live, fixed.expr(total), fixed.bool(again)))
-    found.sort(key=lambda item: -_guess(item[1]))
+@dataclass(frozen=True, slots=True)
+class _Peak:
+    """Lifetimes that meet, what they take together, and when they do.
+
+    ``path``: the conditions under which all of them are there.
+    """
+
+    live: list[Lifetime]
+    total: Expr
+    path: tuple[Bool, ...]
+    again: Bool
+    #: what each takes, where it is there
+    sizes: list[Expr]
+    #: the iterations that make these tensors
+    within: tuple[Bool, ...]
+    exact: bool
+
+    @property
+    def there(self) -> Bool:
+        return E.and_(*self.path, *self.within)
+
+    def fits(self, most: int) -> Bool:
+        return E.or_(E.not_(self.again), E.le(self.total, most))
+
+
+def _sums(lives: list[Lifetime], limit: Limit, fixed: E.Substitution) -> list[_Peak]:
+    """What each peak takes, the largest first, and when it is one.
+
+    Where it is not known how long some tensors live, there is one for the others, too.
+    """
+    found: list[_Peak] = []
+    for live, again, certain in _peaks(lives):
+        sure = [life for life in live if id(life) in certain]
+        for part in (live, sure) if 0 < len(sure) < len(live) else (live,):
+            found.append(_peak(part, again, len(part) == len(sure), limit, fixed))
+    found.sort(key=lambda peak: -_guess(peak.total))
     return found
+
+
+def _peak(
+    live: list[Lifetime], again: Bool, exact: bool, limit: Limit, fixed: E.Substitution
+) -> _Peak:
+    sizes: list[Expr] = []
+    within: list[Bool] = []
+    path = tuple(c for c in live[0].storage.path if all(c in life.storage.path for life in live))
+    for life in live:
+        put = _chosen(life)
+        each, copies = put.expr(limit.size(life.storage)), put.expr(life.copies)
+        within += [put.bool(loop.within) for loop in _around([life])]
+        # a tensor of one branch is there if that is taken
+        there = E.and_(
+            *(put.bool(c) for c in life.storage.path if c not in path),
+            *(put.bool(other) for each in live for other in _others(life, each)),
+        )
+        sizes.append(fixed.expr(E.ite(there, each * copies, 0)))
+        # tensors of several iterations may differ in size
+        several = {together.loop.symbol for together in life.together}
+        exact = exact and several.isdisjoint(limit.size(life.storage).free())
+    total = sum(sizes, E.const(0))
+    given = tuple(fixed.bool(condition) for condition in within)
+    return _Peak(live, total, path, fixed.bool(again), sizes, given, exact)
+
+
+def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
+    """When the tensors of any iteration are none that is named besides."""
+    if life.storage is named.storage and life is not named:
+        pairs = zip(life.storage.loops, life.named, named.named, strict=True)
+        numbers = [(loop, n) for loop, own, n in pairs if own is None and n is not None]
+        if numbers:
+            yield E.or_(*(E.ne(loop.index, number) for loop, number in numbers))
+
+
+def _chosen(life: Lifetime) -> E.Substitution:
+    """The iteration that a tensor is of: the one named, or any if those of several live at once."""
+    several = {together.loop.symbol for together in life.together}
+    put: dict[E.Sym, Expr] = {}
+    for k, loop in enumerate(life.storage.loops):
+        number = life.named[k] if life.named else None
+        if number is not None:
+            put[loop.symbol] = number
+        elif loop.symbol in several:
+            put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "point")
+    return E.Substitution(put)
 
 
 def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
     """What each peak of live tensors takes of a capacity, the largest first."""
     lives = lifetimes(index(trace), buffer)
     fixed = _fixed(trace) if limit.settled is None else limit.settled
-    return [total for _, total, _ in _sums(lives, limit, fixed)]
+    return [peak.total for peak in _sums(lives, limit, fixed)]
 
 
 def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
@@ -167,49 +246,41 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
         return
     fixed = _fixed(trace) if limit.settled is None else limit.settled
     sums = _sums(lives, limit, fixed)
-    open_ = [
-        (live, total, E.or_(E.not_(again), E.le(total, limit.most))) for live, total, again in sums
-    ]
-    open_ = [item for item in open_ if item[2] is not E.TRUE]
+    open_ = [peak for peak in sums if peak.fits(limit.most) is not E.TRUE]
     if not open_:
-        yield _peak_check(sums[0][:2], E.TRUE, (), limit, fixed)
+        yield _peak_check(sums[0], E.TRUE, (), limit)
     if limit.together and open_:
-        fits = E.and_(*(each for _, _, each in open_))
-        yield _peak_check(open_[0][:2], fits, (), limit, fixed)
+        fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in open_))
+        exact = all(peak.exact for peak in open_)
+        yield _peak_check(replace(open_[0], within=(), path=(), exact=exact), fits, (), limit)
         return
     fitting: list[Bool] = []
-    for live, total, fits in open_[:_SEPARATE]:
-        yield _peak_check((live, total), fits, tuple(fitting), limit, fixed)
-        fitting.append(fits)
+    for peak in open_[:_SEPARATE]:
+        fits = peak.fits(limit.most)
+        yield _peak_check(peak, fits, tuple(fitting), limit)
+        fitting.append(E.implies(peak.there, fits))
     if len(open_) > _SEPARATE:
-        fits = E.and_(*(fits for _, _, fits in open_[_SEPARATE:]))
-        yield _peak_check(open_[_SEPARATE][:2], fits, tuple(fitting), limit, fixed)
+        rest = open_[_SEPARATE:]
+        fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in rest))
+        exact = all(peak.exact for peak in rest)
+        last = replace(rest[0], within=(), path=(), exact=exact)
+        yield _peak_check(last, fits, tuple(fitting), limit)
 
 
-def _peak_check(
-    peak: tuple[list[Lifetime], Expr],
-    predicate: Bool,
-    given: tuple[Bool, ...],
-    limit: Limit,
-    fixed: E.Substitution,
-) -> Check:
-    live, total = peak
-    last = max(live, key=lambda life: life.start)
+def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Limit) -> Check:
+    last = max(peak.live, key=lambda life: life.start)
     parts = [
-        _Part(
-            life.storage.name,
-            life.storage.span,
-            fixed.expr(limit.size(life.storage) * life.copies),
-            life is last,
-        )
-        for life in live
+        _Part(life.storage.name, life.storage.span, size, life is last)
+        for life, size in zip(peak.live, peak.sizes, strict=True)
     ]
     return replace(
-        _fits(parts, total, limit),
+        _fits(parts, peak.total, limit),
         predicate=predicate,
-        given=(*given, *(E.ge(loop.trips, 1) for loop in _around(live))),
-        path=last.storage.path,
+        given=(*given, *peak.within),
+        path=peak.path,
         order=last.storage.order,
+        exact=peak.exact,
+        reason="" if peak.exact else "how long the tiles live is not followed exactly",
     )
 
 

@@ -77,3 +77,31 @@ def test_a_demand_that_is_not_followed_may_exclude_a_counterexample(
 ) -> None:
     result = analyze_source(SEQUENCE.format(demand=demand))
     assert [k.status for k in result.kernels] == [status]
+
+
+@pytest.mark.parametrize(
+    ("demand", "status"),
+    [
+        ("assert round((3 if n > 1 else 30) / 4 + 0.1) in (0, 2)", "unknown"),
+        ("assert 1 << n == x.shape[1]", "verified"),
+    ],
+)
+def test_a_number_that_is_not_known_is_to_meet_what_is_demanded(demand: str, status: str) -> None:
+    text = f'''
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, n: int):
+    assert x.shape[0] == 96 and x.shape[1] <= 24
+    {demand}
+    tile = nl.ndarray((96, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    out = nl.ndarray((96, x.shape[1]), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+'''
+    (kernel,) = analyze_source(text).kernels
+    assert kernel.status == status, kernel.reasons

@@ -192,7 +192,7 @@ def test_live_tiles_are_never_undercounted(kernel: Kernel, n: int) -> None:
         if uses.storage.buffer is Buffer.SBUF and uses.all
     ]
     claimed = 0
-    for live, when in _peaks(sorted(lives, key=lambda life: life.start)):
+    for live, when, _ in _peaks(sorted(lives, key=lambda life: life.start)):
         if not E.evaluate(when, {"n": n}):
             continue
         total = E.const(0)

@@ -373,7 +373,7 @@ def test_a_pipeline_of_few_iterations_keeps_no_more_than_these() -> None:
     assert not verdicts(sbuf_capacity, trace, E.eq(size("n"), 2), E.le(width * 8, limit))
 
 
-def test_a_tile_of_an_iteration_that_is_not_constant_keeps_all() -> None:
+def test_a_tile_of_an_iteration_that_is_not_constant_may_keep_all() -> None:
     n = size("n")
     kernel = Kernel()
     with kernel.loop("i", n) as i:
@@ -381,7 +381,8 @@ def test_a_tile_of_an_iteration_that_is_not_constant_keeps_all() -> None:
         kernel.write(kernel.view(tile))
         kernel.read(kernel.view(tile, instance=(i // 2,)))
     assert not verdicts(psum_banks, kernel.trace, E.le(n, 8))
-    assert "refuted" in verdicts(psum_banks, kernel.trace, E.le(n, 9))
+    # of nine trips the last reads tile 4: five of them are needed then, and no more
+    assert set(verdicts(psum_banks, kernel.trace, E.le(n, 9))) == {"unknown"}
 
 
 def test_blocks_take_a_bank_each() -> None:

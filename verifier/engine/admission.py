@@ -45,17 +45,42 @@ def doubted(run: Run, solver: Solver) -> list[report.Reason]:
     """Why it is not known whether any input is admitted: then nothing is proved of any.
 
     That is so where what is demanded on a path excludes all that take it, and it is not known who
-    does. An unknown number that a demand is about is taken to be one that can meet it.
+    does; and where a number that is not known is demanded to be none of the least that it may be.
+    One that may be each of these is taken to be one that can meet what is demanded.
     """
     said = _demands(run)
     facts = (*_conditions(said), *_instances(said))
     for guard in dict.fromkeys(a.guard for a in said):
-        unknown = tuple(s.name for s in guard.free() if s.origin == "havoc")
+        unknown = _unknown(guard)
         if unknown and solver.check(Query((*facts, guard), E.FALSE)).proved:
-            of = unknowns.said(unknown, run.trace.ledger, run.trace.span)
-            text = f"whether any input is admitted depends on values that are not known: {of}"
-            return [report.Reason(run.trace.span.path, run.trace.span.line, text)]
+            return [_doubt(run, unknown)]
+    numbers = dict.fromkeys(s for fact in facts for s in fact.free() if s.origin == "havoc")
+    for symbol in list(numbers)[:_ASKED]:
+        for value in _least_of(symbol):
+            if solver.check(Query((*facts, E.eq(E.from_atom(symbol), value)), E.FALSE)).proved:
+                return [_doubt(run, (symbol.name,))]
     return []
+
+
+#: numbers that are not known of which it is asked whether they can meet what is demanded
+_ASKED = 4
+
+
+def _least_of(symbol: E.Sym) -> range:
+    """The least values that a number may have; about zero if it has no least one."""
+    least = -1 if symbol.lo is None else symbol.lo
+    most = least + 3
+    return range(least, (most if symbol.hi is None else min(most, symbol.hi)) + 1)
+
+
+def _unknown(condition: E.Bool) -> tuple[str, ...]:
+    return tuple(s.name for s in condition.free() if s.origin == "havoc")
+
+
+def _doubt(run: Run, unknown: tuple[str, ...]) -> report.Reason:
+    of = unknowns.said(unknown, run.trace.ledger, run.trace.span)
+    text = f"whether any input is admitted depends on values that are not known: {of}"
+    return report.Reason(run.trace.span.path, run.trace.span.line, text)
 
 
 def _demands(run: Run) -> list[Assumption]:

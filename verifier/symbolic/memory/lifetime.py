@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -54,6 +54,12 @@ class Lifetime:
     together: tuple[Together, ...] = ()
     #: by the loops around the site: of which iteration the tensors are; None: of any
     named: Named = ()
+    #: until when it is certain that they live, so many at once
+    certain: int = -1
+
+    def surely(self, point: int) -> bool:
+        """Whether it is certain, where the lifetime is said to have that point, that it does."""
+        return point <= self.certain
 
     def at(self, point: int) -> Bool:
         """Whether it lives then: always, never, or if loops come round again."""
@@ -86,11 +92,13 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
         span.widen(_second(loop), *_around(uses, accesses, loop, table.extent[id(loop)], span))
     copies = E.const(1)
     together: list[Together] = []
+    exact = True
     for position, loop in enumerate(storage.loops):
         if loop.kind == "grid" or (named and named[position] is not None):
             continue  # a program instance sees its own tensors only
         visited = _visited(uses, position)
         if visited is not None:
+            exact = exact and visited.exact
             copies = copies * E.minimum(loop.trips, visited.copies)
             if visited.most > 0:
                 together.append(Together(loop, visited.most, visited.exact))
@@ -103,15 +111,20 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             first, last = table.extent[id(loop)]
             span.widen(_second(loop), min(span.start, first), max(span.end, last))
         if None in ages:
+            exact = exact and _all_visited(accesses, position, loop)
             together.append(Together(loop, None, _all_used(accesses, position, loop)))
         elif oldest:
             most = _apart(ages, accesses, oldest, span.start)
             if most:
                 together.append(Together(loop, most))
-    widened = tuple(span.widened)
+    certain = -1
+    if exact:
+        sure = _last_for_certain(storage, accesses, _loops(accesses, storage.loops))
+        certain = span.end if sure is None else sure
     return Lifetime(
-        storage, span.start, span.end, copies, *once, widened, tuple(together), named=named
-    )
+        storage, span.start, span.end, copies, *once, tuple(span.widened), tuple(together), named,
+        certain,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -147,6 +160,35 @@ def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: i
     made = min((access.order for age, access in aged if age == 0), default=start)
     used = max(access.order for age, access in aged if age == oldest)
     return oldest if made <= used else oldest - 1
+
+
+def _last_for_certain(storage: Storage, accesses: list[Access], loops: list[Loop]) -> int | None:
+    """The last use that no branch, and no trip of a loop that does not make it, passes by.
+
+    None: that is the last use there is.
+    """
+    certain = [access.order for access in accesses if set(access.path) <= set(storage.path)]
+    late = max(certain, default=storage.order)
+    turns = {loop.symbol for loop in loops}
+    passing = any(
+        not turns.isdisjoint(condition.free()) for access in accesses for condition in access.path
+    )
+    return late if passing or any(access.order > late for access in accesses) else None
+
+
+def _all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
+    """Whether a loop behind the one that makes tensors uses each of them."""
+    for access in accesses:
+        if loop in access.operation.loops or position >= len(access.view.instance):
+            continue
+        made = access.view.instance[position]
+        for visitor in access.operation.loops:
+            if visitor.trips is loop.trips and made in (
+                visitor.index,
+                loop.trips - 1 - visitor.index,
+            ):
+                return True
+    return False
 
 
 def _all_used(accesses: list[Access], position: int, loop: Loop) -> bool:
@@ -248,8 +290,37 @@ def lives(table: Index, uses: Uses) -> list[Lifetime]:
     for access in uses.all:
         part = groups.setdefault(_named(uses.storage, access), Uses(uses.storage))
         (part.writes if access in uses.writes else part.reads).append(access)
-    found = {named: lifetime(table, part, named) for named, part in groups.items()}
-    return [_kept(table, life, found) for life in found.values()]
+    found = {named: _stages(table, part, named) for named, part in groups.items()}
+    return [_kept(table, life, found) for stages in found.values() for life in stages]
+
+
+def _stages(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
+    """The lifetimes of tensors of which more live in the loop that makes them than behind it."""
+    for position, loop in enumerate(uses.storage.loops):
+        if loop.kind == "grid" or named[position] is not None:
+            continue
+        inside, outside = (
+            Uses(
+                uses.storage,
+                [a for a in uses.writes if (loop in a.operation.loops) is there],
+                [a for a in uses.reads if (loop in a.operation.loops) is there],
+            )
+            for there in (True, False)
+        )
+        ages = [[_age(a, position, loop) for a in part.all] for part in (inside, outside)]
+        if not all(ages) or None in ages[0] or None in ages[1]:
+            continue
+        if max(filter(None, ages[0]), default=0) <= max(filter(None, ages[1]), default=0):
+            continue
+        end = table.extent[id(loop)][1]
+        during, after = lifetime(table, inside, named), lifetime(table, outside, named)
+        certain = end if during.certain == during.end else during.certain
+        during = replace(
+            during, end=max(during.end, end), last=max(during.last, end), certain=certain
+        )
+        widened = tuple((again, max(low, end + 1), high) for again, low, high in after.widened)
+        return [during, replace(after, start=end + 1, first=end + 1, widened=widened)]
+    return [lifetime(table, uses, named)]
 
 
 def _named(storage: Storage, access: Access) -> Named:
@@ -261,7 +332,7 @@ def _named(storage: Storage, access: Access) -> Named:
     )
 
 
-def _kept(table: Index, life: Lifetime, found: Mapping[Named, Lifetime]) -> Lifetime:
+def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]]) -> Lifetime:
     """The lifetime of a named tensor that is one of any iteration's too, as in its own iteration.
 
     While its iteration goes on it counts as that iteration's. In those after it, it is there
@@ -269,9 +340,10 @@ def _kept(table: Index, life: Lifetime, found: Mapping[Named, Lifetime]) -> Life
     """
     any_ = [
         other
-        for named, other in found.items()
+        for named, stages in found.items()
         if named != life.named
         and all(n is None or n is m for n, m in zip(named, life.named, strict=True))
+        for other in stages
     ]
     if not any_:
         return life
@@ -347,7 +419,8 @@ def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime)
         return life
     first, last = table.extent[id(loop)]
     start, end = min(life.start, first), max(life.end, last)
-    return Lifetime(life.storage, start, end, life.copies * 2, start, end)
+    certain = end if life.certain >= life.end else life.certain
+    return Lifetime(life.storage, start, end, life.copies * 2, start, end, certain=certain)
 
 
 def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
