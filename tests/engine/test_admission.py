@@ -87,7 +87,7 @@ def test_a_demand_that_is_not_followed_may_exclude_a_counterexample(
     ],
 )
 def test_a_number_that_is_not_known_is_to_meet_what_is_demanded(demand: str, status: str) -> None:
-    text = f'''
+    text = f"""
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -102,6 +102,6 @@ def kernel(x, n: int):
     out = nl.ndarray((96, x.shape[1]), dtype=x.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=out, src=tile)
     return out
-'''
+"""
     (kernel,) = analyze_source(text).kernels
     assert kernel.status == status, kernel.reasons
