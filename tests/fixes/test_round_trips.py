@@ -49,7 +49,9 @@ def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
         texts[name] = applied(text, suppression_edit(text, left[0].span, left[0].rule, "known"))
     assert not left and result.diagnostics
     assert {d.suppressed for d in result.diagnostics} == {"known"}
-    assert {kernel.status for kernel in result.kernels} == {"violated"}
+    # a kernel that names no chip is checked for several, and may be right on others
+    on = {target for d in result.diagnostics for target in d.targets}
+    assert {kernel.status for kernel in result.kernels if kernel.target in on} == {"violated"}
 
 
 @given(
