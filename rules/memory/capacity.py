@@ -250,21 +250,22 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     if not open_:
         yield _peak_check(sums[0], E.TRUE, (), limit)
     if limit.together and open_:
-        fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in open_))
-        exact = all(peak.exact for peak in open_)
-        yield _peak_check(replace(open_[0], within=(), path=(), exact=exact), fits, (), limit)
+        yield _all_fit(open_, (), limit)
         return
     fitting: list[Bool] = []
     for peak in open_[:_SEPARATE]:
-        fits = peak.fits(limit.most)
-        yield _peak_check(peak, fits, tuple(fitting), limit)
-        fitting.append(E.implies(peak.there, fits))
+        yield _peak_check(peak, peak.fits(limit.most), tuple(fitting), limit)
+        fitting.append(E.implies(peak.there, peak.fits(limit.most)))
     if len(open_) > _SEPARATE:
-        rest = open_[_SEPARATE:]
-        fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in rest))
-        exact = all(peak.exact for peak in rest)
-        last = replace(rest[0], within=(), path=(), exact=exact)
-        yield _peak_check(last, fits, tuple(fitting), limit)
+        yield _all_fit(open_[_SEPARATE:], tuple(fitting), limit)
+
+
+def _all_fit(peaks: list[_Peak], given: tuple[Bool, ...], limit: Limit) -> Check:
+    """One check that all of several peaks fit, where they are, told of the largest."""
+    fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in peaks))
+    exact = all(peak.exact for peak in peaks)
+    largest = replace(peaks[0], within=(), path=(), exact=exact)
+    return _peak_check(largest, fits, given, limit)
 
 
 def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Limit) -> Check:

@@ -15,6 +15,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
 
+#: numbers that are not known of which it is asked whether they can meet what is demanded
+_ASKED = 4
+
 
 def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
     """The assumption after which no input is admitted any more, if there is one."""
@@ -60,10 +63,6 @@ def doubted(run: Run, solver: Solver) -> list[report.Reason]:
             if solver.check(Query((*facts, E.eq(E.from_atom(symbol), value)), E.FALSE)).proved:
                 return [_doubt(run, (symbol.name,))]
     return []
-
-
-#: numbers that are not known of which it is asked whether they can meet what is demanded
-_ASKED = 4
 
 
 def _least_of(symbol: E.Sym) -> range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from verifier import rulebase
 from verifier.configuration.contracts import Contract
@@ -23,6 +24,9 @@ from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, run_all
 from verifier.symbolic.trace import Assumption
+
+#: entries of the ledger that only the device or the caller can settle: they are listed
+_STATED: Final = frozenset({"runtime", "caller"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,7 @@ def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
     texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
     texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
-    texts += [e.message for e in run.trace.ledger if e.kind in ("runtime", "caller")]
+    texts += [e.message for e in run.trace.ledger if e.kind in _STATED]
     texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
     return texts
 
@@ -194,7 +198,7 @@ def _reasons(run: Run) -> list[report.Reason]:
     """What of the ledger stands in the way of calling the kernel verified."""
     out = []
     for entry in run.trace.ledger:
-        if entry.kind in ("runtime", "caller"):
+        if entry.kind in _STATED:
             continue  # only the device or the caller knows: stated as an assumption
         if entry.kind == "demand":
             continue  # what a library refuses are inputs less: proofs hold for the others

@@ -61,6 +61,10 @@ class Lifetime:
         """Whether it is certain, where the lifetime is said to have that point, that it does."""
         return point <= self.certain
 
+    def certain_to(self, end: int) -> int:
+        """Until when it is certain to live if it lives until ``end``, as certainly as before."""
+        return end if self.certain >= self.end else self.certain
+
     def at(self, point: int) -> Bool:
         """Whether it lives then: always, never, or if loops come round again."""
         if self.first <= point <= self.last:
@@ -88,7 +92,8 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     orders = [access.order for access in accesses]
     once = min(orders, default=storage.order), max(orders, default=storage.order)
     span = _Span(*once)
-    for loop in _loops(accesses, storage.loops):
+    around = _loops(accesses, storage.loops)
+    for loop in around:
         span.widen(_second(loop), *_around(uses, accesses, loop, table.extent[id(loop)], span))
     copies = E.const(1)
     together: list[Together] = []
@@ -117,14 +122,17 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             most = _apart(ages, accesses, oldest, span.start)
             if most:
                 together.append(Together(loop, most))
-    certain = -1
-    if exact:
-        sure = _last_for_certain(storage, accesses, _loops(accesses, storage.loops))
-        certain = span.end if sure is None else sure
     return Lifetime(
-        storage, span.start, span.end, copies, *once, tuple(span.widened), tuple(together), named,
-        certain,
-    )  # fmt: skip
+        storage,
+        span.start,
+        span.end,
+        copies,
+        *once,
+        widened=tuple(span.widened),
+        together=tuple(together),
+        named=named,
+        certain=_last_for_certain(storage, accesses, around, span.end) if exact else -1,
+    )
 
 
 @dataclass(slots=True)
@@ -162,10 +170,10 @@ def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: i
     return oldest if made <= used else oldest - 1
 
 
-def _last_for_certain(storage: Storage, accesses: list[Access], loops: list[Loop]) -> int | None:
-    """The last use that no branch, and no trip of a loop that does not make it, passes by.
+def _last_for_certain(storage: Storage, accesses: list[Access], loops: list[Loop], end: int) -> int:
+    """Until when no branch, and no trip of a loop that does not make it, does without a tensor.
 
-    None: that is the last use there is.
+    ``end``: until when it lives at most.
     """
     certain = [access.order for access in accesses if set(access.path) <= set(storage.path)]
     late = max(certain, default=storage.order)
@@ -173,7 +181,7 @@ def _last_for_certain(storage: Storage, accesses: list[Access], loops: list[Loop
     passing = any(
         not turns.isdisjoint(condition.free()) for access in accesses for condition in access.path
     )
-    return late if passing or any(access.order > late for access in accesses) else None
+    return late if passing or any(access.order > late for access in accesses) else end
 
 
 def _all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
@@ -314,9 +322,11 @@ def _stages(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
             continue
         end = table.extent[id(loop)][1]
         during, after = lifetime(table, inside, named), lifetime(table, outside, named)
-        certain = end if during.certain == during.end else during.certain
         during = replace(
-            during, end=max(during.end, end), last=max(during.last, end), certain=certain
+            during,
+            end=max(during.end, end),
+            last=max(during.last, end),
+            certain=during.certain_to(max(during.end, end)),
         )
         widened = tuple((again, max(low, end + 1), high) for again, low, high in after.widened)
         return [during, replace(after, start=end + 1, first=end + 1, widened=widened)]
@@ -419,7 +429,7 @@ def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime)
         return life
     first, last = table.extent[id(loop)]
     start, end = min(life.start, first), max(life.end, last)
-    certain = end if life.certain >= life.end else life.certain
+    certain = life.certain_to(end)
     return Lifetime(life.storage, start, end, life.copies * 2, start, end, certain=certain)
 
 

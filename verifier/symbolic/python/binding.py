@@ -73,7 +73,7 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
             vm.unfollowed(f"how many items {value.reason} has is not followed", span)
         if value.given:
             many = f"{count}" if star is None else f"at least {count - 1}"
-            vm.caller_gives(f"has {many} items", span)
+            vm.caller_gives(span, f"has {many} items")
         return tuple(value for _ in range(count))
     symbolic = _of_list(vm, value, count, star, span)
     if symbolic is not None:

@@ -339,7 +339,7 @@ def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
             manager.leave()
         return
     if isinstance(manager, Opaque) and manager.given:
-        vm.caller_gives("is a context manager", item.span)
+        vm.caller_gives(item.span, "is a context manager")
     if not isinstance(vm.box(manager), ObjectBox):
         _foreign(vm, stmt, item, others, manager)
         return

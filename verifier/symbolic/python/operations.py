@@ -106,7 +106,7 @@ class Operations(RecordMachine):
 
     def _binary(self, op: str, left: object, right: object, span: Span) -> object:
         if isinstance(right, Opaque) and right.given:
-            self.caller_gives("does not fail", span)
+            self.caller_gives(span)
         first, second = self.kind(left), self.kind(right)
         early = self._goes_first(left, right) and second.overloads(self, op, right, left)
         if early:

@@ -252,7 +252,7 @@ def named(vm: VM, name: str, call: Call) -> None:
     """
     given = [arg.value for arg in (*call.args, *call.keywords.values())]
     if name not in _TOTAL and any(isinstance(v, Opaque) and v.given for v in given):
-        vm.caller_gives("does not fail", call.span)
+        vm.caller_gives(call.span)
     last = name.removeprefix("str.")
     reads = last not in _QUIET if name.startswith("str.") else name in _READ
     if reads and call.keywords and any(map(_is_vague_text, given)):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 #: statements executed per run before it is given up
 MAX_STEPS = 2_000_000
+
+#: what a kernel demands of what its caller gives
+IS_THERE: Final = "is there"
+SUCCEEDS: Final = "does not fail"
 
 
 class State:
@@ -204,7 +208,7 @@ class State:
         self.approximate("skipped", reason, span)
         return Opaque(reason)
 
-    def caller_gives(self, demanded: str, span: Span) -> None:
+    def caller_gives(self, span: Span, demanded: str = SUCCEEDS) -> None:
         """The caller is to give what takes what is done with it: listed, and not checked."""
         self.approximate("caller", f"`{self.text(span)}` {demanded}", span)
 

@@ -23,6 +23,7 @@ from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Class, Function, HostType, TensorMethod
 from verifier.symbolic.python.parts import box_parts, parts, reachable
+from verifier.symbolic.python.state import IS_THERE, SUCCEEDS
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
@@ -35,10 +36,6 @@ from verifier.symbolic.values import (
     OpaqueOf,
     Ref,
 )
-
-#: what the kernel demands of what its caller gives
-IS_THERE: Final = "is there"
-SUCCEEDS: Final = "does not fail"
 
 #: functions of the standard library that raise
 _EXITS: Final = ("sys.exit", "builtins.exit", "builtins.quit", "exit", "quit")
@@ -248,7 +245,7 @@ def _used(vm: VM, value: Opaque, span: Span, demanded: str | None = SUCCEEDS) ->
     if value.lost:
         vm.unfollowed(value.reason, span)
     if value.given and demanded is not None:
-        vm.caller_gives(demanded, span)
+        vm.caller_gives(span, demanded)
     if not value.harmless:
         vm.may_raise(value.reason, span)
     return value

@@ -18,10 +18,11 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
-from verifier.symbolic.python.kinds.external import IS_THERE, SUCCEEDS, unknown_call
+from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import TensorKind, meant
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import HostType
+from verifier.symbolic.python.state import IS_THERE, SUCCEEDS
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
@@ -70,7 +71,7 @@ def doubts(vm: VM) -> list[HostCheck]:
 
 def asked(vm: VM, what: str, span: Span, demanded: str = SUCCEEDS) -> Opaque:
     """What comes of asking something of a parameter that is none of what is followed."""
-    vm.caller_gives(demanded, span)
+    vm.caller_gives(span, demanded)
     return Opaque(what, given=True)
 
 
@@ -458,7 +459,7 @@ class ParameterKind(TensorKind):
         return Items(known) if known is not None else Unknown(f"`{value.name}`")
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
-        vm.caller_gives(SUCCEEDS, call.span)
+        vm.caller_gives(call.span)
         out = unknown_call(vm, call, f"`{value.name}`", call.text or value.name)
         return replace(out, given=True) if isinstance(out, Opaque) else out
 
