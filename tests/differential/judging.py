@@ -271,7 +271,7 @@ def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:
             d.rule,
             d.span,
             d.counterexample,
-            message=d.message,
+            claim=d.message,
             predicate=d.predicate,
         )
 

@@ -250,7 +250,7 @@ def test_the_tail_of_an_input(tmp_path: Path, width: int, dimension: int, status
         rule="input-tail-dropped",
         api_version="0.4",
         counterexample={"x.shape": [80, width], "x.dtype": "float16"},
-        message=f"the tail of `x` along dimension {dimension} is never read",
+        claim=f"the tail of `x` along dimension {dimension} is never read",
     )
     (answer,) = replay([entry])
     assert answer.status == status, answer

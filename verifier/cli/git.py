@@ -50,7 +50,12 @@ class Repository:
     def around(cls, path: str) -> Repository:
         """Raises GitError: git is missing, or ``path`` is in no work tree."""
         folder = nearest_folder(path)
-        top = _git(folder, "rev-parse", "--show-toplevel").rstrip(b"\r\n")
+        try:
+            top = _git(folder, "rev-parse", "--show-toplevel").rstrip(b"\r\n")
+        except GitError as error:
+            if error.__cause__ is not None:
+                raise
+            raise GitError(f"{folder}: {error}") from None
         if not top:
             raise GitError(f"{folder}: not in a work tree of git")
         return cls(os.fsdecode(top))
@@ -247,7 +252,5 @@ def _git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         message = said[0].removeprefix("fatal: ") if said else f"exit status {done.returncode}"
-        if "not a git repository" in message:
-            message = f"{folder}: not a git repository"
         raise GitError(f"git {arguments[0]}: {message}" if not said else message)
     return done.stdout

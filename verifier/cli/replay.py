@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verifier.cli.paths import absolute
 from verifier.report.model import (
     Diagnostic,
     FileResult,
     KernelReport,
     Reason,
-    Span,
     Status,
 )
 
@@ -46,30 +44,12 @@ def mark(results: Sequence[FileResult], jobs: int) -> list[FileResult]:
 
 
 def _item(result: FileResult, diagnostic: Diagnostic) -> Item | None:
-    if diagnostic.counterexample is None:
-        return None
     kernel = _kernel_of(result, diagnostic)
     if kernel is None:
         return None
     from verifier.executor.replay import Item
 
-    return Item(
-        path=absolute(kernel.path),
-        kernel=kernel.name,
-        target=kernel.target,
-        api_version=kernel.api_version,
-        rule=diagnostic.rule,
-        span=_absolute(diagnostic.span),
-        counterexample=diagnostic.counterexample,
-        sure=diagnostic.verdict != "unknown",
-        message=diagnostic.message.removeprefix("possible: "),
-        predicate=diagnostic.predicate,
-        places=tuple(_absolute(label.span) for label in diagnostic.labels),
-    )
-
-
-def _absolute(span: Span) -> Span:
-    return replace(span, path=absolute(span.path))
+    return Item.of(diagnostic, kernel)
 
 
 def _kernel_of(result: FileResult, diagnostic: Diagnostic) -> KernelReport | None:
@@ -100,8 +80,9 @@ def _said(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
     marked = replace(diagnostic, replay=answer.status)
     if answer.status == "confirmed":
         if diagnostic.verdict == "unknown":
-            message = diagnostic.message.removeprefix("possible: ")
-            return replace(marked, verdict="sometimes", severity="warning", message=message)
+            return replace(
+                marked, verdict="sometimes", severity="warning", message=diagnostic.claim
+            )
         return marked
     note = f"replay: {answer.status}: {answer.reason}"
     if answer.status == "diverged":

@@ -60,6 +60,7 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
         message=check.message if not unknown else f"possible: {check.message}",
         span=span(check.span),
         kernel=run.trace.kernel,
+        claim=check.message,
         facts=cited(check.facts or rule.facts, run.trace.dialect),
         predicate=check.text,
         counterexample=counterexample(run, model) if verdict.model is not None else None,

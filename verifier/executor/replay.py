@@ -73,7 +73,7 @@ class Item:
     """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
 
     ``sure``: the finding is certain, so that a run that does not break the rule diverges.
-    ``message`` and ``predicate``: of the finding. ``places``: others that it speaks of.
+    ``claim`` and ``predicate``: of the finding. ``places``: others that it speaks of.
     """
 
     path: str
@@ -84,9 +84,28 @@ class Item:
     span: report.Span
     counterexample: Mapping[str, Any]
     sure: bool = True
-    message: str = ""
+    claim: str = ""
     predicate: str = ""
     places: tuple[report.Span, ...] = ()
+
+    @classmethod
+    def of(cls, diagnostic: report.Diagnostic, kernel: report.KernelReport) -> Item | None:
+        """What there is to run for a finding about ``kernel``; None: it has no counterexample."""
+        if diagnostic.counterexample is None:
+            return None
+        return cls(
+            path=_absolute(kernel.path),
+            kernel=kernel.name,
+            target=kernel.target,
+            api_version=kernel.api_version,
+            rule=diagnostic.rule,
+            span=_found(diagnostic.span),
+            counterexample=diagnostic.counterexample,
+            sure=diagnostic.verdict != "unknown",
+            claim=diagnostic.claim,
+            predicate=diagnostic.predicate,
+            places=tuple(_found(label.span) for label in diagnostic.labels),
+        )
 
     @property
     def about(self) -> Rule:
@@ -103,6 +122,14 @@ class Item:
     def hears(self, events: frozenset[type]) -> bool:
         """Whether the rule judges one of these kinds of events."""
         return any(monitor.event in events for monitor in self.about.monitors)
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100  (links are not followed)
+
+
+def _found(span: report.Span) -> report.Span:
+    return replace(span, path=_absolute(span.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +431,7 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
         return False
     shown = item.about.replayed.shown
     if shown is Shown.STATED:
-        return diagnostic.message == item.message or diagnostic.predicate == item.predicate
+        return diagnostic.message == item.claim or diagnostic.predicate == item.predicate
     return shown is Shown.AT_THE_END or _overlap(diagnostic.span, item.span)
 
 
@@ -414,9 +441,8 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
         return Answer("confirmed")
     if outcome.ended is not None:
         kind, message, place = outcome.ended
-        raised = message.partition(":")[0]
         here = place is not None and _same_line(place.path, place.line, item.span)
-        if kind == "raised" and here and raised in item.about.replayed.raises:
+        if here and outcome.raised in item.about.replayed.raises:
             return Answer("confirmed")
         where = f" at line {place.line}" if place is not None else ""
         before = [d for d in outcome.diagnostics if d.severity == "error"]

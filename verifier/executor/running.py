@@ -58,6 +58,8 @@ class Outcome:
 
     ``doubts``: findings that one run is not enough for, and a check of all inputs is.
 
+    ``raised``: the name of the exception's type, if one ended it.
+
     Kinds: ``violation``, ``unsupported``, ``raised``, ``left`` (by what is no ``Exception``),
     ``misuse``, ``memory``, ``time``.
     """
@@ -66,6 +68,7 @@ class Outcome:
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
     doubts: list[report.Diagnostic] = field(default_factory=list)
     ended: tuple[str, str, Span | None] | None = None
+    raised: str = ""
     operations: int = 0
 
     @property
@@ -124,6 +127,7 @@ def run(
             outcome.ended = ("unsupported", str(error), line_of(error))
         else:
             outcome.ended = ("raised", text_of(error), line_of(error))
+            outcome.raised = type(error).__name__
     except BaseException as error:  # SystemExit, for one
         outcome.ended = ("left", text_of(error), line_of(error))
     finally:

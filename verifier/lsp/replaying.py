@@ -9,11 +9,10 @@ import asyncio
 import os
 import pickle
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from verifier.report.model import Diagnostic, KernelReport, Span
+from verifier.report.model import Diagnostic, KernelReport
 
 #: seconds for a replay, loading included
 _TIME: Final = 60.0
@@ -21,31 +20,10 @@ _TIME: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A counterexample to run, as :class:`verifier.executor.replay.Item` has it."""
+    """A finding whose counterexample is to be run, and the report of its kernel."""
 
-    fields: Mapping[str, Any]
-
-    @staticmethod
-    def of(diagnostic: Diagnostic, kernel: KernelReport) -> Question:
-        return Question(
-            {
-                "path": kernel.path,
-                "kernel": kernel.name,
-                "target": kernel.target,
-                "api_version": kernel.api_version,
-                "rule": diagnostic.rule,
-                "span": _absolute(diagnostic.span),
-                "counterexample": diagnostic.counterexample,
-                "sure": diagnostic.verdict != "unknown",
-                "message": diagnostic.message.removeprefix("possible: "),
-                "predicate": diagnostic.predicate,
-                "places": tuple(_absolute(label.span) for label in diagnostic.labels),
-            }
-        )
-
-
-def _absolute(span: Span) -> Span:
-    return replace(span, path=os.path.abspath(span.path))  # noqa: PTH100
+    diagnostic: Diagnostic
+    kernel: KernelReport
 
 
 async def ask(question: Question) -> tuple[str, str]:
@@ -81,7 +59,8 @@ def main() -> None:
     os.dup2(2, 1)  # what the kernel prints is no answer
     from verifier.executor.replay import Item, replay
 
-    [answer] = replay([Item(**question.fields)])
+    item = Item.of(question.diagnostic, question.kernel)
+    [answer] = replay([item] if item is not None else [])
     with os.fdopen(answers, "wb") as stream:
         pickle.dump((answer.status, answer.reason), stream)
 

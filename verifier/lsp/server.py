@@ -527,7 +527,7 @@ def _commands(ls: TilelintServer) -> None:
             ls.say(f"tilelint: save {names} first: what runs is the file", lsp.MessageType.Warning)
             return None
         async with ls.working(path):
-            question = replaying.Question.of(found.diagnostic, report)
+            question = replaying.Question(found.diagnostic, report)
             status, reason = await replaying.ask(question)
         text = f"tilelint replay: {status}" + (f": {reason}" if reason else "")
         ls.say(f"{text}\n{message(found.diagnostic)}")

@@ -81,6 +81,7 @@ class Diagnostic:
 
     ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
     ``severity`` of an ``unknown`` verdict is "note" or "warning", never "error".
+    ``claim`` is what the message says of the kernel, without how sure that is.
     ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
     the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
     ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
@@ -98,6 +99,7 @@ class Diagnostic:
     message: str
     span: Span
     kernel: str = ""
+    claim: str = ""
     facts: tuple[str, ...] = ()
     predicate: str = ""
     counterexample: Counterexample | None = None
