@@ -205,6 +205,7 @@ class _Seen:
     """Which storages the caller sees, and what the reads of a trace are because of that."""
 
     def __init__(self, table: Table) -> None:
+        self._table = table
         self._returned = {id(storage) for storage in table.returned}
 
     def reads(self, access: Access) -> Iterator[Read]:
@@ -213,7 +214,7 @@ class _Seen:
             if is_matmul(operation) and operation.api != "beta1":
                 return  # it follows the accumulation protocol, which has its own rule
             same = Carried(lambda call, index: index, access.role)
-            yield self._carried(access, same, True)
+            yield from self._carried(access, same, True)
             return
         instruction = operation.instruction
         entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
@@ -221,33 +222,42 @@ class _Seen:
             index = access.role.endswith(".index")
             yield Read(access, "it is an index" if index else "it is used")
         for entry in entries:
-            found = self._entry(access, entry)
-            if found is not None:
-                yield found
+            yield from self._entry(access, entry)
 
-    def _entry(self, access: Access, entry: Reads) -> Read | None:
+    def _entry(self, access: Access, entry: Reads) -> Iterator[Read]:
         when = entry.when.holds(access.operation)
         where = entry.where.holds(access.operation, _index(access.view))
         if when is E.FALSE or where is E.FALSE:
-            return None
+            return
         sure = when is not None and where is not None and entry.where.exact
         narrowed = _narrowed(access, when, where)
         if isinstance(entry.fate, Decides):
-            return Read(narrowed, entry.fate.why, sure=sure)
-        return self._carried(narrowed, entry.fate, sure)
+            yield Read(narrowed, entry.fate.why, sure=sure)
+            return
+        yield from self._carried(narrowed, entry.fate, sure)
 
-    def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Read:
+    def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Iterator[Read]:
         target = _destination(access.operation, fate.to)
         if target is None:
-            return Read(access, fate=fate, to=fate.to, sure=sure)
+            yield Read(access, fate=fate, to=fate.to, sure=sure)
+            return
         if self._visible(target.storage):
-            return Read(access, f"it is stored to `{target.name}`", sure=sure)
+            yield Read(access, f"it is stored to `{target.name}`", sure=sure)
+            return
         if not target.exact or target.indirect:
-            return Read(access, "it is used", sure=False)
+            yield Read(access, "it is used", sure=False)
+            return
         place = _place(fate, access.operation, _index(target))
         if place is None or len(place) != len(access.view.axes) or not sure:
-            return Read(access, "it is used", fate, fate.to, sure=False)
-        return Read(access, fate=fate, to=fate.to)
+            yield Read(access, "it is used", fate, fate.to, sure=False)
+            return
+        fits = fate.fits(access.operation)
+        if self._table.assumed(access.order).also(access.path, ()).decide(fits) is not True:
+            # where sizes are not what they have to be, any element may go anywhere
+            elsewhere = _narrowed(access, E.not_(fits), None)
+            yield Read(elsewhere, "it is used", fate, fate.to, sure=False)
+            access = _narrowed(access, fits, None)
+        yield Read(access, fate=fate, to=fate.to)
 
     def _visible(self, storage: Storage) -> bool:
         seen = storage.kind == "input" or storage.buffer is Buffer.SHARED_HBM

@@ -62,6 +62,10 @@ class Where:
 ALWAYS = When("", lambda call: E.TRUE)
 
 
+def _anyhow(call: Call) -> Bool:
+    return E.TRUE
+
+
 ALL = Where("all of it", lambda call, index: E.TRUE)
 
 
@@ -84,12 +88,14 @@ class Carried:
 
     An undefined source makes that element of ``to`` undefined, and nothing else. ``moved``: bit for
     bit or converted, not computed upon. ``source`` gives None where it cannot be told which element
-    it is: any undefined one of the operand may be.
+    it is: any undefined one of the operand may be. ``fits``: the sizes that are equal where it is
+    so; elsewhere it cannot be told either.
     """
 
     source: Callable[[Call, Index], Index | None]
     to: str = "dst"
     moved: bool = False
+    fits: Callable[[Call], Bool] = _anyhow
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +103,12 @@ class Folded:
     """Element ``i`` of ``to`` is made of the elements of ``line(call, i)`` together.
 
     A line that is undefined as a whole is carried; an undefined part of one decides. ``line`` gives
-    None where it cannot be told which line it is.
+    None where it cannot be told which line it is. ``fits``: as of :class:`Carried`.
     """
 
     line: Callable[[Call, Index], Line | None]
     to: str = "dst"
+    fits: Callable[[Call], Bool] = _anyhow
 
 
 Fate: TypeAlias = Decides | Carried | Folded

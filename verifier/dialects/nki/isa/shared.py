@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
@@ -238,28 +238,37 @@ def _wide(view: View) -> list[int]:
     return [k for k, size in enumerate(view.shape) if size is not E.const(1)]
 
 
-def _along(view: View, to: View, index: Index, own: list[int]) -> Line | None:
+#: axes of an operand, each with the axis of another that goes along with it
+_Pairs: TypeAlias = list[tuple[int, int]]
+
+
+def _along(to: View, own: list[int]) -> _Pairs | None:
     """The axes ``own`` of a view along the axes of another that are not of size 1."""
     wide = _wide(to)
-    if [view.shape[k] for k in own] != [to.shape[k] for k in wide]:
-        return None
-    at: list[Expr | None] = [E.const(0)] * view.rank
-    for mine, other in zip(own, wide, strict=True):
-        at[mine] = index[other]
-    return tuple(at)
+    return list(zip(own, wide, strict=True)) if len(own) == len(wide) else None
 
 
-def _repeated(view: View, to: View, index: Index) -> Index | None:
-    """NumPy's rule: axes from the last, of equal sizes or of size 1."""
+def _paired(view: View, to: View) -> _Pairs | None:
+    """The axes that are not of size 1, in order; else by NumPy's rule, from the last."""
+    wide = _wide(view)
+    found = _along(to, wide)
     gap = to.rank - view.rank
-    if gap < 0:
-        return None
-    at: list[Expr] = []
-    for k, size in enumerate(view.shape):
-        if size is not E.const(1) and size is not to.shape[k + gap]:
-            return None
-        at.append(E.const(0) if size is E.const(1) else index[k + gap])
-    return tuple(at)
+    if found is None and gap >= 0:
+        found = [(k, k + gap) for k in wide]
+    return found
+
+
+def _equal(view: View, to: View, pairs: _Pairs | None) -> Bool:
+    """Whether axes that go along with each other are as long."""
+    if pairs is None:
+        return E.FALSE
+    return E.and_(*(E.eq(view.shape[mine], to.shape[other]) for mine, other in pairs))
+
+
+def _at(view: View, index: Index, pairs: _Pairs) -> Index:
+    """The element of a view that goes along with an element of another."""
+    others = dict(pairs)
+    return tuple(index[others[k]] if k in others else E.const(0) for k in range(view.rank))
 
 
 def _given(call: Call, role: str) -> View | None:
@@ -273,19 +282,25 @@ def _given(call: Call, role: str) -> View | None:
     return views[0] if views and alike else None
 
 
-def _element(role: str, to: str) -> Callable[[Call, Index], Index | None]:
+def _element(role: str, to: str, *, moved: bool = False) -> Carried:
     """The element of a view that streams by with an element of another."""
 
     def source(call: Call, index: Index) -> Index | None:
         view, target = _given(call, role), call.view(to)
         if view is None or target is None:
             return None
-        found = _along(view, target, index, _wide(view))
-        if found is not None:
-            return tuple(E.const(0) if at is None else at for at in found)
-        return _repeated(view, target, index)
+        pairs = _paired(view, target)
+        if pairs is None or _equal(view, target, pairs) is E.FALSE:
+            return None
+        return _at(view, index, pairs)
 
-    return source
+    def fits(call: Call) -> Bool:
+        view, target = _given(call, role), call.view(to)
+        if view is None or target is None:
+            return E.FALSE
+        return _equal(view, target, _paired(view, target))
+
+    return Carried(source, to, moved, fits)
 
 
 def _lane(role: str) -> Callable[[Call, Index], Index | None]:
@@ -337,24 +352,39 @@ def axes_of(call: Call, role: str, rank: int) -> frozenset[int] | None:
     return frozenset(found)
 
 
-def _over(role: str, to: str, axes: str) -> Callable[[Call, Index], Line | None]:
+def _over(role: str, to: str, axes: str) -> Folded:
     """All elements along the axes that an operand names."""
 
-    def line(call: Call, index: Index) -> Line | None:
+    def paired(call: Call) -> tuple[View, View, frozenset[int], _Pairs] | None:
         view, target = call.view(role), call.view(to)
         if view is None or target is None:
             return None
         gone = axes_of(call, axes, view.rank)
         if gone is None or (gone == {1} and view.rank > 2 and call.api in ("beta1", "0.2")):
             return None  # up to 0.2 axis 1 could name the last of several (NKI-RED02)
-        at = _along(view, target, index, [k for k in _wide(view) if k not in gone])
-        if at is None and target.shape == view.shape:
-            at = index  # the result is spread over the line again
-        if at is None:
+        pairs = _along(target, [k for k in _wide(view) if k not in gone])
+        if (pairs is None or _equal(view, target, pairs) is E.FALSE) and target.rank == view.rank:
+            pairs = [(k, k) for k in range(view.rank)]  # the result is spread over the line again
+        if pairs is None or _equal(view, target, pairs) is E.FALSE:
             return None
+        return view, target, gone, pairs
+
+    def line(call: Call, index: Index) -> Line | None:
+        found = paired(call)
+        if found is None:
+            return None
+        view, _, gone, pairs = found
+        at = _at(view, index, pairs)
         return tuple(None if k in gone else coordinate for k, coordinate in enumerate(at))
 
-    return line
+    def fits(call: Call) -> Bool:
+        found = paired(call)
+        if found is None:
+            return E.FALSE
+        view, target, _, pairs = found
+        return _equal(view, target, pairs)
+
+    return Folded(line, to, fits)
 
 
 # ----------------------------------------------------------------------------- reads and writes
@@ -368,12 +398,12 @@ def streamed(
     when: When = ALWAYS,
 ) -> Reads:
     """Computed upon, element by element."""
-    return Reads(role=role, where=where, when=when, fate=Carried(_element(role, to), to))
+    return Reads(role=role, where=where, when=when, fate=_element(role, to))
 
 
 def moved(role: str, to: str = "dst", *, where: Where = ALL, when: When = ALWAYS) -> Reads:
     """Copied or converted, element by element."""
-    return Reads(role=role, where=where, when=when, fate=Carried(_element(role, to), to, True))
+    return Reads(role=role, where=where, when=when, fate=_element(role, to, moved=True))
 
 
 def turned(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
@@ -398,7 +428,7 @@ def folded(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
 
 def folded_over(role: str, axes: str, to: str = "dst") -> Reads:
     """All elements along the axes that the operand ``axes`` names."""
-    return Reads(role=role, fate=Folded(_over(role, to, axes), to))
+    return Reads(role=role, fate=_over(role, to, axes))
 
 
 def decides(role: str, why: str, *, where: Where = ALL, when: When = ALWAYS) -> Reads:
