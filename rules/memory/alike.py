@@ -102,6 +102,6 @@ def _equal(term: Expr | Bool, there: Mapping[E.Sym, Expr]) -> Bool:
         same = E.or_(E.and_(term, other), E.and_(E.not_(term), E.not_(other)))
         if term is other:
             same = E.TRUE
-    if any(symbol.origin in ("loop", "axis") for symbol in {*same.free()} - {*there}):
+    if any(symbol.origin in (E.Origin.LOOP, E.Origin.AXIS) for symbol in {*same.free()} - {*there}):
         raise _NotKnownError
     return same

@@ -225,7 +225,7 @@ def _chosen(life: Lifetime) -> E.Substitution:
         if number is not None:
             put[loop.symbol] = number
         elif loop.symbol in several:
-            put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "point")
+            put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
     return E.Substitution(put)
 
 
@@ -499,7 +499,7 @@ def _iterations_apart(life: Lifetime) -> Check:
     later: list[Bool] = []
     for together in life.together:
         index = together.loop.index
-        other = E.fresh(together.loop.name or "i", 0, together.loop.symbol.hi, "point")
+        other = E.fresh(together.loop.name or "i", 0, together.loop.symbol.hi, E.Origin.POINT)
         fresh[together.loop.symbol] = other
         later.append(E.gt(other, index))
         if together.most is not None:

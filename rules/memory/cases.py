@@ -67,9 +67,9 @@ def copy(
     table: dict[E.Sym, Expr] = {}
     renamed = access.loops[shared:]
     for loop in renamed:
-        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "point")
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
     for axis in access.view.axes:
-        table[axis.symbol] = E.fresh("t", 0, axis.symbol.hi, "axis")
+        table[axis.symbol] = E.fresh("t", 0, axis.symbol.hi, E.Origin.AXIS)
     rename = E.Substitution(table)
 
     facts: list[Bool] = [rename.bool(condition) for condition in (*access.path, *access.given)]
@@ -287,10 +287,6 @@ def _quotient(value: Expr, step: Expr) -> Expr | None:
     return E.Expr.make({mono: coef // d for mono, coef in value.terms}, value.const // d)
 
 
-#: origins of symbols that are sizes, not places
-_SIZES = frozenset({"input", "grid"})
-
-
 def unfolded(formula: Bool) -> Bool:
     """Bounds on quotients of a place as bounds on the place: ``x // 128 < k`` is ``x < 128*k``."""
     if formula.kind == "or":
@@ -303,7 +299,7 @@ def unfolded(formula: Bool) -> Bool:
     found: list[tuple[E.Div, int]] = []
     for mono, coef in formula.expr.terms:
         for atom in mono:
-            if isinstance(atom, E.Div) and any(s.origin not in _SIZES for s in atom.num.free()):
+            if isinstance(atom, E.Div) and any(s.origin not in E.GIVEN for s in atom.num.free()):
                 if len(mono) > 1 or abs(coef) != 1 or not atom.den.is_const:
                     return formula
                 found.append((atom, coef))

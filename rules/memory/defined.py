@@ -358,7 +358,7 @@ class _Definition:
     def _elsewhere(self, along: set[E.Sym]) -> Bool:
         """That another element of the line is defined, and read."""
         access = self.read.access
-        put = {symbol: E.fresh("t", 0, symbol.hi, "axis") for symbol in along}
+        put = {symbol: E.fresh("t", 0, symbol.hi, E.Origin.AXIS) for symbol in along}
         inside = (axis.within for axis in access.view.axes if axis.symbol in along)
         held = E.and_(*inside, access.view.mask, self.read.defined)
         return E.Substitution(dict(put)).bool(held)
@@ -391,7 +391,7 @@ class _Definition:
                 return formula, exact, blame
             return formula, False, blame or partial
         # which element is read is known at run time only: everything has to be there
-        point = tuple(E.fresh("x", 0, None, "point") for _ in storage.shape)
+        point = tuple(E.fresh("x", 0, None, E.Origin.POINT) for _ in storage.shape)
         inside = [E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True)]
         formula, _, blame = covered_point(self._ways(sources), view, point, known)
         return E.or_(*(E.not_(fact) for fact in inside), formula), False, blame or access

@@ -157,8 +157,8 @@ def _disjoint(
         predicate = E.or_(predicate, _alike(table, first, second, level, other))
     later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
-    one = E.fresh(f"one {index_name}", 0, None, "point")
-    another = E.fresh(f"another {index_name}", 0, None, "point")
+    one = E.fresh(f"one {index_name}", 0, None, E.Origin.POINT)
+    another = E.fresh(f"another {index_name}", 0, None, E.Origin.POINT)
     where = element(first.view)
     if predicate is not E.TRUE:
         given = (*given, E.eq(one, loop.index), E.eq(another, later), *where.given)
@@ -240,7 +240,7 @@ def _read_of_other(found: Foreign) -> Check:
     for position, (here, there) in enumerate(zip(found.here, found.there, strict=False)):
         which = f" {position}" if len(found.here) > 1 else ""
         for role, index_ in (("reads", here), ("writes", there)):
-            named = E.fresh(f"program{which} that {role}", 0, None, "point")
+            named = E.fresh(f"program{which} that {role}", 0, None, E.Origin.POINT)
             values.append((f"program{which} that {role}", named))
             given = (*given, E.eq(named, index_))
     exact = found.exact
@@ -332,7 +332,7 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
         exact = exact and own_exact
         given = (*read.ranges, *earlier.ranges)
         if earlier.private:
-            written = E.fresh(f"{index_name} of the write", 0, None, "point")
+            written = E.fresh(f"{index_name} of the write", 0, None, E.Origin.POINT)
             values = ((f"{index_name} of the write", written),)
             given = (*given, E.eq(written, earlier.private[0].index))
     where = element(read.view)

@@ -37,7 +37,7 @@ def _reached_by_all(
         return
     others = [loop.index for loop in grid]
     table = {
-        loop.symbol: E.fresh(f"another {loop.name or 'core'}", 0, loop.symbol.hi, "point")
+        loop.symbol: E.fresh(f"another {loop.name or 'core'}", 0, loop.symbol.hi, E.Origin.POINT)
         for loop in grid
     }
     there = E.Substitution(table)
@@ -69,7 +69,7 @@ def _check(
     there: E.Substitution,
 ) -> Check:
     roles = ("core that waits", "core that does not come")
-    one, another = (E.fresh(role, 0, None, "point") for role in roles)
+    one, another = (E.fresh(role, 0, None, E.Origin.POINT) for role in roles)
     first = grid[0]
     return replace(
         _all_come(barrier.span),

@@ -376,7 +376,7 @@ def _output_check(
         view, frame=storage.shape, frame_partition=storage.partition_axis, axes=(), coords=()
     )
     point = tuple(
-        E.fresh(coordinate_name(whole, position), 0, None, "point")
+        E.fresh(coordinate_name(whole, position), 0, None, E.Origin.POINT)
         for position in range(len(storage.shape))
     )
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))

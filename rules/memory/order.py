@@ -60,7 +60,7 @@ class Barriers:
             return None
         if mine is E.const(0) and its is E.const(0):
             return first, second, known
-        count = E.fresh("barriers before", 0, None, "point")
+        count = E.fresh("barriers before", 0, None, E.Origin.POINT)
         return _where(first, E.eq(count, mine)), _where(second, E.eq(count, its)), known
 
     def _count(self, barrier: Operation, access: Access) -> Expr | None:

@@ -56,7 +56,7 @@ def _values(free: Iterable[E.Sym], flags: Iterable[str]) -> Iterator[dict[str, i
                 low = symbol.lo if symbol.lo is not None else 0
                 high = symbol.hi if symbol.hi is not None else size
                 values[symbol.name] = max(low, min(high, size))
-                if symbol.origin == "grid":
+                if symbol.origin is E.Origin.GRID:
                     values[symbol.name] = max(low, min(high, size, 2))
             yield values
 

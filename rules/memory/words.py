@@ -125,7 +125,7 @@ def element(view: View, dimensions: Sequence[int] | None = None) -> Element:
         name = coordinate_name(view, position)
         symbol = coord.as_atom()
         if isinstance(symbol, E.Sym):
-            named = E.fresh(name, symbol.lo, symbol.hi, "point")
+            named = E.fresh(name, symbol.lo, symbol.hi, E.Origin.POINT)
             values.append((name, named))
             given.append(E.eq(named, coord))
         else:  # an equation here would cost the solver more than the name is worth

@@ -102,7 +102,7 @@ def fresh(use: Use, kept: int) -> tuple[E.Substitution, list[Loop]]:
     """New indices for all but the outermost ``kept`` loops, and the loops that got them."""
     table: dict[E.Sym, E.Expr] = {}
     for loop in use.loops[kept:]:
-        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
     return E.Substitution(table), list(use.loops[kept:])
 
 
@@ -177,7 +177,7 @@ class Section:
         table: dict[E.Sym, E.Expr] = {}
         if rename:
             for loop in use.loops[depth:]:
-                table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+                table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
         facts: list[Bool] = []
         if shifted:
             last = outer[-1]

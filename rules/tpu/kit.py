@@ -279,7 +279,7 @@ def element(chip: Chip, tensor: LocalTensor) -> Element:
 
 def _index(shape: Quad) -> Quad:
     n, c, h, w = (
-        E.const(0) if size.is_const and size.const == 1 else E.fresh(axis, 0, None, "point")
+        E.const(0) if size.is_const and size.const == 1 else E.fresh(axis, 0, None, E.Origin.POINT)
         for axis, size in zip(AXES, shape, strict=True)
     )
     return n, c, h, w

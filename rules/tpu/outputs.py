@@ -159,7 +159,7 @@ def _seen(storage: Storage, tensor: SystemTensor) -> View:
     for name, count, stride in zip(kit.AXES, tensor.shape, tensor.strides, strict=True):
         if count.is_const and count.const == 1:
             continue
-        symbol = E.fresh(name, 0, None, "axis").as_atom()
+        symbol = E.fresh(name, 0, None, E.Origin.AXIS).as_atom()
         assert isinstance(symbol, E.Sym)
         axes.append(Axis(symbol, count))
         dimension, factor = _along(stride, steps)
@@ -261,7 +261,7 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         f"index {k} of `{name}`" if many else f"element of `{name}`"
         for k in range(len(storage.shape))
     ]
-    point = tuple(E.fresh(title, 0, None, "point") for title in names)
+    point = tuple(E.fresh(title, 0, None, E.Origin.POINT) for title in names)
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
     held = {id(condition) for condition in path}
     accesses = [
@@ -374,7 +374,7 @@ def early_returns(trace: Trace, chip: Chip) -> Iterable[Check]:
         sizes = tuple(
             E.ge(E.from_atom(symbol), 1)
             for symbol in dict.fromkeys(inputs)
-            if symbol.origin == "input" and symbol.domain is None
+            if symbol.origin is E.Origin.INPUT and symbol.domain is None
         )
         yield Check(
             predicate=predicate,
@@ -470,7 +470,7 @@ def _again(first: _Moved, second: _Moved) -> Check:
     common = flow.shared(one.loops, other.loops)
     table: dict[E.Sym, Expr] = {}
     for loop in one.loops[common:]:
-        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, "loop")
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
     put = E.Substitution(table)
     earlier = kit.moved_system(first.tensor, put)
     a0, a1 = kit.system_block(earlier)

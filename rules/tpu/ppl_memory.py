@@ -78,7 +78,7 @@ def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:
             symbol.name: None
             for size in storage.shape
             for symbol in size.free()
-            if symbol.origin != "grid" and symbol.name not in trace.constants
+            if symbol.origin is not E.Origin.GRID and symbol.name not in trace.constants
         }
         listed = ", ".join(f"`{name}`" for name in unknown)
         yield Check(
@@ -148,7 +148,7 @@ def _other_core(found: Foreign) -> Check:
     values: tuple[tuple[str, Expr], ...] = ()
     if found.predicate is not E.TRUE and found.there:
         roles = ("core that reads", "core that writes")
-        one, another = (E.fresh(role, 0, None, "point") for role in roles)
+        one, another = (E.fresh(role, 0, None, E.Origin.POINT) for role in roles)
         given = (*given, E.eq(one, found.here[0]), E.eq(another, found.there[0]))
         values = ((roles[0], one), (roles[1], another))
     return replace(

@@ -181,7 +181,7 @@ def _injective(
 def _position(axis: str, count: Expr) -> Expr:
     if count.is_const and count.const == 1:
         return E.const(0)
-    return E.fresh(axis, 0, None, "point")
+    return E.fresh(axis, 0, None, E.Origin.POINT)
 
 
 def _nested(strides: Quad, counts: Quad) -> E.Bool:

@@ -50,7 +50,7 @@ class FakeMachine(Unasked):
         return self.order
 
     def axis(self, size: Expr) -> Axis:
-        symbol = E.fresh("t", 0, None, "axis").as_atom()
+        symbol = E.fresh("t", 0, None, E.Origin.AXIS).as_atom()
         assert isinstance(symbol, E.Sym)
         return Axis(symbol, size)
 
@@ -154,8 +154,8 @@ class FakeMachine(Unasked):
         return tuple(value) if isinstance(value, (tuple, list)) else None
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
-        size = E.symbol(f"num_programs({axis})", 1, None, "grid")
-        return E.symbol(f"program_id({axis})", 0, None, "loop"), size
+        size = E.symbol(f"num_programs({axis})", 1, None, E.Origin.GRID)
+        return E.symbol(f"program_id({axis})", 0, None, E.Origin.LOOP), size
 
     # -- helpers of tests ----------------------------------------------------------------
 

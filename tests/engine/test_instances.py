@@ -13,7 +13,7 @@ from verifier.engine.instances import EachTrip
 from verifier.symbolic import expr as E
 
 ROWS = E.symbol("rows", lo=1, hi=9)
-TRIP = E.symbol("trip", lo=0, origin="loop")
+TRIP = E.symbol("trip", lo=0, origin=E.Origin.LOOP)
 
 
 def excluded(at: E.Expr) -> E.Bool:

@@ -65,7 +65,7 @@ class Kernel:
 
     @contextmanager
     def loop(self, name: str, trips: Expr | int, kind: str = "sequential") -> Iterator[Expr]:
-        index = E.fresh(name, 0, None, "loop")
+        index = E.fresh(name, 0, None, E.Origin.LOOP)
         _, span = self._next()
         self._loops.append(Loop(index, E.lift(trips), kind, name, span))
         yield index
@@ -131,7 +131,7 @@ class Kernel:
             if isinstance(part, tuple):
                 start, size = E.lift(part[0]), E.lift(part[1])
                 step = part[2] if len(part) == 3 else 1
-                symbol = E.fresh("t", 0, None, "axis").as_atom()
+                symbol = E.fresh("t", 0, None, E.Origin.AXIS).as_atom()
                 assert isinstance(symbol, E.Sym)
                 axis = Axis(symbol, size)
                 axes.append(axis)

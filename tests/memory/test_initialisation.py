@@ -224,7 +224,7 @@ def test_output_in_two_steps_and_a_rest() -> None:
 def test_all_program_instances_together_write_the_output() -> None:
     shards, m = size("shards"), size("m")
     span = Kernel._span(1)
-    grid = Loop(E.symbol("pid", 0, None, "grid"), shards, "grid", "program_id(0)", span)
+    grid = Loop(E.symbol("pid", 0, None, E.Origin.GRID), shards, "grid", "program_id(0)", span)
     kernel = Kernel(grid=[grid])
     out = kernel.output("out", (m * shards, 30))
     kernel.write(kernel.view(out, (grid.index * m, m), (0, 30)))

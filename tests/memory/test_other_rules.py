@@ -200,7 +200,7 @@ def test_order_is_promised_by_other_loops_and_later_generations() -> None:
 
 def test_program_instances() -> None:
     shards, m = size("shards"), size("m")
-    index = E.symbol("pid", 0, None, "grid")
+    index = E.symbol("pid", 0, None, E.Origin.GRID)
     grid = Loop(index, shards, "grid", "program_id(0)", Kernel._span(1))
     kernel = Kernel(grid=[grid])
     out = kernel.output("out", (m * shards, 30))

@@ -42,7 +42,7 @@ def test_strips(width: int, step: int, skip: int, whole: bool) -> None:
 def test_an_integer_between_two_quotients() -> None:
     x = E.symbol("x", 0, None)
     for a, b, shift in ((2, 3, 0), (3, 2, 1), (4, 4, 2), (5, 3, 4)):
-        index = E.fresh("i", 0, None, "loop")
+        index = E.fresh("i", 0, None, E.Origin.LOOP)
         symbol = index.as_atom()
         assert isinstance(symbol, E.Sym)
         formula, exact = exists(

@@ -58,7 +58,7 @@ class Inputs:
         terms = [*self.facts]
         named = {s.name for s in self._symbols} | {flag.name for flag in self._flags}
         for term in terms:
-            self._symbols += [s for s in term.free() if s.origin == "input"]
+            self._symbols += [s for s in term.free() if s.origin is E.Origin.INPUT]
             self._flags += [f for n, f in term.variables().items() if n not in named]
         self._symbols = list(dict.fromkeys(self._symbols))
         self._flags = list(dict.fromkeys(self._flags))
@@ -146,7 +146,7 @@ class Inputs:
             return dt.CODES[rng.choice(names)]
         if name.endswith(".rank"):
             return rng.randint(1, MAX_RANK)
-        if unknown.origin == "grid" or name.startswith("num_programs("):
+        if unknown.origin is E.Origin.GRID or name.startswith("num_programs("):
             return rng.choice(PROGRAMS)
         p = self.run.inputs.parameters.get(name)
         if p is not None and p.kind == "str":
@@ -166,9 +166,7 @@ def known_facts(run: Run) -> Iterator[Bool]:
     lost = {name for entry in run.trace.ledger for name in entry.symbols}
     for assumption in run.trace.assumptions:
         condition = assumption.condition
-        known = all(
-            sym.origin in ("input", "grid") and sym.name not in lost for sym in condition.free()
-        )
+        known = all(sym.origin in E.GIVEN and sym.name not in lost for sym in condition.free())
         if known and lost.isdisjoint(condition.variables()):
             yield condition
 

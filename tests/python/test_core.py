@@ -157,7 +157,7 @@ def test_values_by_path_are_asked_one_by_one() -> None:
 
 
 def _run_of(vm: Any, value: Any, count: Any) -> object:
-    index = E.symbol("@run", 0, origin="loop").as_atom()
+    index = E.symbol("@run", 0, origin=E.Origin.LOOP).as_atom()
     assert isinstance(index, E.Sym)
     return vm.heap.new(ListBox((Many(count, index, (value,)),)))
 

@@ -60,7 +60,7 @@ def tile(
     axes = []
     coords = []
     for position, size in enumerate(shape):
-        symbol = E.symbol(f"axis{next(_numbers)}", 0, None, "axis").as_atom()
+        symbol = E.symbol(f"axis{next(_numbers)}", 0, None, E.Origin.AXIS).as_atom()
         assert isinstance(symbol, E.Sym)
         axis = Axis(symbol, E.lift(size))
         axes.append(axis)

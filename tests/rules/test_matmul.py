@@ -183,7 +183,7 @@ def test_bank_crossing() -> None:
 
 
 def test_bank_crossing_symbolic() -> None:
-    index = E.symbol("i", 0, None, "loop")
+    index = E.symbol("i", 0, None, E.Origin.LOOP)
     banks = storage(64, 4096, buffer="psum")
     call = matmul(n=512, dst=tile(64, 512, of=banks, start=(0, index * 512)))
     assert verdict("psum-bank-crossing", call) is E.TRUE

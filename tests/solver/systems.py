@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from verifier.symbolic import expr as E
 
 #: name: (lo, hi, origin); every symbol is bounded so that a box can be searched whole
-BOX: dict[str, tuple[int, int, str]] = {
-    "m": (1, 4, "input"),
-    "n": (1, 5, "input"),
-    "s": (-2, 2, "input"),
-    "i": (0, 3, "loop"),
-    "t": (0, 2, "axis"),
+BOX: dict[str, tuple[int, int, E.Origin]] = {
+    "m": (1, 4, E.Origin.INPUT),
+    "n": (1, 5, E.Origin.INPUT),
+    "s": (-2, 2, E.Origin.INPUT),
+    "i": (0, 3, E.Origin.LOOP),
+    "t": (0, 2, E.Origin.AXIS),
 }
 
 

@@ -87,7 +87,7 @@ def test_a_closed_precondition_implies_the_goal(data: st.DataObject) -> None:
     closed = Solver().close(goal, facts)
     if closed is None:
         return
-    assert all(sym.origin in ("input", "grid") for sym in closed.free())
+    assert all(sym.origin in E.GIVEN for sym in closed.free())
     assert systems.brute_force((*facts, closed), goal) is None
 
 

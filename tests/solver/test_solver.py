@@ -35,7 +35,7 @@ def refute(facts: list[E.Bool], goal: E.Bool, trips: tuple[E.Expr, ...] = ()) ->
 
 def test_counterexample_is_the_smallest_kernel_friendly_one() -> None:
     K, N, B = E.symbol("K", 1), E.symbol("N", 1), E.symbol("B", 1)
-    k, t = E.symbol("k", 0, origin="loop"), E.symbol("t", 0, origin="axis")
+    k, t = E.symbol("k", 0, origin=E.Origin.LOOP), E.symbol("t", 0, origin=E.Origin.AXIS)
     facts = [E.eq(K % 128, 0), E.lt(k, K // 128), E.lt(t, 128), E.ge(B, 2)]
     found = refute(facts, E.or_(E.le(N, 512), E.lt(B, 2)), (K // 128,))
     assert found == {"B": 2, "K": 128, "N": 513, "k": 0, "t": 0}
@@ -59,7 +59,7 @@ def test_that_nothing_is_smaller_takes_one_question(monkeypatch: pytest.MonkeyPa
 
 def test_fewest_trips_come_before_small_sizes() -> None:
     n, tile = E.symbol("n", 1), E.symbol("tile", 1, 64)
-    i = E.symbol("i", 0, origin="loop")
+    i = E.symbol("i", 0, origin=E.Origin.LOOP)
     trips = E.ceildiv(n, tile)
     found = refute([E.lt(i, trips), E.ge(n, 40)], E.FALSE, (trips,))
     assert found == {"n": 40, "tile": 40, "i": 0}
@@ -101,14 +101,14 @@ def test_inexact_goals_are_proved_but_not_refuted() -> None:
 
 
 def test_over_approximated_values_refute_nothing() -> None:
-    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, E.Origin.HAVOC)
     answer = Solver().check(Query((E.lt(h, 50),), E.le(n, h)))
     assert answer.kind == "unknown"
     assert "h" in answer.reason
 
 
 def test_over_approximated_values_that_do_not_matter_do_not_hinder() -> None:
-    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, E.Origin.HAVOC)
     solver = Solver()
     assert solver.check(Query((E.lt(h, 50),), E.le(n, 3))).refuted
     query = Query((), E.le(n, h))
@@ -119,7 +119,7 @@ def test_over_approximated_values_that_do_not_matter_do_not_hinder() -> None:
 
 
 def test_an_equality_does_not_hide_an_over_approximated_value() -> None:
-    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, "havoc")
+    n, h = E.symbol("n", 1), E.symbol("h", 0, 100, E.Origin.HAVOC)
     answer = Solver().check(Query((E.eq(h, 3 * n),), E.le(n, 2)))
     assert answer.kind == "unknown"
 
@@ -159,16 +159,16 @@ def test_undecided_is_said_within_the_budget() -> None:
 
 
 def test_after_the_deadline_only_cheap_answers() -> None:
-    n, t = E.symbol("n", 1), E.symbol("t", 0, origin="axis")
+    n, t = E.symbol("n", 1), E.symbol("t", 0, origin=E.Origin.AXIS)
     solver = Solver(deadline=0.0)
     assert solver.check(Query((E.lt(t, n),), E.lt(t, n + 1))).proved
     assert solver.check(Query((), E.le(n, 3))).kind == "out-of-budget"
 
 
 def test_close_gives_a_precondition_on_inputs() -> None:
-    N, M, g = E.symbol("N", 1), E.symbol("M", 1), E.symbol("g", 1, origin="grid")
-    p, i = E.symbol("p", 0, origin="loop"), E.symbol("i", 0, origin="loop")
-    t = E.symbol("t", 0, origin="axis")
+    N, M, g = E.symbol("N", 1), E.symbol("M", 1), E.symbol("g", 1, origin=E.Origin.GRID)
+    p, i = E.symbol("p", 0, origin=E.Origin.LOOP), E.symbol("i", 0, origin=E.Origin.LOOP)
+    t = E.symbol("t", 0, origin=E.Origin.AXIS)
     solver = Solver()
     facts = (E.lt(p, g), E.lt(t, 128))
     assert solver.close(E.lt(128 * p + t, N), facts) is E.le(128 * g, N)
@@ -179,7 +179,7 @@ def test_close_gives_a_precondition_on_inputs() -> None:
 
 
 def test_decide_uses_cheap_means_only() -> None:
-    n, k = E.symbol("n", 1), E.symbol("k", 0, origin="loop")
+    n, k = E.symbol("n", 1), E.symbol("k", 0, origin=E.Origin.LOOP)
     solver = Solver()
     facts = (E.lt(k, n // 128),)
     assert solver.decide(facts, E.ge(n, 128)) is True
@@ -204,7 +204,7 @@ def test_statistics_count_by_tier() -> None:
 
 def test_search_finds_models_of_products() -> None:
     a, b = E.symbol("a", 2), E.symbol("b", 2)
-    i = E.symbol("i", 0, origin="loop")
+    i = E.symbol("i", 0, origin=E.Origin.LOOP)
     env = search([E.eq(a * b, 384), E.lt(i, a // 3), E.ge(i, 1), E.gt(b, a)])
     assert env is not None
     assert int(env["a"]) * int(env["b"]) == 384
@@ -263,7 +263,7 @@ print(solver.check(Query((E.lt(k, K // 128),), E.le(128 * k + 128, K))).kind, "z
 
 
 def test_a_refutation_hangs_on_whether_its_place_is_reached() -> None:
-    n, h = E.symbol("n", 0, 2), E.symbol("h", 0, 1, "havoc")
+    n, h = E.symbol("n", 0, 2), E.symbol("h", 0, 1, E.Origin.HAVOC)
     reached, goal = E.eq(h, 1), E.ge(n, 1)
     assert Solver().check(Query((reached,), goal)).refuted
     answer = Solver().check(Query((reached,), goal, way=(reached,)))

@@ -104,7 +104,7 @@ def test_lengths_that_are_not_known_broadcast_as_in_numpy(
 
 def test_bounds_wait_for_the_mask() -> None:
     machine = Recorder("beta1")
-    n, m = E.symbol("n", 1), E.symbol("m", 0, None, "loop")
+    n, m = E.symbol("n", 1), E.symbol("m", 0, None, E.Origin.LOOP)
     a = machine.allocate("a", (n, 64), "float32", Buffer.HBM)
     i = column(machine, 128)
     rows = plus(machine, "+", plus(machine, "*", m, 128), i)

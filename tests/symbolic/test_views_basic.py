@@ -71,7 +71,7 @@ def test_block_tensors_of_beta_1_drop_their_blocks() -> None:
 
 def test_bounds_are_stated_in_the_kernels_names() -> None:
     machine = Recorder()
-    rows, m = E.symbol("lhsT.shape[1]", 1), E.symbol("m", 0, None, "loop")
+    rows, m = E.symbol("lhsT.shape[1]", 1), E.symbol("m", 0, None, E.Origin.LOOP)
     a = machine.allocate("lhsT", (64, rows), "float32", Buffer.HBM)
     tile = sub(machine, a, sl(), SliceValue(m * 128, m * 128 + 128, None))
     assert tile.shape[1] is E.const(128)

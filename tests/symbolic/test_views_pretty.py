@@ -20,7 +20,7 @@ def _context() -> None:
 
 
 def names() -> tuple[Expr, Expr, Expr]:
-    return E.symbol("K", 1), E.symbol("M", 1), E.symbol("k", 0, None, "loop")
+    return E.symbol("K", 1), E.symbol("M", 1), E.symbol("k", 0, None, E.Origin.LOOP)
 
 
 def test_integers() -> None:

@@ -26,7 +26,7 @@ def _context() -> None:
 
 
 def loop(name: str) -> tuple[Sym, Expr]:
-    index = E.symbol(name, 0, None, "loop")
+    index = E.symbol(name, 0, None, E.Origin.LOOP)
     atom = index.as_atom()
     assert isinstance(atom, Sym)
     return atom, index

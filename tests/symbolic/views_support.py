@@ -55,7 +55,7 @@ class Recorder(Unasked):
         return self.count
 
     def axis(self, size: Expr) -> Axis:
-        symbol = E.fresh("axis", 0, None, "axis").as_atom()
+        symbol = E.fresh("axis", 0, None, E.Origin.AXIS).as_atom()
         assert isinstance(symbol, E.Sym)
         return Axis(symbol, size)
 

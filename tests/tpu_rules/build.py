@@ -129,7 +129,7 @@ def operation(
 
 
 def loop(name: str, trips: Size) -> Loop:
-    return Loop(E.fresh(name, 0, None, "loop"), E.lift(trips), "range", name, span())
+    return Loop(E.fresh(name, 0, None, E.Origin.LOOP), E.lift(trips), "range", name, span())
 
 
 def trace(*operations: Operation) -> Trace:

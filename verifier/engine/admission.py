@@ -57,7 +57,7 @@ def doubted(run: Run, solver: Solver) -> list[report.Reason]:
         unknown = _unknown(guard)
         if unknown and solver.check(Query((*facts, guard), E.FALSE)).proved:
             return [_doubt(run, unknown)]
-    numbers = dict.fromkeys(s for fact in facts for s in fact.free() if s.origin == "havoc")
+    numbers = dict.fromkeys(s for fact in facts for s in fact.free() if s.origin is E.Origin.HAVOC)
     for symbol in list(numbers)[:_ASKED]:
         for value in _least_of(symbol):
             if solver.check(Query((*facts, E.eq(E.from_atom(symbol), value)), E.FALSE)).proved:
@@ -73,7 +73,7 @@ def _least_of(symbol: E.Sym) -> range:
 
 
 def _unknown(condition: E.Bool) -> tuple[str, ...]:
-    return tuple(s.name for s in condition.free() if s.origin == "havoc")
+    return tuple(s.name for s in condition.free() if s.origin is E.Origin.HAVOC)
 
 
 def _doubt(run: Run, unknown: tuple[str, ...]) -> report.Reason:
@@ -97,7 +97,7 @@ def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
     That a program index lies in the grid is no demand: it says which programs there are.
     """
     grid = [a.condition for a in said if a.kind == "grid"]
-    indices = {s for within in grid for s in within.free() if s.origin == "loop"}
+    indices = {s for within in grid for s in within.free() if s.origin is E.Origin.LOOP}
     there = E.and_(*grid)
     demands = EachTrip(
         tuple(

@@ -245,6 +245,6 @@ def _indices(
     parts = [
         f"{shown(sym)} = {model[sym.name]}"
         for sym in predicate.free()
-        if sym.origin == "loop" and sym.name in model
+        if sym.origin is E.Origin.LOOP and sym.name in model
     ]
     return [f"at {', '.join(parts)}"] if parts else []

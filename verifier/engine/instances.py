@@ -18,7 +18,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 _MOST = 16
 
 #: symbols that stand for the same value in each trip, and those that number the trips
-_SAME = ("input", "grid", "loop")
+_SAME = (E.Origin.INPUT, E.Origin.GRID, E.Origin.LOOP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class EachTrip:
         """The indices to replace: none where another trip would have other unknown values."""
         if any(s.origin not in _SAME for s in condition.free()):
             return []
-        return [s for s in condition.free() if s.origin == "loop" and s not in self.fixed]
+        return [s for s in condition.free() if s.origin is E.Origin.LOOP and s not in self.fixed]
 
 
 def _of_trip(condition: Bool, trip: Sym) -> Iterator[Bool]:

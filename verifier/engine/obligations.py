@@ -148,10 +148,10 @@ def known_of_trips(assumptions: Iterable[Assumption], obligation: Obligation) ->
     """
     here = set(obligation.within)
     for fact in (obligation.check.predicate, *obligation.local_facts):
-        here.update(s for s in fact.free() if s.origin == "loop")
+        here.update(s for s in fact.free() if s.origin is E.Origin.LOOP)
     out: list[Bool] = []
     for a in assumptions:
-        trips = [s for s in a.condition.free() if s.origin == "loop"]
+        trips = [s for s in a.condition.free() if s.origin is E.Origin.LOOP]
         around = {s: E.from_atom(s) for s in trips if s in here}
         if a.kind == "grid":
             here.update(trips)

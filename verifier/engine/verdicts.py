@@ -19,7 +19,7 @@ from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
 
 #: symbols of iterations and elements: one of them suffices for a violation
-_CHOSEN = ("loop", "axis", "point")
+_CHOSEN = (E.Origin.LOOP, E.Origin.AXIS, E.Origin.POINT)
 _NOT_FOLLOWED = "an assertion of the kernel that may exclude it is not followed"
 #: inputs tried that one iteration of some loop excludes
 _BROKEN = 8
@@ -140,7 +140,7 @@ class Discharger:
         gaps += [
             (a.order, _NOT_FOLLOWED)
             for a in run.trace.assumptions
-            if a.kind == "assert" and any(s.origin == "havoc" for s in a.condition.free())
+            if a.kind == "assert" and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
         ]
         self._first_gap = min(gaps, default=None)
 
@@ -242,7 +242,9 @@ class Discharger:
     @staticmethod
     def _about_dtypes(predicate: Bool) -> bool:
         symbols = predicate.free()
-        return bool(symbols) and all(s.domain is not None and s.origin == "input" for s in symbols)
+        return bool(symbols) and all(
+            s.domain is not None and s.origin is E.Origin.INPUT for s in symbols
+        )
 
     def _infer(self, obligation: Obligation, facts: tuple[Bool, ...]) -> bool:
         """Take a dtype demand as a precondition, unless nothing admitted can meet it."""
@@ -312,7 +314,7 @@ class Discharger:
 
     @staticmethod
     def _hidden(symbol: Sym) -> bool:
-        return symbol.origin not in ("input", "grid")
+        return symbol.origin not in E.GIVEN
 
     def _inner(self, term: Bool) -> bool:
         return any(self._hidden(s) for s in term.free())
@@ -344,15 +346,15 @@ class Discharger:
         """Inputs whose values the violation depends on."""
         symbols: dict[str, Sym] = {}
         terms = [obligation.check.predicate, *obligation.path]
-        if not any(s.origin in ("input", "grid") for term in terms for s in term.free()):
+        if not any(s.origin in E.GIVEN for term in terms for s in term.free()):
             terms.extend(obligation.check.given)
         for term in terms:
             symbols.update((s.name, s) for s in term.free())
         for trips in obligation.trips:
-            if any(s.origin == "loop" for term in terms for s in term.free()):
+            if any(s.origin is E.Origin.LOOP for term in terms for s in term.free()):
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())
-        return frozenset(n for n, s in symbols.items() if s.origin in ("input", "grid")) | flags
+        return frozenset(n for n, s in symbols.items() if s.origin in E.GIVEN) | flags
 
     def _for_widest_dtypes(self, predicate: Bool, facts: tuple[Bool, ...]) -> Bool:
         """The predicate with the widest dtype wherever one is free: simpler to say, and it implies
@@ -360,7 +362,7 @@ class Discharger:
         widest = {
             sym: E.const(dt.CODES["float32"])
             for sym in predicate.free()
-            if sym.domain is dt.NAMES and sym.origin == "input"
+            if sym.domain is dt.NAMES and sym.origin is E.Origin.INPUT
         }
         if not widest:
             return predicate

@@ -83,7 +83,7 @@ class Route:
 
 def _axes(shape: tuple[int, ...]) -> tuple[tuple[Expr, ...], dict[str, Any]]:
     """Symbols for the coordinates of an element, and the numbers that they go through."""
-    symbols = tuple(E.symbol(f"@axis{k}", 0, origin="axis") for k in range(len(shape)))
+    symbols = tuple(E.symbol(f"@axis{k}", 0, origin=E.Origin.AXIS) for k in range(len(shape)))
     numbers: dict[str, Any] = {}
     for k, size in enumerate(shape):
         along = [1] * len(shape)

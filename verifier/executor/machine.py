@@ -229,7 +229,7 @@ class ConcreteMachine:
 
     def axis(self, size: Expr) -> Axis:
         self._axes += 1
-        atom = E.symbol(f"@{self._axes}", 0, origin="axis").as_atom()
+        atom = E.symbol(f"@{self._axes}", 0, origin=E.Origin.AXIS).as_atom()
         assert isinstance(atom, E.Sym)
         return Axis(atom, size)
 

@@ -11,7 +11,6 @@ from verifier.solver.ranges import Frame, Prover, worst_cases
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Sym
 
-_OPEN = ("loop", "axis", "point", "havoc", "solver")
 _BUDGET = 120
 _DEPTH = 8
 
@@ -25,7 +24,7 @@ def closed(goal: Bool, facts: Sequence[Bool]) -> Bool | None:
     frame = Frame()
     frame.assume(flatten(facts))
     frame.propagate()
-    result = _Closer(frame, lambda sym: sym.origin in _OPEN).formula(goal)
+    result = _Closer(frame, lambda sym: sym.origin not in E.GIVEN).formula(goal)
     return None if result is FALSE else result
 
 

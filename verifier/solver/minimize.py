@@ -23,7 +23,6 @@ _SMALL = 16
 _QUESTIONS = 60
 _GIVEN_UP = 7  # what a question that Z3 gives up on counts for, besides itself
 _RLIMIT = 20_000
-_INDICES = ("loop", "axis", "point", "havoc", "solver")
 
 
 def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr] = ()) -> Model:
@@ -39,13 +38,13 @@ def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr
         for trip in counted:
             total = total + E.maximum(trip, 0)
         shrink.least(total, 0)
-    inputs = [sym for sym in syms if sym.origin not in _INDICES]
+    inputs = [sym for sym in syms if sym.origin in E.GIVEN]
     for sym in inputs:
         shrink.input(sym)
     for name in sorted({name: None for term in every for name in terms.flags(term)}):
         shrink.flag(name)
     for sym in syms:
-        if sym.origin in _INDICES:
+        if sym.origin not in E.GIVEN:
             shrink.index(sym)
     return shrink.model
 

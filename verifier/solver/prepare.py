@@ -127,7 +127,7 @@ def _solve(fact: Bool) -> tuple[Sym, Expr, list[Bool]] | None:
     for atom in expr.atoms():
         if isinstance(atom, E.Div) and sym in E.atom_free(atom):
             lo, hi = E.bounds(E.from_atom(atom))
-            quotient = E.symbol(f"quotient~{atom.id}", lo, hi, origin="solver")
+            quotient = E.symbol(f"quotient~{atom.id}", lo, hi, origin=E.Origin.SOLVER)
             value = _replace_atom(value, atom, quotient)
             quotients.append((quotient, atom))
     if coef == 1:

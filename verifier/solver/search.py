@@ -20,7 +20,15 @@ FRIENDLY = (
     *(640, 768, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 32768, 65536),
 )
 _BUDGET = 6_000
-_ORIGINS = {"input": 0, "solver": 0, "grid": 1, "havoc": 2, "loop": 3, "axis": 4, "point": 4}
+_ORIGINS = {
+    E.Origin.INPUT: 0,
+    E.Origin.SOLVER: 0,
+    E.Origin.GRID: 1,
+    E.Origin.HAVOC: 2,
+    E.Origin.LOOP: 3,
+    E.Origin.AXIS: 4,
+    E.Origin.POINT: 4,
+}
 
 Values = list[int]
 Function = Callable[[Values], int]
@@ -44,7 +52,7 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
     """Values of all symbols and flags that satisfy ``facts``, or None if none were found."""
     if any(fact is FALSE for fact in facts):
         return None
-    syms = sorted(terms.symbols(facts), key=lambda sym: (_ORIGINS.get(sym.origin, 2), sym.id))
+    syms = sorted(terms.symbols(facts), key=lambda sym: (_ORIGINS[sym.origin], sym.id))
     names = sorted({name: None for fact in facts for name in terms.flags(fact)})
     position = {f"flag~{name}": i for i, name in enumerate(names)}
     for sym in syms:

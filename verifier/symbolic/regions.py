@@ -39,7 +39,7 @@ _CANDIDATES: Final = 32  # bounds tried for one sum
 
 def point(frame: Sequence[Expr]) -> tuple[tuple[Expr, ...], Bool]:
     """Fresh coordinates in a frame, and the condition that they lie inside it."""
-    coords = tuple(E.fresh("x", 0, None, "point") for _ in frame)
+    coords = tuple(E.fresh("x", 0, None, E.Origin.POINT) for _ in frame)
     return coords, E.and_(*(E.lt(x, size) for x, size in zip(coords, frame, strict=True)))
 
 
@@ -64,7 +64,7 @@ def same_frame(a: View, b: View) -> tuple[View, View]:
 
 def _in_bytes(view: View) -> View:
     size = view.dtype.itemsize
-    symbol = E.fresh("byte", 0, None, "axis").as_atom()
+    symbol = E.fresh("byte", 0, None, E.Origin.AXIS).as_atom()
     assert isinstance(symbol, Sym)
     byte = Axis(symbol, size)
     return replace(
@@ -331,7 +331,7 @@ class _Eliminator:
             count = E.exact_quotient(reach, step) if not step.is_const else None
             if count is None:
                 count = E.floordiv(reach, step)
-            merged = E.fresh("run", 0, None, "axis")
+            merged = E.fresh("run", 0, None, E.Origin.AXIS)
             atom = merged.as_atom()
             assert isinstance(atom, Sym)
             problem.extents[atom] = count + 1

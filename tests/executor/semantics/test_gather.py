@@ -286,7 +286,7 @@ def test_index_arrays_of_beta_1() -> None:
 
 
 def _symbol(name: str) -> E.Sym:
-    atom = E.symbol(name, 0, None, "axis").as_atom()
+    atom = E.symbol(name, 0, None, E.Origin.AXIS).as_atom()
     assert isinstance(atom, E.Sym)
     return atom
 

@@ -141,9 +141,9 @@ class NkiDialect(PlainDialect):
         if sizes is not None:
             return GridAxis(index, count, E.const(sizes[number] if number < len(sizes) else 1))
         if machine.api == "beta1":
-            return GridAxis(index, count, E.symbol(count, 1, origin="grid"))
+            return GridAxis(index, count, E.symbol(count, 1, origin=E.Origin.GRID))
         most = machine.target.lnc_max if number == 0 else 1
-        return GridAxis(index, count, E.symbol(count, 1, most, origin="grid"))
+        return GridAxis(index, count, E.symbol(count, 1, most, origin=E.Origin.GRID))
 
     def view_names(self) -> frozenset[str] | None:
         """Data attributes and methods of tensors, of all generations."""

@@ -288,7 +288,7 @@ def _bounds(machine: Machine, bound: Bound, kind: str, call: Call) -> Range:
 
 
 def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
-    value = E.fresh("runtime", 0, None, "havoc")
+    value = E.fresh("runtime", 0, None, E.Origin.HAVOC)
     machine.approximate("havoc", message, operand.span, [repr(value)])
     return value
 
@@ -367,7 +367,7 @@ def _program_ndim(machine: Machine, bound: Bound, call: Call) -> object:
     # Launches take one integer since 0.2 (NKI-L61), or nothing. A launch without a grid behaves as
     # one on a grid of a single program, and that one is among the sizes checked.
     if machine.api == "beta1":
-        return E.symbol("program_ndim()", 1, 3, "input")
+        return E.symbol("program_ndim()", 1, 3, E.Origin.INPUT)
     return E.const(1)
 
 
@@ -391,11 +391,11 @@ def _nc_version(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 def _nc_sub_version(machine: Machine, bound: Bound, call: Call) -> object:
-    return E.symbol("get_nc_sub_version()", 0, 1, "input")
+    return E.symbol("get_nc_sub_version()", 0, 1, E.Origin.INPUT)
 
 
 def _rank(machine: Machine, bound: Bound, call: Call) -> object:
-    return E.symbol("rank_id()", 0, None, "input")
+    return E.symbol("rank_id()", 0, None, E.Origin.INPUT)
 
 
 def _expand_dims(machine: Machine, bound: Bound, call: Call) -> object:

@@ -177,7 +177,7 @@ class PplDialect(PlainDialect):
         chip = machine.hardware
         assert isinstance(chip, Chip)
         name = ("core", "group")[number]
-        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin="grid")
+        size = E.symbol(f"get_{name}_num()", 1, chip.cores, origin=E.Origin.GRID)
         sizes = machine.grid_sizes
         if sizes is not None:
             given = (*sizes[1:2], 1) if number == 0 else sizes[:1]

@@ -26,7 +26,7 @@ def first(p: Parameter) -> View | None:
 
 def _positive(vm: VM, size: Expr, span: Span) -> None:
     """A tensor has elements: a size that is the same on all cores is at least one."""
-    if any(symbol.origin not in ("input", "grid") for symbol in size.free()):
+    if any(symbol.origin not in E.GIVEN for symbol in size.free()):
         return
     factors = [size]
     if len(size.terms) == 1 and not size.const and size.terms[0][1] == 1:

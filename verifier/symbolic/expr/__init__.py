@@ -45,6 +45,7 @@ from verifier.symbolic.expr.formulas import (
 from verifier.symbolic.expr.substitution import Substitution
 from verifier.symbolic.expr.terms import (
     FALSE,
+    GIVEN,
     TRUE,
     Atom,
     Bool,
@@ -53,6 +54,7 @@ from verifier.symbolic.expr.terms import (
     Expr,
     Extremum,
     Ite,
+    Origin,
     Sym,
     Table,
     atom_free,
@@ -66,6 +68,7 @@ from verifier.symbolic.expr.terms import (
 
 __all__ = [
     "FALSE",
+    "GIVEN",
     "TRUE",
     "Atom",
     "Bool",
@@ -75,6 +78,7 @@ __all__ = [
     "Expr",
     "Extremum",
     "Ite",
+    "Origin",
     "Substitution",
     "Sym",
     "Table",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from math import gcd
 from typing import Final, TypeAlias
 
@@ -63,14 +64,34 @@ class Atom:
         return ()
 
 
+class Origin(Enum):
+    """What a symbol stands for."""
+
+    #: a size or value of an input
+    INPUT = "input"
+    #: an iteration index
+    LOOP = "loop"
+    #: an element index of a view
+    AXIS = "axis"
+    #: a program index or the grid's size
+    GRID = "grid"
+    #: an element of a region under a for-all
+    POINT = "point"
+    #: an over-approximated value: see the ledger
+    HAVOC = "havoc"
+    #: a quotient that the solver has named
+    SOLVER = "solver"
+
+
+#: what a launch settles
+GIVEN: Final = (Origin.INPUT, Origin.GRID)
+
+
 class Sym(Atom):
     """A free integer.
 
-    ``origin`` says what it stands for: ``input`` (a size or value of an input), ``loop`` (an
-    iteration index), ``axis`` (an element index of a view), ``grid`` (a program index or the grid's
-    size), ``point`` (an element of a region
-    under a for-all), ``havoc`` (an over-approximated value: see the ledger). ``lo`` and ``hi`` are
-    inclusive bounds that hold always, or None. ``words`` says what some of its values stand for.
+    ``lo`` and ``hi`` are inclusive bounds that hold always, or None. ``words`` says what some of
+    its values stand for.
     """
 
     __slots__ = ("domain", "hi", "lo", "name", "origin", "words")
@@ -80,7 +101,7 @@ class Sym(Atom):
         name: str,
         lo: int | None,
         hi: int | None,
-        origin: str,
+        origin: Origin,
         domain: tuple[str, ...] | None,
         words: Mapping[int, str] | None = None,
     ) -> None:
@@ -397,7 +418,7 @@ def symbol(
     name: str,
     lo: int | None = None,
     hi: int | None = None,
-    origin: str = "input",
+    origin: Origin = Origin.INPUT,
     domain: tuple[str, ...] | None = None,
     words: Mapping[int, str] | None = None,
 ) -> Expr:
@@ -408,7 +429,9 @@ def symbol(
     return intern(("sym", name), lambda: Sym(name, lo, hi, origin, domain, words))
 
 
-def fresh(prefix: str, lo: int | None = None, hi: int | None = None, origin: str = "havoc") -> Expr:
+def fresh(
+    prefix: str, lo: int | None = None, hi: int | None = None, origin: Origin = Origin.HAVOC
+) -> Expr:
     """A new symbol whose name starts with ``prefix`` and ends with a number of its own."""
     return symbol(f"{prefix}#{next(_context.counter)}", lo, hi, origin)
 

@@ -376,7 +376,7 @@ def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]
 
 def _second(loop: Loop) -> Bool:
     """Whether a loop has a second trip; so it is taken to be if that differs from time to time."""
-    if any(symbol.origin == "loop" for symbol in loop.trips.free()):
+    if any(symbol.origin is E.Origin.LOOP for symbol in loop.trips.free()):
         return E.TRUE
     return E.ge(loop.trips, 2)
 

@@ -28,7 +28,7 @@ def choices(vm: VM, value: object) -> Guarded | None:
     if not _symbolic(value):
         return None
     symbols = sorted(_free(value), key=lambda symbol: symbol.name)
-    if not symbols or any(symbol.origin != "input" for symbol in symbols):
+    if not symbols or any(symbol.origin is not E.Origin.INPUT for symbol in symbols):
         return None
     ranges: list[range] = []
     count = 1

@@ -338,7 +338,7 @@ def _optional(test: E.Bool, segment: Segment) -> Segment:
     """A segment that is there only if ``test`` holds: a run of length one or zero."""
     if isinstance(segment, Many):
         return replace(segment, count=E.ite(test, segment.count, 0))
-    index = E.fresh("item", 0, origin="loop").as_atom()
+    index = E.fresh("item", 0, origin=E.Origin.LOOP).as_atom()
     assert isinstance(index, Sym)
     return Many(E.ite(test, 1, 0), index, (segment.value,))
 

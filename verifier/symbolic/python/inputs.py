@@ -183,7 +183,7 @@ class Inputs:
         self.storages.append(storage)
         axes = []
         for position, extent in enumerate(shape):
-            atom = E.symbol(f"{p.name}@{position}", 0, origin="axis").as_atom()
+            atom = E.symbol(f"{p.name}@{position}", 0, origin=E.Origin.AXIS).as_atom()
             assert isinstance(atom, E.Sym)
             axes.append(Axis(atom, extent))
         return View(

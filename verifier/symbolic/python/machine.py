@@ -41,7 +41,7 @@ class DeviceMachine(Faults):
 
     def axis(self, size: Expr) -> Axis:
         self._axes += 1
-        atom = E.symbol(f"@{self._axes}", 0, origin="axis").as_atom()
+        atom = E.symbol(f"@{self._axes}", 0, origin=E.Origin.AXIS).as_atom()
         assert isinstance(atom, Sym)
         return Axis(atom, size)
 
@@ -119,7 +119,7 @@ class DeviceMachine(Faults):
         """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
         while len(self.trace.grid) <= axis:
             made = self.dialect.grid_axis(self, len(self.trace.grid))
-            index = E.symbol(made.index, 0, origin="loop")
+            index = E.symbol(made.index, 0, origin=E.Origin.LOOP)
             loop = Loop(index, made.size, "grid", made.index, self.trace.span)
             self.trace.grid = (*self.trace.grid, loop)
             text = f"{made.index} < {made.count}"

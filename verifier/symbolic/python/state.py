@@ -248,7 +248,7 @@ class State:
         count = self._names.get(name, 0)
         self._names[name] = count + 1
         shown = name if count == 0 else f"{name}'{count + 1}"
-        atom = E.symbol(f"{shown}", 0, origin="loop").as_atom()
+        atom = E.symbol(f"{shown}", 0, origin=E.Origin.LOOP).as_atom()
         assert isinstance(atom, Sym)
         return atom
 

@@ -170,7 +170,7 @@ class _Basic:
         start = E.const(0) if item.start is None else self._static(item.start, dim)
         stop = size if item.stop is None else self._static(item.stop, dim)
         if start is None or stop is None or step is None:
-            extent = E.fresh("extent", 0, None, "havoc")
+            extent = E.fresh("extent", 0, None, E.Origin.HAVOC)
             self.machine.approximate(
                 "havoc",
                 f"the extent of dimension {dim} of `{self.view.name}` is known at run time only",

@@ -41,7 +41,7 @@ def whole(view: View) -> View:
 
 
 def _own_axis(size: Expr) -> Axis:
-    symbol = E.fresh("axis", 0, None, "axis").as_atom()
+    symbol = E.fresh("axis", 0, None, E.Origin.AXIS).as_atom()
     assert isinstance(symbol, E.Sym)
     return Axis(symbol, size)
 

@@ -332,7 +332,7 @@ def optional(vm: VM, there: Bool, value: object) -> tuple[Segment, ...]:
 
 
 def index_symbol() -> Sym:
-    index = E.fresh("item", 0, origin="loop").as_atom()
+    index = E.fresh("item", 0, origin=E.Origin.LOOP).as_atom()
     assert isinstance(index, Sym)
     return index
 
