@@ -222,7 +222,7 @@ COMMON = """
 from verifier.symbolic import expr as E
 from verifier.solver import Query, Solver
 K, N, B, S = (E.symbol(n, 1) for n in ("K", "N", "B", "S"))
-k, j = (E.symbol(n, 0, origin="loop") for n in ("k", "j"))
+k, j = (E.symbol(n, 0, origin=E.Origin.LOOP) for n in ("k", "j"))
 f, g = E.bool_symbol("f"), E.bool_symbol("g")
 solver = Solver()
 """
