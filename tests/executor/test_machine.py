@@ -257,6 +257,13 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
         made(tmp_path, COPY, target="gpu")
 
 
+def test_a_run_is_on_the_target_that_the_decorator_names(tmp_path: Path) -> None:
+    named = COPY.replace("@nki.jit", "@nki.jit(platform_target='trn3')")
+    assert made(tmp_path, named).target.name == "trn3"
+    assert made(tmp_path, named, target="trn1").target.name == "trn1"
+    assert made(tmp_path, COPY).target.name == "trn2"
+
+
 def test_a_shape_alone_takes_no_memory(tmp_path: Path) -> None:
     from verifier.executor.machine import Options
     from verifier.executor.running import Shaped

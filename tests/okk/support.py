@@ -47,7 +47,7 @@ def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     definition = kernel_definition(project, entry)
     assert definition is not None
     E.fresh_context()
-    (chip,) = DIALECTS["okk"].targets(())
+    (chip,) = DIALECTS["okk"].targets((), entry.name, module.syntax, {}, ())
     request = Request(name=entry.name, definition=definition, module=module)
     (run,) = run_all(
         project, DIALECTS["okk"].make(), chip, "okk", request, Solver(deadline=20).decide

@@ -9,6 +9,10 @@ import pytest
 
 from verifier.dialects.ppl.launches import targets
 from verifier.engine import analyze_file
+from verifier.executor import simulate
+from verifier.executor.arguments import Argument
+from verifier.executor.protocol import Request
+from verifier.executor.runner import run
 from verifier.report.model import FileRequest
 
 ALL = ("bm1684x", "bm1684xe", "bm1688", "bm1690", "sg2260e", "sg2262")
@@ -85,3 +89,26 @@ def test_every_chip_that_it_could_be_for_is_checked(tmp_path: Path) -> None:
 def test_a_target_that_is_asked_for_is_the_only_one(tmp_path: Path) -> None:
     launched = KERNEL.format(columns=900) + "\n\nkernel[(1, 8)](None, None)\n"
     assert checked(tmp_path, launched, "bm1688") == {"bm1688": "verified"}
+
+
+@pytest.mark.parametrize(
+    ("launch", "chip"), [("", "bm1684x"), ("kernel[(1, 2)](None, None)", "bm1688")]
+)
+def test_a_run_is_on_the_first_of_them(tmp_path: Path, launch: str, chip: str) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(f"{KERNEL.format(columns=900)}\n\ndef host():\n    {launch or 'pass'}\n")
+    assert simulate(f"{path}::kernel").target.name == chip
+    found = analyze_file(FileRequest(path=str(path)))
+    assert found.kernels[0].target == chip
+
+
+@pytest.mark.parametrize(("grid", "ended"), [((1, 8), None), ((1, 64), "misuse")])
+def test_a_run_on_many_cores_is_on_a_chip_that_has_them(
+    tmp_path: Path, grid: tuple[int, ...], ended: str | None
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(columns=900), encoding="utf-8")
+    planes = Argument("tensor", dtype="float16", shape=(1, 40, 1, 900))
+    arguments = {"out_ptr": planes, "src_ptr": planes}
+    reply = run(Request(str(path), "kernel", arguments, target="", grid=grid))
+    assert (reply.ended and reply.ended[0]) == ended

@@ -32,7 +32,11 @@ _MISUSED = 2
     help="A parameter: bf16[256,128] (random), @file.npy, 4, 0.5, true, (2, 3), text (repeatable).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of random tensors.")
-@click.option("--target", metavar="NAME", help="Hardware: trn2, bm1684 ... (default: of the API).")
+@click.option(
+    "--target",
+    metavar="NAME",
+    help="Hardware: trn2, bm1684 ... (default: the first that `check` takes).",
+)
 @click.option(
     "--api-version",
     metavar="VERSION",

@@ -65,10 +65,25 @@ class DialectDescriptor:
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
 
-    def targets(self, names: Iterable[str], meant: Iterable[str] = ()) -> tuple[Hardware, ...]:
-        """The targets among ``names`` that run it; those that it is meant for, or its default, if
-        there is none."""
+    def targets(
+        self,
+        asked: Iterable[str],
+        kernel: str,
+        statements: Callable[[], Sequence[ast.stmt]],
+        keywords: Mapping[str, object],
+        grid: Sequence[int],
+    ) -> tuple[Hardware, ...]:
+        """What a kernel is judged for, the first one first: what is ``asked`` for and runs it, else
+        what its decorator names, what its file shows that it is meant for, or the default.
+
+        ``statements`` gives those of its file, ``keywords`` are the decorator's, ``grid`` is what
+        is said of its launch elsewhere.
+        """
+        named = keywords.get(self.target_keyword)
+        found = self._running(asked) or self._running([named] if isinstance(named, str) else ())
+        found = found or self._running(self.meant_for(statements, kernel, grid))
+        return found or self._running((self.target,))
+
+    def _running(self, names: Iterable[str]) -> tuple[Hardware, ...]:
         found = (catalogue.find(name) for name in names)
-        fit = tuple(target for target in found if target is not None and self.runs(target))
-        others = (catalogue.find(name) for name in (*meant,) or (self.target,))
-        return fit or tuple(target for target in others if target is not None)
+        return tuple(target for target in found if target is not None and self.runs(target))

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -170,17 +170,13 @@ def _kernel(
     dialect = DIALECTS[entry.dialect]
     asked = request.api_version
     api = asked if asked in dialect.generations else text.generation(module, dialect)
-    names = request.targets
-    wanted = entry.keywords.get(dialect.target_keyword)
-    if not names and isinstance(wanted, str) and targets.find(wanted) is not None:
-        names = (wanted,)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     pairs = [
         (target, preset, contract)
         for preset, contract in (*contracts,) or (("", None),)
-        for target in _targets(dialect, module, entry, names, contract)
+        for target in _targets(dialect, module, entry, request, contract)
     ]
     order = {target.name: k for k, (target, _, _) in reversed([*enumerate(pairs)])}
     for target, preset, contract in sorted(pairs, key=lambda pair: order[pair[0].name]):
@@ -195,14 +191,14 @@ def _targets(
     dialect: DialectDescriptor,
     module: Module,
     entry: KernelEntry,
-    names: Iterable[str],
+    request: report.FileRequest,
     contract: Contract | None,
 ) -> tuple[Hardware, ...]:
-    """What a kernel is checked for: what is asked for, or what it may be for as it is launched."""
+    """What a kernel is checked for."""
     sizes = contract.grid if contract is not None else ()
     grid = [size.value for size in sizes if isinstance(size, Int)]
     grid = grid if len(grid) == len(sizes) else []
-    return dialect.targets(names, dialect.meant_for(module.syntax, entry.name, grid))
+    return dialect.targets(request.targets, entry.name, module.syntax, entry.keywords, grid)
 
 
 def _of_preset(outcome: Outcome, preset: str) -> Outcome:

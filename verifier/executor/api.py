@@ -124,7 +124,7 @@ def simulate(
     options = Options(keep_going=keep_going, loop_order=loop_order, seed=seed)
     try:
         api = api_version or generation_of(path)
-        hardware = hardware_of(target, api)
+        hardware = hardware_of(target, api, path, name)
         if ready is not None:
             return Simulation(ready, hardware, api, options)
         found = load_kernel(path, name, hardware, api)

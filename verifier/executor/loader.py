@@ -9,7 +9,7 @@ import dataclasses
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,9 @@ from verifier.executor.session import Kernel, LoadingError
 from verifier.executor.shims import Absent, Finder
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
+from verifier.source.discovery import scan
 from verifier.source.ir import Span
+from verifier.source.project import Project
 
 _PACKAGES = ("verifier", "rules")
 _HOME = Path(__file__).resolve().parent.parent.parent
@@ -170,14 +172,22 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def hardware_of(name: str | None, api: str) -> Hardware:
-    """The target of that name, or the default of the API's.
+def hardware_of(
+    name: str | None, api: str, path: Path, kernel: str, grid: Sequence[int] = ()
+) -> Hardware:
+    """The target of that name, or the first that ``check`` would find for a kernel of that file.
 
     Raises:
         MisuseError: there is none of that name, or kernels of that API do not run on it.
     """
     dialect = of_generation(api)
-    found = catalogue.find(name or dialect.target)
+    if name is None:
+        project = Project([path])
+        module = project.module(path)
+        entries = (entry for entry in scan(project, module).kernels if entry.name == kernel)
+        keywords = next((entry.keywords for entry in entries), {})
+        return dialect.targets((), kernel, module.syntax, keywords, grid)[0]
+    found = catalogue.find(name)
     if found is None:
         raise MisuseError(f"unknown target '{name}'")
     if not dialect.runs(found):

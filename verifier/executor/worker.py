@@ -109,7 +109,7 @@ def limit(timeout: float, memory: int) -> None:
 def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     path = Path(request.path)
     api = request.api_version or generation_of(path)
-    target = hardware_of(request.target or None, api)
+    target = hardware_of(request.target or None, api, path, request.name, request.grid)
     reply.api_version = api
     options = Options(
         shapes_only=request.shapes_only,
