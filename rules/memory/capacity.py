@@ -92,7 +92,7 @@ def _fixed(trace: Trace) -> E.Substitution:
     found: dict[E.Sym, Expr] = {}
     for item in trace.assumptions:
         for fact in conjuncts(item.condition):
-            if fact.kind == "eq" and fact.expr is not None and len(fact.expr.terms) == 1:
+            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
                 (mono, coef) = fact.expr.terms[0]
                 if len(mono) == 1 and isinstance(mono[0], E.Sym) and abs(coef) == 1:
                     found[mono[0]] = E.const(-fact.expr.const * coef)

@@ -289,12 +289,12 @@ def _quotient(value: Expr, step: Expr) -> Expr | None:
 
 def unfolded(formula: Bool) -> Bool:
     """Bounds on quotients of a place as bounds on the place: ``x // 128 < k`` is ``x < 128*k``."""
-    if formula.kind == "or":
+    if formula.kind is E.BoolKind.OR:
         return E.or_(*(unfolded(arg) for arg in formula.args))
-    if formula.kind == "and":
+    if formula.kind is E.BoolKind.AND:
         parts = [unfolded(arg) for arg in formula.args]
         return E.and_(*(part for part in parts if not _said_by_another(part, parts)))
-    if formula.kind != "le" or formula.expr is None:
+    if formula.kind is not E.BoolKind.LE or formula.expr is None:
         return formula
     found: list[tuple[E.Div, int]] = []
     for mono, coef in formula.expr.terms:
@@ -314,14 +314,14 @@ def unfolded(formula: Bool) -> Bool:
 
 def _said_by_another(part: Bool, parts: Sequence[Bool]) -> bool:
     """Whether ``k >= 1`` follows from ``x < c*k`` with ``x >= 0`` among the parts."""
-    if part.kind != "le" or part.expr is None or part.expr.const != 1:
+    if part.kind is not E.BoolKind.LE or part.expr is None or part.expr.const != 1:
         return False
     if len(part.expr.terms) != 1 or part.expr.terms[0][1] >= 0:
         return False
     mono = part.expr.terms[0][0]
     count = E.Expr.make({mono: 1}, 0)
     for other in parts:
-        if other is part or other.kind != "le" or other.expr is None:
+        if other is part or other.kind is not E.BoolKind.LE or other.expr is None:
             continue
         coef = dict(other.expr.terms).get(mono, 0)
         if coef < 0:

@@ -40,9 +40,9 @@ class Ranges:
 
     def without(self, formula: Bool) -> Bool:
         """The formula without what is known."""
-        if formula.kind == "and":
+        if formula.kind is E.BoolKind.AND:
             return E.and_(*(self.without(part) for part in formula.args))
-        if formula.kind == "or":
+        if formula.kind is E.BoolKind.OR:
             return self._either([self.without(part) for part in formula.args])
         return E.TRUE if self.holds(formula) else formula
 
@@ -60,8 +60,10 @@ class Ranges:
 
     def _adjoin(self, cases: list[Bool]) -> bool:
         """Whether the cases say that something that is never negative is 0, or 1, ..., or more."""
-        zeros = [case.expr for case in cases if case.kind == "eq" and case.expr is not None]
-        bounds = [case.expr for case in cases if case.kind == "le"]
+        zeros = [
+            case.expr for case in cases if case.kind is E.BoolKind.EQ and case.expr is not None
+        ]
+        bounds = [case.expr for case in cases if case.kind is E.BoolKind.LE]
         for zero in zeros:
             value = zero
             while value in zeros:
@@ -75,7 +77,7 @@ def cases(condition: Bool) -> list[Bool]:
     """A condition as cases: what is eliminated from each need not deal with alternatives."""
     if condition is E.FALSE:
         return []
-    return list(condition.args) if condition.kind == "or" else [condition]
+    return list(condition.args) if condition.kind is E.BoolKind.OR else [condition]
 
 
 def size(formulas: Sequence[Bool], most: int) -> int:
@@ -85,6 +87,6 @@ def size(formulas: Sequence[Bool], most: int) -> int:
     while left and count <= most:
         formula = left.pop()
         count += 1
-        if formula.kind in ("and", "or"):
+        if formula.kind in E.JUNCTIONS:
             left.extend(formula.args)
     return count

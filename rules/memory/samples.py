@@ -42,7 +42,7 @@ def determined(trace: Trace, extents: Iterable[Expr]) -> bool:
         symbol
         for item in trace.assumptions
         for fact in conjuncts(item.condition)
-        if fact.kind == "eq" and item.kind in ("assert", "contract")
+        if fact.kind is E.BoolKind.EQ and item.kind in ("assert", "contract")
         for symbol in fact.free()
     }
     return all(symbol in said for extent in extents for symbol in extent.free())
@@ -90,7 +90,7 @@ def _equal(demands: Iterable[Bool]) -> E.Substitution:
     found: dict[E.Sym, Expr] = {}
     for demand in demands:
         for fact in conjuncts(demand):
-            if fact.kind != "eq" or fact.expr is None:
+            if fact.kind is not E.BoolKind.EQ or fact.expr is None:
                 continue
             term = E.Substitution(found).expr(fact.expr)
             for mono, coef in term.terms:

@@ -105,7 +105,7 @@ def test_tiles_of_a_loop_cover_a_tensor_without_division() -> None:
         direct is E.and_(E.ge(x[0], 0), E.lt(x[0], n // 4 * 4), E.lt(x[1], 3), E.ge(n // 4, 1))
         or E.lt(x[0], n // 4 * 4) in direct.args
     )
-    assert formula.kind == "and"
+    assert formula.kind is E.BoolKind.AND
 
 
 def test_clamped_tail_tiles() -> None:

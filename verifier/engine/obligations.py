@@ -169,11 +169,11 @@ def simplify(assumptions: tuple[Bool, ...], local: tuple[Bool, ...]) -> tuple[Bo
     excluded = {id(E.not_(fact)) for fact in local}
     out: list[Bool] = []
     for fact in assumptions:
-        if fact.kind == "or":
+        if fact.kind is E.BoolKind.OR:
             left = tuple(arg for arg in fact.args if id(arg) not in excluded)
             if len(left) < len(fact.args):
                 fact = E.or_(*left)
-        if fact.kind == "and":
+        if fact.kind is E.BoolKind.AND:
             out.extend(fact.args)
         elif fact is not E.TRUE:
             out.append(fact)

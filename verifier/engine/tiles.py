@@ -236,14 +236,18 @@ class _Run:
     def _learn(self, fact: Bool, text: str) -> None:
         """A bound of one symbol narrows it; anything else is said of each symbol in it."""
         term = fact.expr
-        if term is not None and fact.kind in ("le", "eq") and len(term.terms) == 1:
+        if (
+            term is not None
+            and fact.kind in (E.BoolKind.LE, E.BoolKind.EQ)
+            and len(term.terms) == 1
+        ):
             (mono, factor) = term.terms[0]
             if len(mono) == 1 and isinstance(mono[0], Sym):
                 known = self._range(mono[0])
-                if factor > 0 or (fact.kind == "eq" and term.const % factor == 0):
+                if factor > 0 or (fact.kind is E.BoolKind.EQ and term.const % factor == 0):
                     high = -term.const // factor
                     known.high = high if known.high is None else min(known.high, high)
-                if factor < 0 or (fact.kind == "eq" and term.const % factor == 0):
+                if factor < 0 or (fact.kind is E.BoolKind.EQ and term.const % factor == 0):
                     low = -(term.const // factor)
                     known.low = low if known.low is None else max(known.low, low)
                 return

@@ -65,7 +65,7 @@ class Verdict:
 
 def _plain(goal: Bool) -> bool:
     """Whether a goal is a comparison or several that must all hold."""
-    if goal.kind == "and":
+    if goal.kind is E.BoolKind.AND:
         return all(_plain(part) for part in goal.args)
     return goal.expr is not None
 

@@ -137,17 +137,17 @@ def truth(fact: Bool, values: Values) -> Any:
     Raises:
         NotConcreteError: a symbol has no value.
     """
-    if fact.kind == "const":
+    if fact.kind is E.BoolKind.CONST:
         return fact is TRUE
     if fact.expr is not None:
         number = value(fact.expr, values)
-        if fact.kind == "le":
+        if fact.kind is E.BoolKind.LE:
             return number <= 0
-        return number == 0 if fact.kind == "eq" else number != 0
-    if fact.kind == "not":
+        return number == 0 if fact.kind is E.BoolKind.EQ else number != 0
+    if fact.kind is E.BoolKind.NOT:
         return np.logical_not(truth(fact.args[0], values))
-    if fact.kind in ("and", "or"):
-        fold = np.logical_and if fact.kind == "and" else np.logical_or
+    if fact.kind in E.JUNCTIONS:
+        fold = np.logical_and if fact.kind is E.BoolKind.AND else np.logical_or
         total = truth(fact.args[0], values)
         for arg in fact.args[1:]:
             total = fold(total, truth(arg, values))

@@ -183,7 +183,7 @@ def _number(value: Expr | Bool) -> int | bool:
     """
     if isinstance(value, Expr) and value.is_const:
         return value.const
-    if isinstance(value, Bool) and value.kind == "const":
+    if isinstance(value, Bool) and value.kind is E.BoolKind.CONST:
         return value is E.TRUE
     what = "number" if isinstance(value, Expr) else "value"
     raise UnsupportedError(f"`{value!r}` has no {what} in a run", places.here().span)

@@ -81,7 +81,7 @@ def _upper(symbol: E.Sym, facts: list[Bool]) -> int | None:
     """The greatest value of a symbol that the facts ``symbol < n`` leave."""
     best = symbol.hi
     for fact in facts:
-        if fact.kind == "le" and fact.expr is not None and len(fact.expr.terms) == 1:
+        if fact.kind is E.BoolKind.LE and fact.expr is not None and len(fact.expr.terms) == 1:
             coef = fact.expr.coefficient(symbol)
             if coef > 0:
                 most = -fact.expr.const // coef

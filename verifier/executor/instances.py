@@ -265,7 +265,7 @@ def _settled(value: object) -> tuple[object, ...] | None:
     if isinstance(value, Expr):
         return (value.const,) if value.is_const else None
     if isinstance(value, Bool):
-        return (value is E.TRUE,) if value.kind == "const" else None
+        return (value is E.TRUE,) if value.kind is E.BoolKind.CONST else None
     if value is None or isinstance(value, (bool, int, float, str, DType, Enumerator, ApiRef)):
         return (type(value), value)
     if not isinstance(value, tuple):

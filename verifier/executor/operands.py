@@ -282,7 +282,7 @@ def plain(value: object) -> Any:
     if isinstance(value, Expr):
         return value.const if value.is_const else value
     if isinstance(value, Bool):
-        return value is E.TRUE if value.kind == "const" else value
+        return value is E.TRUE if value.kind is E.BoolKind.CONST else value
     if isinstance(value, tuple):
         return tuple(plain(item) for item in value)
     return value

@@ -246,7 +246,7 @@ def plain(value: object) -> Any:
     if isinstance(value, Expr):
         return _number(value)
     if isinstance(value, Bool):
-        if value.kind != "const":
+        if value.kind is not E.BoolKind.CONST:
             raise UnsupportedError(f"`{value!r}` has no value in a run")
         return value is E.TRUE
     if isinstance(value, tuple):

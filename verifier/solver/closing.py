@@ -51,13 +51,13 @@ class _Closer:
             return goal
         if Prover(60).prove(self._frame, goal):
             return TRUE
-        if goal.kind == "and":
+        if goal.kind is E.BoolKind.AND:
             parts = [self.formula(arg) for arg in goal.args]
             known = [part for part in parts if part is not None]
             return E.and_(*known) if len(known) == len(parts) else None
         if self._is_closed(goal):
             return goal
-        if goal.kind == "or":
+        if goal.kind is E.BoolKind.OR:
             options = [self.formula(arg) for arg in goal.args]
             usable = [option for option in options if option is not None and option is not FALSE]
             return E.or_(*usable) if usable else None
@@ -67,10 +67,10 @@ class _Closer:
         frame.learn_atoms(goal.expr)
         frame.propagate()
         poly = P.from_expr(goal.expr)
-        if goal.kind == "le":
+        if goal.kind is E.BoolKind.LE:
             return self._comparison(frame, poly, _DEPTH)
         negative: Poly = {mono: -coef for mono, coef in poly.items()}
-        if goal.kind == "ne":
+        if goal.kind is E.BoolKind.NE:
             one: Poly = {UNIT: 1}
             sides = [
                 self._comparison(frame, P.add_scaled(side, one, 1), _DEPTH)

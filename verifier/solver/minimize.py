@@ -161,7 +161,7 @@ class _Shrink:
 
         Most inputs matter little to one question, and this asks nobody.
         """
-        if condition.kind not in ("eq", "le") or condition.expr is None:
+        if condition.kind not in (E.BoolKind.EQ, E.BoolKind.LE) or condition.expr is None:
             return False
         limit = condition.expr
         sym = next(iter(limit.atoms()))

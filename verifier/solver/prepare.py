@@ -47,7 +47,7 @@ def flatten(facts: Sequence[Bool]) -> list[Bool]:
     """The conjuncts of all facts, each once, in order."""
     seen: dict[int, Bool] = {}
     for fact in facts:
-        for item in fact.args if fact.kind == "and" else (fact,):
+        for item in fact.args if fact.kind is E.BoolKind.AND else (fact,):
             if item is not TRUE:
                 seen.setdefault(id(item), item)
     return list(seen.values())
@@ -55,9 +55,9 @@ def flatten(facts: Sequence[Bool]) -> list[Bool]:
 
 def determines(fact: Bool) -> bool:
     """Whether a fact may remove a symbol or decide a flag."""
-    if fact.kind in ("eq", "var", "not"):
+    if fact.kind in (E.BoolKind.EQ, E.BoolKind.VAR, E.BoolKind.NOT):
         return True
-    return fact.kind == "and" and any(determines(arg) for arg in fact.args)
+    return fact.kind is E.BoolKind.AND and any(determines(arg) for arg in fact.args)
 
 
 def prepare(facts: Sequence[Bool]) -> Prepared:
@@ -70,13 +70,13 @@ def prepare(facts: Sequence[Bool]) -> Prepared:
         extra: list[Bool] = []
         used: Bool | None = None
         for fact in current:
-            if fact.kind == "var":
+            if fact.kind is E.BoolKind.VAR:
                 named[fact.name] = TRUE
                 flags[fact.name] = True
-            elif fact.kind == "not" and fact.args[0].kind == "var":
+            elif fact.kind is E.BoolKind.NOT and fact.args[0].kind is E.BoolKind.VAR:
                 named[fact.args[0].name] = FALSE
                 flags[fact.args[0].name] = False
-            elif fact.kind == "eq" and not symbols:
+            elif fact.kind is E.BoolKind.EQ and not symbols:
                 solved = _solve(fact)
                 if solved is not None:
                     sym, value, conditions = solved

@@ -75,15 +75,15 @@ class Frame:
             if id(fact) in self.known:
                 continue
             self.known[id(fact)] = fact
-            if fact.kind == "le":
+            if fact.kind is E.BoolKind.LE:
                 assert fact.expr is not None
                 self._add_le(P.from_expr(fact.expr))
-            elif fact.kind == "eq":
+            elif fact.kind is E.BoolKind.EQ:
                 assert fact.expr is not None
                 poly = P.from_expr(fact.expr)
                 self._add_le(poly)
                 self._add_le({mono: -coef for mono, coef in poly.items()})
-            elif fact.kind in ("or", "ne"):
+            elif fact.kind in (E.BoolKind.OR, E.BoolKind.NE):
                 if fact.expr is not None:
                     self.learn_atoms(fact.expr)
                 self.splits.append(fact)
@@ -159,7 +159,7 @@ class Frame:
     def _split_inequalities(self) -> None:
         """``x != c`` where ``c`` is an end of the range of ``x`` is a comparison."""
         for fact in self.splits:
-            if fact.kind != "ne" or fact.expr is None:
+            if fact.kind is not E.BoolKind.NE or fact.expr is None:
                 continue
             poly = P.from_expr(fact.expr)
             lo, hi = self.interval(poly)
@@ -292,7 +292,9 @@ class Frame:
         about = [
             fact
             for fact in self.known.values()
-            if fact.free() == (sym,) and fact.kind in ("or", "ne", "eq") and not fact.variables()
+            if fact.free() == (sym,)
+            and fact.kind in (E.BoolKind.OR, E.BoolKind.NE, E.BoolKind.EQ)
+            and not fact.variables()
         ]
         out = []
         for value in range(lo, hi + 1):
@@ -373,11 +375,11 @@ class Prover:
             return True
         if goal is FALSE:
             return self._split_facts(frame, goal, splits)
-        if goal.kind == "and":
+        if goal.kind is E.BoolKind.AND:
             return all(self._prove(frame, arg, splits) for arg in goal.args)
         if self._by_domain(frame, goal):
             return True
-        if goal.kind == "or":
+        if goal.kind is E.BoolKind.OR:
             for position, arg in enumerate(goal.args):
                 others = [E.not_(a) for i, a in enumerate(goal.args) if i != position]
                 inner = self._extend(frame, others)
@@ -396,10 +398,10 @@ class Prover:
     def _prove_comparison(self, frame: Frame, goal: Bool, splits: int) -> bool:
         assert goal.expr is not None
         poly = P.from_expr(goal.expr)
-        if goal.kind == "le":
+        if goal.kind is E.BoolKind.LE:
             return self._at_most_zero(frame, poly)
         negative = {mono: -coef for mono, coef in poly.items()}
-        if goal.kind == "eq":
+        if goal.kind is E.BoolKind.EQ:
             return all(self._at_most_zero(frame, side) for side in (poly, negative))
         one: Poly = {UNIT: 1}
         return any(
@@ -429,7 +431,7 @@ class Prover:
         for position, fact in enumerate(frame.splits):
             if related and related.isdisjoint(map(_atom_key, fact.free())) and not fact.variables():
                 continue
-            if fact.kind == "ne":
+            if fact.kind is E.BoolKind.NE:
                 assert fact.expr is not None
                 cases: tuple[Bool, ...] = (E.lt(fact.expr, 0), E.gt(fact.expr, 0))
             else:

@@ -61,7 +61,7 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
     compiler = _Compiler(position)
     ready: list[Function] = []
     for fact in facts:
-        for part in fact.args if fact.kind == "and" else (fact,):
+        for part in fact.args if fact.kind is E.BoolKind.AND else (fact,):
             if part is TRUE:
                 continue
             last = _last(part, position)
@@ -97,7 +97,7 @@ def _last(term: Bool, position: Mapping[str, int]) -> int:
 
 def _limit(fact: Bool, step: _Step, compiler: _Compiler) -> None:
     """If the fact is linear in the step's symbol, note the bound it gives."""
-    if fact.kind not in ("le", "eq") or fact.expr is None or step.sym is None:
+    if fact.kind not in (E.BoolKind.LE, E.BoolKind.EQ) or fact.expr is None or step.sym is None:
         return
     sym = step.sym
     slope: dict[tuple[Atom, ...], int] = {}
@@ -117,7 +117,7 @@ def _limit(fact: Bool, step: _Step, compiler: _Compiler) -> None:
     a = compiler.function(compiler.integer(Expr.make(slope, slope_const)))
     b = compiler.function(compiler.integer(Expr.make(rest, fact.expr.const)))
     step.uppers.append((a, b))
-    if fact.kind == "eq":
+    if fact.kind is E.BoolKind.EQ:
         step.lowers.append((a, b))
 
 
@@ -224,13 +224,12 @@ class _Compiler:
         return f"{dict(atom.values)!r}[{self.integer(atom.index)}]"
 
     def formula(self, term: Bool) -> str:
-        if term.kind == "const":
+        if term.kind is E.BoolKind.CONST:
             return "True" if term is TRUE else "False"
-        if term.kind == "var":
+        if term.kind is E.BoolKind.VAR:
             return f"bool(v[{self._position['flag~' + term.name]}])"
         if term.expr is not None:
-            operator = {"le": "<=", "eq": "==", "ne": "!="}[term.kind]
-            return f"({self.integer(term.expr)}{operator}0)"
-        if term.kind == "not":
+            return f"({self.integer(term.expr)}{term.kind.value}0)"
+        if term.kind is E.BoolKind.NOT:
             return f"(not {self.formula(term.args[0])})"
-        return "(" + f" {term.kind} ".join(map(self.formula, term.args)) + ")"
+        return "(" + f" {term.kind.value} ".join(map(self.formula, term.args)) + ")"

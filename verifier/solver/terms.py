@@ -11,7 +11,9 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 def flags(term: Bool) -> tuple[str, ...]:
     """Names of the truth-valued variables of a term, also of those inside conditional values."""
     if term.flags is None:
-        inside = [item for item in walk(term) if isinstance(item, Bool) and item.kind == "var"]
+        inside = [
+            item for item in walk(term) if isinstance(item, Bool) and item.kind is E.BoolKind.VAR
+        ]
         term.flags = tuple(dict.fromkeys(item.name for item in inside))
     return term.flags
 
@@ -60,7 +62,7 @@ def guarded_divisor(terms: Sequence[Bool]) -> bool:
             parts: Sequence[Bool | Expr] = ()
             if isinstance(item, E.Ite):
                 parts = (item.then, item.other)
-            elif isinstance(item, Bool) and item.kind in ("or", "and"):
+            elif isinstance(item, Bool) and item.kind in E.JUNCTIONS:
                 parts = item.args
             for part in parts:
                 for inner in walk(part):

@@ -146,7 +146,7 @@ class _Translator:
             for item in walk(fact):
                 if isinstance(item, Atom):
                     atoms.append(item)
-                elif isinstance(item, Bool) and item.kind == "var":
+                elif isinstance(item, Bool) and item.kind is E.BoolKind.VAR:
                     flags[item.name] = self._bool(item)
             found = self._formulas[fact] = _Formula(term, tuple(atoms), flags)
         return found
@@ -242,22 +242,22 @@ class _Translator:
 
     def _connective(self, term: Bool) -> z3.BoolRef:
         ctx = self.ctx.ref()
-        if term.kind == "const":
+        if term.kind is E.BoolKind.CONST:
             return z3.BoolVal(term is TRUE, self.ctx)
-        if term.kind == "var":
+        if term.kind is E.BoolKind.VAR:
             return z3.Bool(f"flag~{term.name}", self.ctx)
         if term.expr is not None:
-            make = z3.Z3_mk_le if term.kind == "le" else z3.Z3_mk_eq
+            make = z3.Z3_mk_le if term.kind is E.BoolKind.LE else z3.Z3_mk_eq
             value, zero = self._expr(term.expr), self._int(0)
             made = z3.BoolRef(make(ctx, value.as_ast(), zero.as_ast()), self.ctx)
-            if term.kind != "ne":
+            if term.kind is not E.BoolKind.NE:
                 return made
             args = [made]
         else:
             args = [self._bool(arg) for arg in term.args]
-        if term.kind in ("not", "ne"):
+        if term.kind in (E.BoolKind.NOT, E.BoolKind.NE):
             return z3.BoolRef(z3.Z3_mk_not(ctx, args[0].as_ast()), self.ctx)
-        make = z3.Z3_mk_and if term.kind == "and" else z3.Z3_mk_or
+        make = z3.Z3_mk_and if term.kind is E.BoolKind.AND else z3.Z3_mk_or
         return z3.BoolRef(make(ctx, len(args), _array(args)), self.ctx)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table
+from verifier.symbolic.expr import Atom, Bool, BoolKind, Div, Expr, Extremum, Ite, Sym, Table
 
 _SUM: Final = 1  # binding strengths: what may stand inside without parentheses
 _QUOTIENT: Final = 2  # ``a // b`` and ``a % b``
@@ -86,7 +86,7 @@ def _membership(b: Bool) -> str | None:
     """``q.dtype in (float32, bfloat16)`` for a disjunction of such equalities."""
     found: list[tuple[Sym, str]] = []
     for arg in b.args:
-        item = _enumerated(arg.expr) if arg.kind == "eq" and arg.expr is not None else None
+        item = _enumerated(arg.expr) if arg.kind is E.BoolKind.EQ and arg.expr is not None else None
         if item is None or (found and found[0][0] is not item[0]):
             return None
         found.append(item)
@@ -216,15 +216,15 @@ class _Printer:
         self.left -= 1
         if self.left < 0:
             return "..."
-        if b.kind in ("const", "var"):
+        if b.kind in (E.BoolKind.CONST, E.BoolKind.VAR):
             return b.name
         if b.expr is not None:
             text, strength = self._comparison(b.kind, b.expr), 3 if needed < 3 else 2
             if self.left < 0:
                 return "..."
-        elif b.kind == "not":
+        elif b.kind is E.BoolKind.NOT:
             text, strength = f"not {self._bool(b.args[0], 3)}", 2
-        elif b.kind == "or":
+        elif b.kind is E.BoolKind.OR:
             member = _membership(b)
             if member is not None:
                 text, strength = member, 2
@@ -240,10 +240,10 @@ class _Printer:
             if self.left < 0:
                 return
 
-    def _comparison(self, kind: str, e: Expr) -> str:
+    def _comparison(self, kind: BoolKind, e: Expr) -> str:
         """``e <op> 0``, positive summands on the left and negative ones on the right."""
-        op = {"le": "<=", "eq": "==", "ne": "!="}[kind]
-        if kind in ("eq", "ne"):
+        op = kind.value
+        if kind is not BoolKind.LE:
             item = _enumerated(e)
             if item is not None:
                 return f"{name(item[0])} {op} {item[1]}"
@@ -254,7 +254,7 @@ class _Printer:
             number = sign * int(text)
         left = [part for part in parts if part[0] > 0]
         right = [(1, text, strength) for sign, text, strength in parts if sign < 0]
-        if kind == "le" and number == 1 and left and right:
+        if kind is BoolKind.LE and number == 1 and left and right:
             op, number = "<", 0
         if left and not right:
             if op == "<=" and number == 0 and E.bounds(e)[0] == 0:

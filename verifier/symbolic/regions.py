@@ -240,7 +240,7 @@ class _Eliminator:
                     return False
                 if part is TRUE:
                     continue
-                if part.kind == "eq" and part.expr is not None and problem.mentions(part):
+                if part.kind is E.BoolKind.EQ and part.expr is not None and problem.mentions(part):
                     problem.equations.append(part.expr)
                 else:
                     facts.append(part)
@@ -469,7 +469,7 @@ class _Eliminator:
                 if symbol not in fact.free():
                     others.append(fact)
                     continue
-                if fact.kind != "le" or fact.expr is None:
+                if fact.kind is not E.BoolKind.LE or fact.expr is None:
                     good = False
                     break
                 coef = fact.expr.coefficient(symbol)
@@ -513,9 +513,9 @@ class _Eliminator:
             if not problem.mentions(fact):
                 continue
             options: list[Bool] = []
-            if fact.kind == "or":
+            if fact.kind is E.BoolKind.OR:
                 options = list(fact.args)
-            elif fact.kind == "ne" and fact.expr is not None:
+            elif fact.kind is E.BoolKind.NE and fact.expr is not None:
                 options = [E.lt(fact.expr, 0), E.gt(fact.expr, 0)]
             if not options or len(options) > self.branches:
                 continue

@@ -46,9 +46,11 @@ from verifier.symbolic.expr.substitution import Substitution
 from verifier.symbolic.expr.terms import (
     FALSE,
     GIVEN,
+    JUNCTIONS,
     TRUE,
     Atom,
     Bool,
+    BoolKind,
     Context,
     Div,
     Expr,
@@ -69,9 +71,11 @@ from verifier.symbolic.expr.terms import (
 __all__ = [
     "FALSE",
     "GIVEN",
+    "JUNCTIONS",
     "TRUE",
     "Atom",
     "Bool",
+    "BoolKind",
     "Context",
     "Div",
     "EvaluationError",

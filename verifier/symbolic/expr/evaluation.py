@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verifier.symbolic.expr.terms import TRUE, Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table
+from verifier.symbolic.expr.terms import (
+    TRUE,
+    Atom,
+    Bool,
+    BoolKind,
+    Div,
+    Expr,
+    Extremum,
+    Ite,
+    Sym,
+    Table,
+)
 
 
 class EvaluationError(ArithmeticError):
@@ -54,18 +65,18 @@ def _evaluate_atom(atom: Atom, env: Mapping[str, int | bool]) -> int:
 
 
 def _evaluate_bool(b: Bool, env: Mapping[str, int | bool]) -> bool:
-    if b.kind == "const":
+    if b.kind is BoolKind.CONST:
         return b is TRUE
-    if b.kind == "var":
+    if b.kind is BoolKind.VAR:
         try:
             return bool(env[b.name])
         except KeyError:
             raise EvaluationError(f"no value for {b.name}") from None
     if b.expr is not None:
         value = evaluate(b.expr, env)
-        return value <= 0 if b.kind == "le" else (value == 0) == (b.kind == "eq")
-    if b.kind == "not":
+        return value <= 0 if b.kind is BoolKind.LE else (value == 0) == (b.kind is BoolKind.EQ)
+    if b.kind is BoolKind.NOT:
         return not _evaluate_bool(b.args[0], env)
-    if b.kind == "and":
+    if b.kind is BoolKind.AND:
         return all(_evaluate_bool(a, env) for a in b.args)
     return any(_evaluate_bool(a, env) for a in b.args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verifier.symbolic.expr.division import bounds
-from verifier.symbolic.expr.terms import FALSE, TRUE, Bool, Expr, formula, lift
+from verifier.symbolic.expr.terms import FALSE, JUNCTIONS, TRUE, Bool, BoolKind, Expr, formula, lift
 
 
 def truth(value: bool) -> Bool:
@@ -14,7 +14,7 @@ def truth(value: bool) -> Bool:
 
 def bool_symbol(name: str) -> Bool:
     """A free truth value, e.g. a flag parameter."""
-    return formula("var", name=name)
+    return formula(BoolKind.VAR, name=name)
 
 
 def le(a: Expr | int, b: Expr | int) -> Bool:
@@ -29,7 +29,7 @@ def le(a: Expr | int, b: Expr | int) -> Bool:
     g = diff.content()
     if g > 1:  # g*x + c <= 0  ==  x + ceil(c / g) <= 0
         diff = Expr.make({m: c // g for m, c in diff.terms}, -((-diff.const) // g))
-    return formula("le", diff)
+    return formula(BoolKind.LE, diff)
 
 
 def lt(a: Expr | int, b: Expr | int) -> Bool:
@@ -58,7 +58,7 @@ def eq(a: Expr | int, b: Expr | int) -> Bool:
         g = -g
     if g != 1:
         diff = Expr.make({m: c // g for m, c in diff.terms}, diff.const // g)
-    return formula("eq", diff)
+    return formula(BoolKind.EQ, diff)
 
 
 def ne(a: Expr | int, b: Expr | int) -> Bool:
@@ -76,42 +76,43 @@ def not_(a: Bool) -> Bool:
 
 
 def _negated(a: Bool) -> Bool:
-    if a.kind == "not":
+    if a.kind is BoolKind.NOT:
         return a.args[0]
-    if a.kind == "le":
+    if a.kind is BoolKind.LE:
         assert a.expr is not None
         return le(1, a.expr)
-    if a.kind == "eq":
-        return formula("ne", a.expr)
-    if a.kind == "ne":
-        return formula("eq", a.expr)
-    if a.kind == "and":
+    if a.kind is BoolKind.EQ:
+        return formula(BoolKind.NE, a.expr)
+    if a.kind is BoolKind.NE:
+        return formula(BoolKind.EQ, a.expr)
+    if a.kind is BoolKind.AND:
         return or_(*(not_(x) for x in a.args))
-    if a.kind == "or":
+    if a.kind is BoolKind.OR:
         return and_(*(not_(x) for x in a.args))
-    return formula("not", args=(a,))
+    return formula(BoolKind.NOT, args=(a,))
 
 
 def and_(*args: Bool) -> Bool:
-    return _junction("and", TRUE, FALSE, args)
+    return _junction(BoolKind.AND, TRUE, FALSE, args)
 
 
 def or_(*args: Bool) -> Bool:
-    return _junction("or", FALSE, TRUE, args)
+    return _junction(BoolKind.OR, FALSE, TRUE, args)
 
 
-def _junction(kind: str, unit: Bool, zero: Bool, args: tuple[Bool, ...]) -> Bool:
+def _junction(kind: BoolKind, unit: Bool, zero: Bool, args: tuple[Bool, ...]) -> Bool:
     seen: dict[int, Bool] = {}
     for arg in args:
-        for item in arg.args if arg.kind == kind else (arg,):
+        for item in arg.args if arg.kind is kind else (arg,):
             if item is zero:
                 return zero
             if item is not unit:
                 seen.setdefault(id(item), item)
     for item in seen.values():
-        if item.kind in ("eq", "ne", "var", "not", "le") and id(not_(item)) in seen:
+        if item.kind not in JUNCTIONS and id(not_(item)) in seen:
             return zero
-    simpler = _without_decided("or" if kind == "and" else "and", seen)
+    other = BoolKind.OR if kind is BoolKind.AND else BoolKind.AND
+    simpler = _without_decided(other, seen)
     if simpler is not None:
         return _junction(kind, unit, zero, simpler)
     if not seen:
@@ -121,7 +122,7 @@ def _junction(kind: str, unit: Bool, zero: Bool, args: tuple[Bool, ...]) -> Bool
     return formula(kind, args=tuple(seen.values()))
 
 
-def _without_decided(inner: str, items: Mapping[int, Bool]) -> tuple[Bool, ...] | None:
+def _without_decided(inner: BoolKind, items: Mapping[int, Bool]) -> tuple[Bool, ...] | None:
     """The items with those of kind ``inner`` simplified by their neighbours, None if none changes.
 
     ``p and (not p or q)`` is ``p and q``; ``p and (p or q)`` is ``p``; likewise with both swapped.
@@ -129,16 +130,16 @@ def _without_decided(inner: str, items: Mapping[int, Bool]) -> tuple[Bool, ...] 
     out: list[Bool] = []
     changed = False
     for item in items.values():
-        if item.kind != inner:
+        if item.kind is not inner:
             out.append(item)
             continue
         if any(id(arg) in items for arg in item.args):
             changed = True
             continue
-        kept = [a for a in item.args if a.kind in ("and", "or") or id(not_(a)) not in items]
+        kept = [a for a in item.args if a.kind in JUNCTIONS or id(not_(a)) not in items]
         if len(kept) < len(item.args):
             changed = True
-            out.append(or_(*kept) if inner == "or" else and_(*kept))
+            out.append(or_(*kept) if inner is BoolKind.OR else and_(*kept))
         else:
             out.append(item)
     return tuple(out) if changed else None

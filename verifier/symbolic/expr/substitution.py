@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from verifier.symbolic.expr.division import extremum, floordiv, ite, table
 from verifier.symbolic.expr.formulas import and_, eq, le, not_, or_
-from verifier.symbolic.expr.terms import Atom, Bool, Div, Expr, Extremum, Ite, Sym, Table, from_atom
+from verifier.symbolic.expr.terms import (
+    Atom,
+    Bool,
+    BoolKind,
+    Div,
+    Expr,
+    Extremum,
+    Ite,
+    Sym,
+    Table,
+    from_atom,
+)
 
 
 class Substitution:
@@ -65,21 +76,21 @@ class Substitution:
             return b
         found = self._bools.get(id(b))
         if found is None:
-            if b.kind == "var":
+            if b.kind is BoolKind.VAR:
                 found = self._flags.get(b.name, b)
-            elif b.kind == "const":
+            elif b.kind is BoolKind.CONST:
                 found = b
-            elif b.kind == "le":
+            elif b.kind is BoolKind.LE:
                 assert b.expr is not None
                 found = le(self.expr(b.expr), 0)
-            elif b.kind in ("eq", "ne"):
+            elif b.kind in (BoolKind.EQ, BoolKind.NE):
                 assert b.expr is not None
                 found = eq(self.expr(b.expr), 0)
-                found = found if b.kind == "eq" else not_(found)
-            elif b.kind == "not":
+                found = found if b.kind is BoolKind.EQ else not_(found)
+            elif b.kind is BoolKind.NOT:
                 found = not_(self.bool(b.args[0]))
             else:
-                build = and_ if b.kind == "and" else or_
+                build = and_ if b.kind is BoolKind.AND else or_
                 found = build(*(self.bool(a) for a in b.args))
             self._bools[id(b)] = found
         return found

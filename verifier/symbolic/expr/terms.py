@@ -439,13 +439,36 @@ def fresh(
 # ------------------------------------------------------------------------ truth values
 
 
+class BoolKind(Enum):
+    """The forms of formulas; the values are what stands between operands."""
+
+    CONST = "const"
+    #: ``expr <= 0``
+    LE = "<="
+    #: ``expr == 0``
+    EQ = "=="
+    #: ``expr != 0``
+    NE = "!="
+    #: a truth-valued variable
+    VAR = "var"
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+
+    #: formulas are found by it: one that is computed from the name takes too long
+    __hash__ = object.__hash__
+
+
+#: formulas made of formulas beside each other
+JUNCTIONS: Final = (BoolKind.AND, BoolKind.OR)
+
+
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
     __slots__ = ("_free", "_negation", "_variables", "args", "expr", "flags", "kind", "name")
 
-    #: ``const``, ``le`` (expr <= 0), ``eq`` (expr == 0), ``ne``, ``var``, ``and``, ``or``, ``not``
-    kind: str
+    kind: BoolKind
     expr: Expr | None
     args: tuple[Bool, ...]
     name: str
@@ -467,7 +490,7 @@ class Bool:
     def variables(self) -> Mapping[str, Bool]:
         """The truth-valued variables in it, by name."""
         if self._variables is None:  # formulas share their parts
-            out: dict[str, Bool] = {self.name: self} if self.kind == "var" else {}
+            out: dict[str, Bool] = {self.name: self} if self.kind is BoolKind.VAR else {}
             for arg in self.args:
                 out.update(arg.variables())
             self._variables = out
@@ -477,20 +500,19 @@ class Bool:
         raise TypeError("a symbolic truth value cannot be tested: ask a solver")
 
     def __repr__(self) -> str:
-        if self.kind == "const":
+        if self.kind is BoolKind.CONST:
             return self.name
-        if self.kind == "var":
+        if self.kind is BoolKind.VAR:
             return self.name
         if self.expr is not None:
-            op = {"le": "<=", "eq": "==", "ne": "!="}[self.kind]
-            return f"({self.expr!r} {op} 0)"
-        if self.kind == "not":
+            return f"({self.expr!r} {self.kind.value} 0)"
+        if self.kind is BoolKind.NOT:
             return f"not {self.args[0]!r}"
-        return "(" + f" {self.kind} ".join(map(repr, self.args)) + ")"
+        return "(" + f" {self.kind.value} ".join(map(repr, self.args)) + ")"
 
 
 def formula(
-    kind: str, expr: Expr | None = None, args: tuple[Bool, ...] = (), name: str = ""
+    kind: BoolKind, expr: Expr | None = None, args: tuple[Bool, ...] = (), name: str = ""
 ) -> Bool:
     """The formula of that kind; only :mod:`.formulas` knows which are normal."""
     key = (kind, id(expr) if expr is not None else 0, tuple(map(id, args)), name)
@@ -510,7 +532,7 @@ def formula(
 
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
-    out.kind, out.expr, out.args, out.name, out._free = "const", None, (), name, ()
+    out.kind, out.expr, out.args, out.name, out._free = BoolKind.CONST, None, (), name, ()
     out.flags, out._negation, out._variables = (), None, None
     return out
 

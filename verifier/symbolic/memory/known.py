@@ -29,7 +29,7 @@ class Known:
             self._iterates(loop)
 
     def _learn(self, fact: Bool) -> None:
-        if fact.kind != "le" or fact.expr is None or len(fact.expr.terms) != 1:
+        if fact.kind is not E.BoolKind.LE or fact.expr is None or len(fact.expr.terms) != 1:
             return
         (mono, coef) = fact.expr.terms[0]
         if coef == -1 and len(mono) == 1 and isinstance(mono[0], Sym):
@@ -86,7 +86,7 @@ class Known:
     def _holds(self, part: Bool) -> bool:
         if part is E.TRUE or id(part) in self._held:
             return True
-        if part.kind == "or":
+        if part.kind is E.BoolKind.OR:
             return any(self.decide(arg) is True for arg in part.args)
         if not self._low:
             return False

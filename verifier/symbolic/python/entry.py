@@ -171,7 +171,7 @@ def _say_once(vm: VM, p: Parameter, rank: int) -> None:
     if any(a.condition is E.eq(count, rank) for a in assumptions):
         for position, assumption in enumerate(assumptions):
             said = assumption.condition
-            parts = said.args if said.kind == "or" else (said,)
+            parts = said.args if said.kind is E.BoolKind.OR else (said,)
             if any(part is condition for part in parts for condition in implied):
                 assumptions[position] = replace(assumption, text="")
 

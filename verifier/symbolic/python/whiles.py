@@ -156,7 +156,7 @@ class _While:
         left.
         """
         expr = test.expr
-        if test.kind != "le" or expr is None:
+        if test.kind is not E.BoolKind.LE or expr is None:
             return None
         rest = (E.const(1) - expr).as_atom() if expr.const == 1 else None
         if isinstance(rest, E.Extremum) and rest.kind == "max" and rest.args[1:] == (E.const(0),):

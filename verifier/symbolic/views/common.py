@@ -88,9 +88,9 @@ def inexact(view: View, axes: Sequence[Axis], reason: str, *, indirect: bool = F
 
 def conjuncts(fact: Bool) -> list[Bool]:
     """The fact as a list of facts: conjunctions split, and ``e <= min(a, b)`` into two."""
-    if fact.kind == "and":
+    if fact.kind is E.BoolKind.AND:
         return [part for arg in fact.args for part in conjuncts(arg)]
-    if fact.kind == "le" and fact.expr is not None:
+    if fact.kind is E.BoolKind.LE and fact.expr is not None:
         for mono, coef in fact.expr.terms:
             atom = mono[0]
             if len(mono) != 1 or not isinstance(atom, Extremum):
@@ -181,7 +181,7 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
         else:
             foreign.add(axis.symbol.id)
     condition = Substitution(renaming).bool(mask.condition)
-    parts = condition.args if condition.kind == "and" else (condition,)
+    parts = condition.args if condition.kind is E.BoolKind.AND else (condition,)
     kept = [part for part in parts if not any(sym.id in foreign for sym in part.free())]
     return replace(view, mask=E.and_(view.mask, *kept))
 
@@ -219,9 +219,9 @@ def _raise(machine: Machine, view: View, bound: Bound) -> None:
 
 def _at_extremes(predicate: Bool, axes: Sequence[Axis]) -> Bool:
     """An equivalent formula without axis symbols, where each conjunct is monotone in them."""
-    if predicate.kind == "and":
+    if predicate.kind is E.BoolKind.AND:
         return E.and_(*(_at_extremes(part, axes) for part in predicate.args))
-    if predicate.kind != "le" or predicate.expr is None:
+    if predicate.kind is not E.BoolKind.LE or predicate.expr is None:
         return predicate
     expr, extremes = predicate.expr, {}
     for axis in axes:
