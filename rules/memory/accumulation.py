@@ -37,7 +37,7 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Trace
 
 #: ways in which a sum may have been used before it is added to, for one multiplication
@@ -185,7 +185,7 @@ def _uses_before(access: Access, uses: Uses) -> Iterator[_Use]:
                 yield _Use(read, found, None, shared)
         for level in reversed(range(shared)):
             loop = access.loops[level]
-            if loop.kind == "grid" or loop in uses.storage.loops:
+            if loop.kind is LoopKind.GRID or loop in uses.storage.loops:
                 continue
             if precedes and not depends_on(read, read.loops[level:shared]):
                 continue  # the read of this iteration comes later, and reads the same
@@ -305,7 +305,7 @@ def _sums_before(access: Access, uses: Uses, use: _Use) -> Iterator[Copy]:
             continue
         for level in range(shared):
             loop = access.loops[level]
-            if loop.kind == "grid" or loop in uses.storage.loops:
+            if loop.kind is LoopKind.GRID or loop in uses.storage.loops:
                 continue
             found = copy(old, level, below=loop.index, instance=instance)
             if found is not None:

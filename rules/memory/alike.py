@@ -13,7 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index
-from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.tensors import DType, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator
 
@@ -49,7 +49,7 @@ def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> Bool:
 def _makers(table: Index, storage: Storage) -> Iterator[Operation]:
     """What has written a tensor of which each instance has its own, or that nobody writes."""
     writes = table.uses(storage).writes
-    given = storage.kind in ("input", "constant") and not writes
+    given = storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT) and not writes
     if not (storage.buffer.on_chip or given):
         raise _NotKnownError
     for write in writes:
@@ -67,7 +67,7 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
         raise _NotKnownError
     yield from operation.path
     for loop in operation.loops:
-        if loop.kind != "grid":
+        if loop.kind is not LoopKind.GRID:
             yield loop.trips
     if isinstance(operation.accumulates, Bool):
         yield operation.accumulates

@@ -19,7 +19,7 @@ from verifier.symbolic.memory.events import LaneLife, Life, Lived
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes, lives
 from verifier.symbolic.memory.sizes import banks
-from verifier.symbolic.tensors import Loop, Storage
+from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -355,7 +355,7 @@ def _lived(event: Lived, buffer: Buffer, limit: Limit) -> Iterator[Check]:
 def _around(live: list[Lifetime]) -> list[Loop]:
     """The loops that must be gone through for these tensors to be there."""
     loops = {id(loop): loop for life in live for loop in life.storage.loops}
-    return [loop for loop in loops.values() if loop.kind != "grid"]
+    return [loop for loop in loops.values() if loop.kind is not LoopKind.GRID]
 
 
 def _sbuf(target: Target) -> Limit:

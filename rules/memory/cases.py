@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
-from verifier.symbolic.tensors import Axis, Loop, View
+from verifier.symbolic.tensors import Axis, Loop, LoopKind, View
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ def before(
     """
     instance = tensor(later.view)
     common = common_loops(earlier.loops, later.loops)
-    grids = [n for n in range(common) if earlier.loops[n].kind == "grid"]
+    grids = [n for n in range(common) if earlier.loops[n].kind is LoopKind.GRID]
     if grids and private_grid:
         found = copy(earlier, min(grids), instance=instance)
         if found is not None:
@@ -169,7 +169,7 @@ def before(
             yield found
     for level in range(inside, common):
         loop = earlier.loops[level]
-        if loop.kind == "grid":
+        if loop.kind is LoopKind.GRID:
             continue
         if precedes and not depends_on(earlier, earlier.loops[level:common]):
             continue  # the same iteration does what the earlier one did

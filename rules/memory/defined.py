@@ -39,7 +39,7 @@ from verifier.symbolic.memory.index import (
     tensor,
 )
 from verifier.symbolic.memory.index import Index as Table
-from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 #: parts of a formula that is carried on
@@ -260,7 +260,7 @@ class _Seen:
         yield Read(access, fate=fate, to=fate.to)
 
     def _visible(self, storage: Storage) -> bool:
-        seen = storage.kind == "input" or storage.buffer is Buffer.SHARED_HBM
+        seen = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
         return seen or id(storage) in self._returned
 
 
@@ -373,7 +373,7 @@ class _Definition:
         """That some write set the element: formula, exactness, what is to blame if inexact."""
         access = self.read.access
         view, storage = access.view, access.view.storage
-        if storage.initialised or storage.kind in ("input", "constant"):
+        if storage.initialised or storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
             return E.TRUE, True, None
         complete = [write for write in self._writes if not write.partial]
         partial = next((write.access for write in self._writes if write.partial), None)
@@ -488,7 +488,7 @@ class _Definition:
                 yield found, None
         for level in range(shared):
             loop = write.loops[level]
-            if loop.kind == "grid":
+            if loop.kind is LoopKind.GRID:
                 continue
             if precedes and not depends_on(write, write.loops[level:shared]):
                 continue

@@ -27,6 +27,7 @@ from verifier.symbolic.memory.events import (
 )
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Trace
 
 
@@ -72,7 +73,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
     barriers = Barriers.of(trace)
     for uses in table.storages:
         # A constant is an array of the host, filled before any instance or iteration starts.
-        if not uses.writes or uses.storage.kind == "constant":
+        if not uses.writes or uses.storage.kind is StorageKind.CONSTANT:
             continue
         buffer = uses.storage.buffer
         if trace.dialect == PPL:
@@ -101,7 +102,7 @@ def _levels(uses: Uses) -> list[int]:
     found: dict[int, None] = {}
     for access in uses.writes:
         for level, loop in enumerate(access.loops):
-            if loop.kind == "affine" and loop not in uses.storage.loops:
+            if loop.kind is LoopKind.AFFINE and loop not in uses.storage.loops:
                 found.setdefault(level)
     return sorted(found)
 
@@ -113,8 +114,8 @@ def _unordered(access: Access, uses: Uses, level: int, beside: SideBySide) -> bo
     if access.view.buffer.on_chip and beside is CORES:
         return False  # each core has its own
     if beside is ITERATIONS:
-        return loop.kind == "affine" and loop not in uses.storage.loops
-    return loop.kind == "grid"
+        return loop.kind is LoopKind.AFFINE and loop not in uses.storage.loops
+    return loop.kind is LoopKind.GRID
 
 
 def _overlapping_writes(
@@ -227,8 +228,8 @@ def _alike(table: Index, first: Access, second: Access, level: int, other: Copy)
     if first.operation is not second.operation or len(other.private) != len(loops):
         return E.FALSE
     pairs = [(loop, its.index) for loop, its in zip(loops, other.private, strict=True)]
-    there = {loop.symbol: index for loop, index in pairs if loop.kind == "grid"}
-    together = [E.eq(loop.index, index) for loop, index in pairs if loop.kind != "grid"]
+    there = {loop.symbol: index for loop, index in pairs if loop.kind is LoopKind.GRID}
+    together = [E.eq(loop.index, index) for loop, index in pairs if loop.kind is not LoopKind.GRID]
     return E.and_(alike(table, first, there), *together)
 
 

@@ -34,12 +34,12 @@ from verifier.symbolic.memory.events import (
     Wasted,
 )
 from verifier.symbolic.memory.index import Access, Index, index, tensor
-from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
 
 def _exempt(storage: Storage) -> bool:
-    return storage.initialised or storage.kind in ("input", "constant")
+    return storage.initialised or storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT)
 
 
 def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
@@ -258,7 +258,12 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
     returned = {id(storage) for storage in table.returned}
     for uses in table.storages:
         storage = uses.storage
-        if storage.kind != "input" or not uses.writes or uses.reads or id(storage) in returned:
+        if (
+            storage.kind is not StorageKind.INPUT
+            or not uses.writes
+            or uses.reads
+            or id(storage) in returned
+        ):
             continue
         view = uses.writes[-1].view
         if not all(_linear(write) for write in uses.writes):
@@ -331,7 +336,7 @@ def nothing_filled(event: Wasted, target: Hardware) -> Iterator[Check]:
 
 def _linear(write: Access) -> bool:
     """Whether a write is in the declared shape, at places that divide no index of a loop."""
-    own = {loop.symbol for loop in write.loops if loop.kind != "grid"}
+    own = {loop.symbol for loop in write.loops if loop.kind is not LoopKind.GRID}
     return write.view.frame == write.view.storage.shape and not any(
         isinstance(atom, E.Div) and own & set(atom.num.free())
         for coord in write.view.coords

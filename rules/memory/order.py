@@ -20,7 +20,7 @@ from verifier.symbolic.effects import Carried
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import constant
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -180,4 +180,4 @@ def _foreign(read: Access, write: Access, known: bool, grid: Sequence[Loop]) -> 
 
 
 def _indices(loops: Sequence[Loop]) -> tuple[Expr, ...]:
-    return tuple(loop.index for loop in loops if loop.kind == "grid")
+    return tuple(loop.index for loop in loops if loop.kind is LoopKind.GRID)

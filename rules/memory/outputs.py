@@ -13,6 +13,7 @@ from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, regis
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Ended
 from verifier.symbolic.memory.index import index
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
 
 
@@ -25,7 +26,7 @@ def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
             if id(storage) in seen or storage.buffer is Buffer.UNKNOWN:
                 continue
             seen.add(id(storage))
-            fine = storage.kind == "input" or storage.buffer is Buffer.SHARED_HBM
+            fine = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
             # Beta 1 returned tensors from plain hbm as well
             if trace.api == "beta1" and storage.buffer is Buffer.HBM:
                 fine = True
@@ -54,7 +55,7 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
         return
     table = index(trace)
     returned = any(views for _, views, _ in trace.returns)
-    written = any(uses.writes and uses.storage.kind == "input" for uses in table.storages)
+    written = any(uses.writes and uses.storage.kind is StorageKind.INPUT for uses in table.storages)
     modelled = not trace.unmodelled
     # the end of the kernel stands behind everything, also behind what was not followed
     last = max([table.last, *(entry.order for entry in trace.ledger)]) + 1

@@ -17,7 +17,7 @@ from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Loop, Storage, View
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
 
@@ -29,7 +29,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
     targets = [uses for uses in table.storages if uses.writes]
     for uses in table.storages:
         storage = uses.storage
-        if storage.kind != "input" or not storage.buffer.off_chip or not uses.reads:
+        if storage.kind is not StorageKind.INPUT or not storage.buffer.off_chip or not uses.reads:
             continue
         if any(not r.view.exact or r.view.indirect for r in uses.reads):
             continue
@@ -100,7 +100,7 @@ def _read_to_the_end(
 def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
     """An input that a run reads only a part of; which loop should have come there it cannot say."""
     storage = event.storage
-    if storage.kind != "input":
+    if storage.kind is not StorageKind.INPUT:
         return
     for dimension, (end, extent) in enumerate(zip(event.ends, storage.shape, strict=True)):
         if end < extent.const:
@@ -128,7 +128,7 @@ def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
     coord = view.coords[dimension]
     start = E.Substitution({axis.symbol: E.const(0) for axis in view.axes}).expr(coord)
     for loop in read.loops:
-        if loop.symbol not in start.free() or loop.kind == "grid":
+        if loop.symbol not in start.free() or loop.kind is LoopKind.GRID:
             continue
         # tiles must lie side by side: one step further starts where this tile ended
         inner = [other for other in read.loops if other is not loop]
@@ -245,7 +245,7 @@ def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:
     table: Index = index(trace)
     for uses in table.storages:
         storage = uses.storage
-        if not storage.buffer.on_chip or storage.kind != "alloc" or not uses.reads:
+        if not storage.buffer.on_chip or storage.kind is not StorageKind.ALLOC or not uses.reads:
             continue
         accesses = uses.all
         if not uses.writes or any(not _plain(access.view, storage) for access in accesses):
@@ -311,7 +311,7 @@ def too_large(event: Reached, target: Target) -> Iterator[Check]:
     """A tile of which a run uses the beginning only."""
     storage = event.storage
     axis = storage.partition_axis
-    if storage.kind != "alloc" or axis is None or not (event.read and event.written):
+    if storage.kind is not StorageKind.ALLOC or axis is None or not (event.read and event.written):
         return
     for dimension in range(axis + 1, len(storage.shape)):
         if event.ends[dimension] < storage.shape[dimension].const:

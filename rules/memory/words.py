@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Axis, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 
 
 def highest(term: Expr, loops: Sequence[Loop], axes: Sequence[Axis]) -> Expr | None:
@@ -100,7 +100,7 @@ def write_note(access: Access) -> Note:
 
 
 def allocation_note(storage: Storage) -> Note:
-    verb = "is a parameter" if storage.kind == "input" else "is allocated here"
+    verb = "is a parameter" if storage.kind is StorageKind.INPUT else "is allocated here"
     return Note(storage.span, f"`{storage.name}` {verb}")
 
 

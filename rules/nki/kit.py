@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Operators, Trait
 from verifier.symbolic.roles import Limit, Role
-from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
 
@@ -315,11 +315,11 @@ def allocation_notes(op: Operation, views: Iterable[View | None]) -> tuple[Note,
             continue
         storage = view.storage
         name = f"`{storage.name}`" if storage.name else "the tile"
-        if storage.kind == "alloc":
+        if storage.kind is StorageKind.ALLOC:
             notes.setdefault(id(storage), Note(storage.span, f"{name} is allocated here"))
-        elif storage.kind == "result":
+        elif storage.kind is StorageKind.RESULT:
             notes.setdefault(id(storage), Note(storage.span, f"{name} is made here"))
-        elif storage.kind == "input":
+        elif storage.kind is StorageKind.INPUT:
             notes.setdefault(id(storage), Note(storage.span, f"{name} is a parameter"))
     return tuple(notes.values())
 

@@ -14,7 +14,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
 
 _REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)
@@ -97,7 +97,7 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
             "data",
             view,
             (Buffer.SHARED_HBM, Buffer.HBM)
-            if view.storage.kind == "input"
+            if view.storage.kind is StorageKind.INPUT
             else (Buffer.SHARED_HBM,),
             "cores meet over a tensor in shared HBM, and data is not there",
             "BAR01",

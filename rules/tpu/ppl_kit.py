@@ -13,7 +13,7 @@ from verifier.rulebase import AT_ONCE, Check, Monitor, Note, Replayed, Rule, reg
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -160,7 +160,7 @@ def notes(op: Operation, *views: View | None) -> tuple[Note, ...]:
     for view in views:
         if view is None or view.storage.span == op.span:
             continue
-        word = "a parameter" if view.storage.kind == "input" else "made here"
+        word = "a parameter" if view.storage.kind is StorageKind.INPUT else "made here"
         found.setdefault(
             id(view.storage), Note(view.storage.span, f"`{view.storage.name}` is {word}")
         )

@@ -20,6 +20,7 @@ from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
 
 # ----------------------------------------------------------------------------- capacity
@@ -72,7 +73,7 @@ def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
 def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:
     """Memory shapes are known when the kernel is compiled."""
     for storage in trace.storages:
-        if storage.buffer is not Buffer.LOCAL or storage.kind != "alloc":
+        if storage.buffer is not Buffer.LOCAL or storage.kind is not StorageKind.ALLOC:
             continue
         unknown = {
             symbol.name: None
@@ -134,7 +135,7 @@ def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
         return
     barriers = Barriers.of(trace)
     for uses in index(trace).storages:
-        if uses.storage.kind == "constant" or uses.storage.buffer.on_chip:
+        if uses.storage.kind is StorageKind.CONSTANT or uses.storage.buffer.on_chip:
             continue
         for found in reads_of_others(uses, barriers):
             if found.write.order < found.read.order:
@@ -186,7 +187,7 @@ def too_early(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
 def slots(trace: Trace, chip: Chip) -> Iterator[Check]:
     """A block has no more channels than there are lanes."""
     for storage in trace.storages:
-        if storage.buffer is not Buffer.LOCAL or storage.kind != "alloc":
+        if storage.buffer is not Buffer.LOCAL or storage.kind is not StorageKind.ALLOC:
             continue
         c = storage.shape[1]
         if not c.is_const:

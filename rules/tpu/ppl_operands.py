@@ -35,7 +35,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Elements
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
 #: most elements along any axis of an operand (TPU-A02)
@@ -72,7 +72,7 @@ def supported(trace: Trace, chip: Chip) -> Iterator[Check]:
     """The chip has the element type, and the memory, of every tensor that is made."""
     codes = dt.codes(*(name for name in chip.dtypes if name in dt.CODES))
     for storage in trace.storages:
-        if storage.kind == "input":
+        if storage.kind is StorageKind.INPUT:
             continue
         yield Check(
             predicate=storage.dtype.among(codes),

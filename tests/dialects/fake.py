@@ -13,7 +13,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Ratio
 
@@ -62,7 +62,7 @@ class FakeMachine(Unasked):
         buffer: Buffer,
         span: Span,
         *,
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,

@@ -12,7 +12,7 @@ from verifier.dialects.nki.versions import GENERATIONS
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.values import ApiRef, Enumerator, Opaque, Register, SliceValue
 
 
@@ -209,7 +209,7 @@ def test_registers_and_loops() -> None:
     loop = run(machine, "language.fori_loop", 0, register, "body")
     assert getattr(loop, "body", None) == "body" and machine.ledger
     bounds = run(machine, "language.affine_range", 2, 10)
-    assert getattr(bounds, "kind", "") == "affine"
+    assert getattr(bounds, "kind", None) is LoopKind.AFFINE
 
 
 def test_something_else_than_a_tile_is_reported() -> None:
@@ -227,7 +227,7 @@ def test_constant_arrays_of_the_host() -> None:
     )
     assert isinstance(constant, View) and sizes(constant) == (64, 64)
     assert constant.dtype.name == "bfloat16" and constant.buffer is Buffer.SHARED_HBM
-    assert constant.storage.kind == "constant" and not machine.operations
+    assert constant.storage.kind is StorageKind.CONSTANT and not machine.operations
 
 
 def test_a_loaded_column_has_two_dimensions() -> None:

@@ -15,7 +15,7 @@ from verifier.executor.running import Shaped
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import DType, Storage
+from verifier.symbolic.tensors import DType, Storage, StorageKind
 
 KERNEL = """
 import nki
@@ -60,7 +60,7 @@ def test_a_part_that_is_smaller_than_the_blocks_is_told_apart() -> None:
             shape=(E.const(4), E.const(6)),
             partition_axis=None,
             span=Span("", 1, 0, 1, 1),
-            kind="alloc",
+            kind=StorageKind.ALLOC,
         )
     )
     cells = Cells(template)

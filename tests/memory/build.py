@@ -12,7 +12,16 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.tensors import Axis, DType, Loop, Operand, Storage, View
+from verifier.symbolic.tensors import (
+    Axis,
+    DType,
+    Loop,
+    LoopKind,
+    Operand,
+    Storage,
+    StorageKind,
+    View,
+)
 from verifier.symbolic.trace import Operation, Trace
 
 #: ``(start, size)``, or ``(start, size, step)``, or one index
@@ -64,7 +73,9 @@ class Kernel:
     # -- structure -------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, name: str, trips: Expr | int, kind: str = "sequential") -> Iterator[Expr]:
+    def loop(
+        self, name: str, trips: Expr | int, kind: LoopKind = LoopKind.SEQUENTIAL
+    ) -> Iterator[Expr]:
         index = E.fresh(name, 0, None, E.Origin.LOOP)
         _, span = self._next()
         self._loops.append(Loop(index, E.lift(trips), kind, name, span))
@@ -85,7 +96,7 @@ class Kernel:
         shape: Sequence[Expr | int],
         buffer: Buffer = Buffer.SBUF,
         dtype: str = "float32",
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[int, int] | None = None,
         initialised: bool = False,
@@ -110,7 +121,7 @@ class Kernel:
         return out
 
     def input(self, name: str, shape: Sequence[Expr | int]) -> Storage:
-        return self.storage(name, shape, Buffer.HBM, kind="input")
+        return self.storage(name, shape, Buffer.HBM, kind=StorageKind.INPUT)
 
     def output(self, name: str, shape: Sequence[Expr | int]) -> Storage:
         return self.storage(name, shape, Buffer.SHARED_HBM)

@@ -14,7 +14,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import Axis, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
 Env = dict[str, "int | bool"]
@@ -54,7 +54,7 @@ def run(trace: Trace, inputs: Mapping[str, int | bool]) -> Run:
         if isinstance(operation.accumulates, Bool):
             adds = bool(E.evaluate(operation.accumulates, env))
         for role, view in (*operation.reads, *(operation.writes if adds else ())):
-            if view.storage.kind != "input" and not view.storage.initialised:
+            if view.storage.kind is not StorageKind.INPUT and not view.storage.initialised:
                 touched = reads.get(role) or writes.get(role) or set()
                 if not touched <= out.written:
                     out.early.add((operation.order, view.storage.id))

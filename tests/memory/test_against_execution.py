@@ -19,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import lifetime
-from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.tensors import LoopKind, Storage, View
 
 TARGET = TARGETS["trn2"]
 SETTINGS = settings(
@@ -68,7 +68,7 @@ def _trips(draw: st.DrawFn, n: Expr, loops: list[Expr]) -> Expr:
 
 @st.composite
 def kernels(
-    draw: st.DrawFn, kind: str = "sequential", api: str = "0.3", sums: bool = False
+    draw: st.DrawFn, kind: LoopKind = LoopKind.SEQUENTIAL, api: str = "0.3", sums: bool = False
 ) -> Kernel:
     E.fresh_context()
     n = E.symbol("n", 0, 3)
@@ -158,7 +158,7 @@ def test_unwritten_outputs(kernel: Kernel, n: int) -> None:
 
 
 @SETTINGS
-@given(kernels(kind="affine", api="beta1"), st.integers(0, 3))
+@given(kernels(kind=LoopKind.AFFINE, api="beta1"), st.integers(0, 3))
 def test_carried_dependences(kernel: Kernel, n: int) -> None:
     if not _inside(kernel, n):
         return

@@ -14,7 +14,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Carried, Footprint, Reads, Writes
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 
 
 @pytest.fixture(autouse=True)
@@ -224,7 +224,9 @@ def test_output_in_two_steps_and_a_rest() -> None:
 def test_all_program_instances_together_write_the_output() -> None:
     shards, m = size("shards"), size("m")
     span = Kernel._span(1)
-    grid = Loop(E.symbol("pid", 0, None, E.Origin.GRID), shards, "grid", "program_id(0)", span)
+    grid = Loop(
+        E.symbol("pid", 0, None, E.Origin.GRID), shards, LoopKind.GRID, "program_id(0)", span
+    )
     kernel = Kernel(grid=[grid])
     out = kernel.output("out", (m * shards, 30))
     kernel.write(kernel.view(out, (grid.index * m, m), (0, 30)))

@@ -16,7 +16,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +148,7 @@ def test_iterations_write_one_place() -> None:
     n = size("n")
     kernel = Kernel("beta1")
     out = kernel.output("out", (128, 60))
-    with kernel.loop("i", n, "affine"):
+    with kernel.loop("i", n, LoopKind.AFFINE):
         kernel.write(kernel.view(out))
     assert "refuted" in verdicts(carried_dependences, kernel.trace)
     assert not verdicts(carried_dependences, kernel.trace, E.le(n, 1))
@@ -158,7 +158,7 @@ def test_iterations_write_places_of_their_own() -> None:
     n, m = size("n"), size("m")
     kernel = Kernel("beta1")
     out = kernel.output("out", (n * 128, m))
-    with kernel.loop("i", n, "affine") as i, kernel.loop("j", m, "affine") as j:
+    with kernel.loop("i", n, LoopKind.AFFINE) as i, kernel.loop("j", m, LoopKind.AFFINE) as j:
         kernel.write(kernel.view(out, (i * 128, 128), (j, 1)))
     assert not verdicts(carried_dependences, kernel.trace)
 
@@ -168,7 +168,7 @@ def test_scratch_that_is_written_first_carries_nothing() -> None:
     kernel = Kernel("beta1")
     scratch = kernel.storage("scratch", (128, 60))
     total = kernel.storage("total", (128, 60))
-    with kernel.loop("i", n, "affine"):
+    with kernel.loop("i", n, LoopKind.AFFINE):
         kernel.write(kernel.view(scratch))
         kernel.read(kernel.view(scratch, (0, 128), (10, 20)))
         view = kernel.view(total)
@@ -181,7 +181,7 @@ def test_a_running_value_is_carried() -> None:
     kernel = Kernel("beta1")
     state = kernel.storage("state", (128, 60))
     kernel.write(kernel.view(state))
-    with kernel.loop("i", n, "affine"):
+    with kernel.loop("i", n, LoopKind.AFFINE):
         kernel.op("maximum", writes=[kernel.view(state)], reads=[kernel.view(state)])
     assert verdicts(carried_dependences, kernel.trace) == {
         "refuted": ["an iteration of the loop over `i` reads what an earlier one wrote to `state`"]
@@ -190,7 +190,7 @@ def test_a_running_value_is_carried() -> None:
 
 def test_order_is_promised_by_other_loops_and_later_generations() -> None:
     n = size("n")
-    for api, kind in (("beta1", "sequential"), ("0.3", "affine")):
+    for api, kind in (("beta1", LoopKind.SEQUENTIAL), ("0.3", LoopKind.AFFINE)):
         kernel = Kernel(api)
         state = kernel.storage("state", (128, 60))
         with kernel.loop("i", n, kind):
@@ -201,7 +201,7 @@ def test_order_is_promised_by_other_loops_and_later_generations() -> None:
 def test_program_instances() -> None:
     shards, m = size("shards"), size("m")
     index = E.symbol("pid", 0, None, E.Origin.GRID)
-    grid = Loop(index, shards, "grid", "program_id(0)", Kernel._span(1))
+    grid = Loop(index, shards, LoopKind.GRID, "program_id(0)", Kernel._span(1))
     kernel = Kernel(grid=[grid])
     out = kernel.output("out", (m * shards, 30))
     kernel.write(kernel.view(out, (index * m, m), (0, 30)))

@@ -12,6 +12,7 @@ from verifier.source.project import Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import StorageKind
 
 STRUCTURE = """\
 @dataclass
@@ -49,7 +50,7 @@ def test_inputs_are_named_as_users_name_them(tmp_path: Path, text: str) -> None:
     assert isinstance(source, SystemTensor) and isinstance(target, SystemTensor)
     assert (source.address.storage.name, target.address.storage.name) == ("given", "result")
     assert pretty(source.shape[0]) == "rows"
-    assert [s.kind for s in run.trace.storages] == ["input", "input"]
+    assert [s.kind for s in run.trace.storages] == [StorageKind.INPUT, StorageKind.INPUT]
     (flagged,) = operations(run, "bdc_mul_C")
     assert flagged.path == (E.bool_symbol("twice"),)
 

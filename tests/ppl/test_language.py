@@ -11,6 +11,7 @@ from verifier.dialects.ppl import isa
 from verifier.dialects.ppl.host import HANDLERS
 from verifier.dialects.ppl.names import HOST
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import StorageKind
 
 #: rows are dealt out to the cores; each takes its share in blocks of 24 rows
 DEALT = """\
@@ -244,7 +245,7 @@ def summed(out_ptr, left_ptr, right_ptr):
         "ppl.tiu.cast",
         "ppl.dma.store",
     ]
-    made = [s for s in run.trace.storages if s.kind == "result"]
+    made = [s for s in run.trace.storages if s.kind is StorageKind.RESULT]
     assert [str(s.dtype) for s in made[-1:]] == ["float32"]
     assert not run.trace.unmodelled
 

@@ -15,6 +15,7 @@ from verifier.symbolic.python import concrete
 from verifier.symbolic.python.concrete import SYMBOLIC, from_host, to_host
 from verifier.symbolic.python.flow import Ended, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, Many
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import Opaque, Range, Ratio
 
 PLAIN = st.one_of(
@@ -66,7 +67,15 @@ def test_what_is_not_concrete_has_no_value_there() -> None:
     shuffled = DictBox({"a": 1, "b": 2}, shuffled=True)
     optional = DictBox({"a": UNBOUND})
     refs = [vm.heap.new(box) for box in (*lists, shuffled, optional)]
-    values = [n, E.eq(n, 1), (1, n), Range(n, n, one, "range"), Ratio(n, one), Opaque("x"), *refs]
+    values = [
+        n,
+        E.eq(n, 1),
+        (1, n),
+        Range(n, n, one, LoopKind.RANGE),
+        Ratio(n, one),
+        Opaque("x"),
+        *refs,
+    ]
     for value in values:
         assert to_host(vm, value) is SYMBOLIC
         assert to_host(vm, ("a", (value,))) is SYMBOLIC

@@ -29,7 +29,7 @@ from verifier.symbolic.python.forms import (
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
 from verifier.symbolic.python.listforms import Append, Runs, Slots
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.values import Guarded, Opaque
 
 
@@ -37,7 +37,7 @@ def context() -> Context:
     """A loop of ``n`` trips on a fresh machine; its index is ``i``."""
     vm = machine()
     symbol = vm.loop_symbol("i")
-    loop = Loop(E.from_atom(symbol), E.symbol("n", 0), "range", "i", SPAN)
+    loop = Loop(E.from_atom(symbol), E.symbol("n", 0), LoopKind.RANGE, "i", SPAN)
     return Context(vm, loop)
 
 

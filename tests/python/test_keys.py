@@ -14,6 +14,7 @@ from verifier.symbolic.python.flow import Ended, Wait
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.keys import key_of, matches, value_of
 from verifier.symbolic.python.terms import join
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import Opaque, Range
 
 HASHABLE = st.recursive(
@@ -60,7 +61,7 @@ def test_what_depends_on_the_inputs_is_no_key() -> None:
     vm = machine()
     n = E.symbol("n")
     zero, one = E.const(0), E.const(1)
-    for value in (n, E.eq(n, 1), (1, n), Range(zero, n, one, "range"), Opaque("something")):
+    for value in (n, E.eq(n, 1), (1, n), Range(zero, n, one, LoopKind.RANGE), Opaque("something")):
         assert key_of(vm, value, SPAN) is UNBOUND
 
 

@@ -17,7 +17,7 @@ from verifier.symbolic.python.flow import AbortedRunError, Ended, Exit, Fault, W
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 
@@ -213,7 +213,7 @@ def test_facts_are_those_of_the_point() -> None:
     vm = machine()
     n = E.symbol("n", 0)
     symbol = vm.loop_symbol("i")
-    loop = Loop(E.from_atom(symbol), n, "range", "i", SPAN)
+    loop = Loop(E.from_atom(symbol), n, LoopKind.RANGE, "i", SPAN)
     assert vm.facts() == ()
     with vm.inside(loop):
         assert vm.facts() == (loop.within,)

@@ -7,7 +7,7 @@ from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.records import ORIGIN
 from verifier.symbolic.python.terms import join
-from verifier.symbolic.tensors import DType, Loop
+from verifier.symbolic.tensors import DType, Loop, LoopKind
 from verifier.symbolic.values import Guarded, RecordType
 
 DIM = RecordType("dim", ("h", "w"))
@@ -88,7 +88,7 @@ FP32 = DType(E.const(0))
 def test_a_tensor_is_of_its_trip() -> None:
     vm = machine()
     n = E.symbol("n", 1)
-    loop = Loop(E.from_atom(vm.loop_symbol("i")), n, "range", "i", SPAN)
+    loop = Loop(E.from_atom(vm.loop_symbol("i")), n, LoopKind.RANGE, "i", SPAN)
     with vm.inside(loop), vm.guarded(flag("p")):
         view = vm.allocate("tile", (n, E.const(4)), FP32, Buffer.SBUF, SPAN)
     storage = view.storage

@@ -24,7 +24,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.model import Method, Partial
 from verifier.symbolic.python.parts import COMPOUND, box_parts, mentions, parts, reachable
 from verifier.symbolic.python.renaming import Renaming
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.values import Guarded, Range, Ratio, Ref, SliceValue
 
 
@@ -39,7 +39,7 @@ def index(name: str = "i") -> tuple[E.Expr, E.Sym]:
 COMPOUNDS: dict[str, Callable[[E.Expr], object]] = {
     "a tuple": lambda x: (1, (x, "a")),
     "a value by path": lambda x: Guarded(((E.eq(x, 5), "a"), (E.ne(x, 5), x))),
-    "a range": lambda x: Range(E.const(0), x, E.const(1), "range"),
+    "a range": lambda x: Range(E.const(0), x, E.const(1), LoopKind.RANGE),
     "a quotient": lambda x: Ratio(x, E.const(2)),
     "a slice": lambda x: SliceValue(x, None, None),
     "a method": lambda x: Method("function", x),

@@ -11,7 +11,7 @@ from verifier.rulebase import Check, find, run
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import Axis, DType, Operand, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Operand, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -26,7 +26,7 @@ def storage(
     buffer: str = "sbuf",
     dtype: str = "float32",
     address: tuple[Size, Size] | None = None,
-    kind: str = "alloc",
+    kind: StorageKind = StorageKind.ALLOC,
     placement: dict[str, object] | None = None,
     partition_axis: int = 0,
 ) -> Storage:

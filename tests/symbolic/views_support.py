@@ -12,7 +12,7 @@ from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
@@ -67,7 +67,7 @@ class Recorder(Unasked):
         buffer: Buffer,
         span: Span = SPAN,
         *,
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,

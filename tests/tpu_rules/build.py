@@ -15,7 +15,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.tensors import DType, Loop, Operand, Storage
+from verifier.symbolic.tensors import DType, Loop, LoopKind, Operand, Storage, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.values import RecordType, RecordValue
 
@@ -73,7 +73,7 @@ def storage(name: str, *shape: Size, declared: bool = True, dtype: str = "float3
         shape=tuple(map(E.lift, shape)),
         partition_axis=None,
         span=span(),
-        kind="input",
+        kind=StorageKind.INPUT,
         initialised=True,
         placement={"declared": declared},
     )
@@ -129,7 +129,7 @@ def operation(
 
 
 def loop(name: str, trips: Size) -> Loop:
-    return Loop(E.fresh(name, 0, None, E.Origin.LOOP), E.lift(trips), "range", name, span())
+    return Loop(E.fresh(name, 0, None, E.Origin.LOOP), E.lift(trips), LoopKind.RANGE, name, span())
 
 
 def trace(*operations: Operation) -> Trace:

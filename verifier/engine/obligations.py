@@ -13,7 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, StorageKind
 from verifier.symbolic.trace import Assumption, Operation
 
 
@@ -48,7 +48,7 @@ def of_run(
     for rule in chosen:
         by_subject.setdefault(rule.on, []).append(rule)
     for storage in run.trace.storages:
-        if storage.kind == "input":
+        if storage.kind is StorageKind.INPUT:
             continue
         for rule in by_subject.get("storage", ()):
             for check in rulebase.run(rule, target, storage):

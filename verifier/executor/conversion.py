@@ -30,7 +30,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType, LoopKind, StorageKind, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -62,7 +62,9 @@ def tensor_of(machine: ConcreteMachine, view: View) -> Tensor:
     return Tensor(machine, memory, place, view, part)
 
 
-def constant(machine: ConcreteMachine, array: Any, name: str, kind: str = "constant") -> Tensor:
+def constant(
+    machine: ConcreteMachine, array: Any, name: str, kind: StorageKind = StorageKind.CONSTANT
+) -> Tensor:
     """An array of the host as a tensor in HBM."""
     array = np.asarray(array)
     dtype = numpy_name(array.dtype)
@@ -193,9 +195,9 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
     every = range(integer(value.start), integer(value.stop), integer(value.step) or 1)
     numbers: Sequence[int] = every
     if machine.options.abridge is not None:
-        numbers = abridged(every, machine.options.abridge, Tensor, f"{value.kind}_range")
+        numbers = abridged(every, machine.options.abridge, Tensor, f"{value.kind.value}_range")
         machine.abridged |= len(numbers) < len(every)
-    if value.kind != "affine":
+    if value.kind is not LoopKind.AFFINE:
         return numbers
     if machine.options.loop_order != "forward":
         numbers = list(reversed(numbers))

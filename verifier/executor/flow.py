@@ -20,6 +20,7 @@ from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Origin, UndefinedRead
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
 
 #: first reads that one element remembers
@@ -268,7 +269,7 @@ class Flow:
 def _leaves(memory: Memory) -> bool:
     """Whether others than this kernel read a tensor: what is stored there counts."""
     template = memory.template
-    return template.buffer is Buffer.SHARED_HBM or template.kind == "input"
+    return template.buffer is Buffer.SHARED_HBM or template.kind is StorageKind.INPUT
 
 
 def _there(place: Geometry | Gather) -> Mask:

@@ -30,7 +30,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import constant
 from verifier.symbolic.memory.events import ForeignRead, ForeignWrite, Origin
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator
 
@@ -174,7 +174,7 @@ class Instances:
 
     def _held(self, memory: Memory) -> int | None:
         """The number of how what a tensor holds was made: 0 if nothing was put there."""
-        if memory.template.kind in ("input", "constant"):
+        if memory.template.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
             # who writes to a parameter may do so before another instance reads it
             known = self._ways.setdefault(("given", id(memory)), len(self._ways) + 1)
             return None if memory.written else known
@@ -241,7 +241,7 @@ class Instances:
 def shared(memory: Memory) -> bool:
     """Whether all instances of a launch see the tensor."""
     template = memory.template
-    return template.buffer is Buffer.SHARED_HBM and template.kind != "constant"
+    return template.buffer is Buffer.SHARED_HBM and template.kind is not StorageKind.CONSTANT
 
 
 def several(instance: Program) -> bool:

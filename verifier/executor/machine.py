@@ -32,7 +32,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     IndexGrid,
@@ -241,7 +241,7 @@ class ConcreteMachine:
         buffer: Buffer,
         span: Span,
         *,
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
@@ -323,7 +323,7 @@ class ConcreteMachine:
 
     def _shared(self, template: Template) -> bool:
         """Whether the instances of a launch see one tensor, not one each."""
-        return template.kind == "alloc" and (
+        return template.kind is StorageKind.ALLOC and (
             template.buffer is Buffer.SHARED_HBM
             or (self._api == "beta1" and template.buffer is Buffer.HBM)
         )

@@ -20,7 +20,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content
 from verifier.symbolic.memory.events import Life
-from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 
 Array = NDArray[Any]
 
@@ -286,7 +286,7 @@ class Memory:
         """Whether copies of it may be windows for a while: tiles and inputs with bytes of their
         own (a window on a window would not hear of changes to the first tensor)."""
         template = self.template
-        return self.alias is None and (template.on_chip or template.kind == "input")
+        return self.alias is None and (template.on_chip or template.kind is StorageKind.INPUT)
 
     def show(self, source: Memory, window: Array) -> None:
         """Become a copy of a part of another tensor, without copying yet."""
@@ -575,7 +575,13 @@ class ConcreteStorage(Storage):
 
 
 def storage_of(
-    name: str, shape: tuple[int, ...], dtype: str, buffer: Buffer, span: Span, kind: str, order: int
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    buffer: Buffer,
+    span: Span,
+    kind: StorageKind,
+    order: int,
 ) -> ConcreteStorage:
     """A tensor that the host made."""
     return ConcreteStorage(

@@ -27,7 +27,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import written
 from verifier.symbolic.memory.events import Added, Awaited, Outside
-from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -102,7 +102,7 @@ class Operands:
         place = found.place
         if isinstance(place, Geometry):
             window = found.memory.array(place)
-            if found.memory.template.kind == "input":
+            if found.memory.template.kind is StorageKind.INPUT:
                 self.window = (window, found.memory)
             return window
         flat = found.memory.flat(place.dtype)
@@ -392,8 +392,12 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         holds=CONTENTS.index(written(operation)),
         waits=footprint.orders if footprint is not None and not writes else (),
         joins=footprint.orders if footprint is not None and writes else (),
-        taken=tuple(role for role in reads if bounds[role].memory.template.kind == "input"),
-        given=tuple(role for role in writes if bounds[role].memory.template.kind == "input"),
+        taken=tuple(
+            role for role in reads if bounds[role].memory.template.kind is StorageKind.INPUT
+        ),
+        given=tuple(
+            role for role in writes if bounds[role].memory.template.kind is StorageKind.INPUT
+        ),
     )
 
 
@@ -514,7 +518,7 @@ def _written(found: Bound) -> bool:
     memory, place = found.memory, found.place
     if memory.full:
         return True
-    if memory.template.kind in ("input", "constant"):
+    if memory.template.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
         return True
     if isinstance(place, Geometry):
         return memory.initialised(place)

@@ -23,6 +23,7 @@ from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
 
 #: characters of what a kernel raises that are shown
@@ -259,7 +260,7 @@ def _finish(
     machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))
     results = {id(tensor.memory): tensor.memory for tensor in returned}
     for memory in results.values():
-        if memory.template.kind == "alloc":
+        if memory.template.kind is StorageKind.ALLOC:
             _written(machine, memory)
     if machine.watch is not None:
         given = [tensor.memory for tensor in inputs]

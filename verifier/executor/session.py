@@ -26,7 +26,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import DType, Storage
+from verifier.symbolic.tensors import DType, Storage, StorageKind
 
 _CORES: Final = Device(
     operands.execute, operands.allocated, tensor_of, operands.declared, inward, outward
@@ -194,7 +194,7 @@ def input_tensor(
         shape=tuple(E.const(size) for size in shape),
         partition_axis=None,
         span=span,
-        kind="input",
+        kind=StorageKind.INPUT,
         initialised=True,
     )
     template: Template = machine.template(storage)
@@ -215,7 +215,7 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
 
     if isinstance(found.place, Geometry):
         array = found.memory.array(found.place)
-        return array.copy() if found.memory.template.kind == "input" else array
+        return array.copy() if found.memory.template.kind is StorageKind.INPUT else array
     out: np.ndarray[Any, Any] = found.memory.flat(found.place.dtype)[found.place.positions]
     return out
 

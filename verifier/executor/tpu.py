@@ -33,7 +33,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
 from verifier.symbolic.memory.events import UndefinedLanes
-from verifier.symbolic.tensors import DType, Storage, View
+from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
@@ -101,7 +101,7 @@ def buffer(
         shape=tuple(E.const(extent) for extent in shape),
         partition_axis=None,
         span=span,
-        kind="input",
+        kind=StorageKind.INPUT,
         initialised=True,
         placement={"declared": declared},
         bytes=ByteMemory(size, data, full=True, watched=size <= _TRACKED),

@@ -33,6 +33,7 @@ from verifier.symbolic.memory.events import (
     Origin,
     Reached,
 )
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
 
 #: what is met through the notes of :class:`Watch`
@@ -188,7 +189,7 @@ class Watch:
         memory = found.memory
         buffer = memory.template.buffer
         around = self._around(turns, memory)
-        if memory.template.kind == "constant" or not around:
+        if memory.template.kind is StorageKind.CONSTANT or not around:
             return
         stamps = self._stamps.get(memory)
         if stamps is None:
@@ -257,13 +258,13 @@ class Watch:
     def _used(self, found: Bound, read: bool) -> None:
         memory = found.memory
         template = memory.template
-        if template.kind == "input":
+        if template.kind is StorageKind.INPUT:
             if not read:
                 return
             use = self._inputs.get(id(memory))
             if use is None:
                 use = self._inputs[id(memory)] = _Use(memory)
-        elif template.kind == "alloc" and template.on_chip:
+        elif template.kind is StorageKind.ALLOC and template.on_chip:
             key = (memory.span, template)
             known = self._tiles.get(key)
             if known is None:

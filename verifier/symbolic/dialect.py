@@ -15,7 +15,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.python.kind import Kind, M
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.values import ApiRef, Range
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Dialect(Protocol[M]):
         """``bool(tensor)``."""
         ...
 
-    def traced_once(self, machine: M, kind: str) -> bool:
+    def traced_once(self, machine: M, kind: LoopKind) -> bool:
         """Whether the body of a loop of that kind is traced once, whatever its trips."""
         ...
 

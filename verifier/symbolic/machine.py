@@ -17,7 +17,7 @@ from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import Axis, DType, Loop, View
+from verifier.symbolic.tensors import Axis, DType, Loop, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordType, RecordValue
 
@@ -89,7 +89,7 @@ class Machine(Protocol):
         buffer: Buffer,
         span: Span,
         *,
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
@@ -54,17 +55,38 @@ class DType:
         return self.name or repr(self.code)
 
 
+class LoopKind(Enum):
+    """What a loop, or what it goes through, promises."""
+
+    #: plain Python
+    RANGE = "range"
+    #: iterations promised independent in Beta 1
+    AFFINE = "affine"
+    SEQUENTIAL = "sequential"
+    STATIC = "static"
+    #: on the device
+    DYNAMIC = "dynamic"
+    #: the programs of a launch
+    GRID = "grid"
+
+
+class StorageKind(Enum):
+    """Where a tensor comes from."""
+
+    INPUT = "input"
+    ALLOC = "alloc"
+    #: made by a call that returns a value
+    RESULT = "result"
+    CONSTANT = "constant"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A loop with a symbolic index: ``0 <= index < trips``; steps and starts are in the uses.
-
-    ``kind``: ``affine`` (iterations promised independent in Beta 1), ``sequential``, ``static``,
-    ``range`` (plain Python), ``dynamic`` (on the device), ``grid`` (SPMD program index).
-    """
+    """A loop with a symbolic index: ``0 <= index < trips``; steps and starts are in the uses."""
 
     index: Expr
     trips: Expr
-    kind: str
+    kind: LoopKind
     name: str
     span: Span
     #: ``0 <= index < trips`` (the lower bound is in the symbol)
@@ -97,7 +119,7 @@ class Storage:
     shape: tuple[Expr, ...]
     partition_axis: int | None
     span: Span
-    kind: str  # "input" | "alloc" | "result" (made by a value-returning call) | "constant"
+    kind: StorageKind
     loops: tuple[Loop, ...] = ()
     path: tuple[Bool, ...] = ()
     address: tuple[Expr, Expr] | None = None

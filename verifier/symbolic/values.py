@@ -17,7 +17,7 @@ from verifier.hardware.memories import Buffer
 from verifier.source import apis
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
-from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, LoopKind, View
 from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Range:
     start: Expr
     stop: Expr
     step: Expr
-    kind: str
+    kind: LoopKind
     span: Span | None = None
 
 

@@ -10,7 +10,7 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.tensors import Storage
+from verifier.symbolic.tensors import Storage, StorageKind
 
 
 def _partition_extent(storage: Storage, target: Target) -> Iterator[Check]:
@@ -76,7 +76,7 @@ register(
 
 
 def _tile_rank(storage: Storage, target: Target) -> Iterator[Check]:
-    if not storage.buffer.on_chip or storage.kind != "alloc":
+    if not storage.buffer.on_chip or storage.kind is not StorageKind.ALLOC:
         return
     rank = len(storage.shape)
     axis = storage.partition_axis or 0
@@ -140,7 +140,7 @@ register(
 
 
 def _empty_shape(storage: Storage, target: Target) -> Iterator[Check]:
-    if storage.kind != "alloc":
+    if storage.kind is not StorageKind.ALLOC:
         return
     name = tensor_name(storage)
     for position, extent in enumerate(storage.shape):

@@ -8,11 +8,11 @@ from rules.nki import kit
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.tensors import Storage, StorageKind, View
 
 
 def tensor_name(storage: Storage) -> str:
-    return storage.name or ("result" if storage.kind == "result" else "tile")
+    return storage.name or ("result" if storage.kind is StorageKind.RESULT else "tile")
 
 
 def storage_check(

@@ -14,7 +14,7 @@ from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
 
 
@@ -130,9 +130,13 @@ class NkiDialect(PlainDialect):
 
     # -- the front end ----------------------------------------------------------------------------
 
-    def traced_once(self, machine: VM, kind: str) -> bool:
+    def traced_once(self, machine: VM, kind: LoopKind) -> bool:
         """Beta 1 traces the body of a loop once (NKI-LP12)."""
-        return machine.api == "beta1" and kind in ("affine", "sequential", "range")
+        return machine.api == "beta1" and kind in (
+            LoopKind.AFFINE,
+            LoopKind.SEQUENTIAL,
+            LoopKind.RANGE,
+        )
 
     def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
         """An axis of the SPMD grid: any in Beta 1, the cores of one chip later."""

@@ -18,7 +18,7 @@ from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Role, Takes
-from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.tensors import DType, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     ApiRef,
@@ -157,7 +157,7 @@ def perform(
             described.dtype,
             described.buffer,
             span,
-            kind="result",
+            kind=StorageKind.RESULT,
             partition_axis=0,
         )
         written = views.use(machine, result, mask, span)
@@ -190,7 +190,7 @@ def _mark_intermediates(reads: Sequence[tuple[str, View]], span: Span) -> None:
     """
     for _, view in reads:
         storage = view.storage
-        made = storage.kind == "result" and storage.buffer is Buffer.SBUF
+        made = storage.kind is StorageKind.RESULT and storage.buffer is Buffer.SBUF
         if made and _inside(storage.span, span):
             storage.placement = {**storage.placement, "intermediate": True}
 

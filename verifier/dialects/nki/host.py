@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.tensors import DType, LoopKind, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import (
     ApiRef,
@@ -54,7 +54,7 @@ def _creation(
     buffer: BufferValue,
     *,
     filled: bool,
-    kind: str = "alloc",
+    kind: StorageKind = StorageKind.ALLOC,
 ) -> object:
     if shape is None:
         machine.approximate("opaque", f"the shape given to `{call.text}` is not known", call.span)
@@ -204,7 +204,7 @@ def constant_array(machine: Machine, call: Call, shape: tuple[Expr, ...], dtype:
         dtype,
         Buffer.SHARED_HBM,
         call.span,
-        kind="constant",
+        kind=StorageKind.CONSTANT,
         partition_axis=None,
         initialised=True,
     )
@@ -237,7 +237,7 @@ def numpy_copy(machine: Machine, path: str, call: Call) -> View | None:
     ``path`` is one of :data:`names.ARRAY_COPIES`; None if the first argument is no such array.
     """
     model = call.args[0].value if call.args else None
-    if not isinstance(model, View) or model.storage.kind != "constant":
+    if not isinstance(model, View) or model.storage.kind is not StorageKind.CONSTANT:
         return None
     like = path.endswith("_like")
     place = 2 if path == "numpy.full_like" else 1
@@ -263,13 +263,15 @@ def _identity(machine: Machine, bound: Bound, call: Call) -> object:
     shared = machine.api == "beta1"
     buffer = BufferValue(Buffer.SHARED_HBM if shared else Buffer.SBUF)
     shape = None if size is None else ((size, size), None if shared else 0)
-    return _creation(machine, bound, call, shape, dtype, buffer, filled=True, kind="constant")
+    return _creation(
+        machine, bound, call, shape, dtype, buffer, filled=True, kind=StorageKind.CONSTANT
+    )
 
 
 # --------------------------------------------------------------------------- loops and indices
 
 
-def _bounds(machine: Machine, bound: Bound, kind: str, call: Call) -> Range:
+def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range:
     def read(name: str, default: int) -> Expr:
         operand = bound.operands.get(name)
         if operand is None or operand.value is None:
@@ -295,7 +297,7 @@ def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
 
 def _range(machine: Machine, bound: Bound, call: Call) -> object:
     kind = bound.signature.name.rpartition(".")[2].removesuffix("_range")
-    return _bounds(machine, bound, kind, call)
+    return _bounds(machine, bound, LoopKind(kind), call)
 
 
 def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
@@ -304,7 +306,7 @@ def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
         for name, source in (("start", "lower"), ("stop", "upper"), ("step", "step"))
         if source in bound.operands
     }
-    bounds = _bounds(machine, Bound(bound.signature, operands, True), "dynamic", call)
+    bounds = _bounds(machine, Bound(bound.signature, operands, True), LoopKind.DYNAMIC, call)
     return DeviceLoop("fori", bound.value("body_fun"), bounds, call.span)
 
 
@@ -313,7 +315,7 @@ def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 def _arange(machine: Machine, bound: Bound, call: Call) -> object:
-    bounds = _bounds(machine, bound, "range", call)
+    bounds = _bounds(machine, bound, LoopKind.RANGE, call)
     return views.arange(machine, bounds.start, bounds.stop)
 
 

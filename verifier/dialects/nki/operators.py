@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.tensors import Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator, IndexMask, IndexTensor
 
@@ -82,7 +82,7 @@ def store(
             machine.unmodelled("assignment of a value that is not followed", value_span)
             return
         view = views.use(machine, view, None, value_span)
-        if view.storage.kind == "result" and view.mask is TRUE:
+        if view.storage.kind is StorageKind.RESULT and view.mask is TRUE:
             view.storage.placement = {**view.storage.placement, "forwarded": True}
         operands["value"] = Operand("value", view, value_span)
         reads.append(("value", view))

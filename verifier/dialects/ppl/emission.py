@@ -13,7 +13,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Elements, Role, Takes
-from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.tensors import Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Opaque, Ref
 
@@ -50,7 +50,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
             described.dtype,
             described.buffer,
             call.span,
-            kind="result",
+            kind=StorageKind.RESULT,
             partition_axis=None,
             placement={"layout": described.layout},
         )

@@ -16,7 +16,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator, Opaque, Range
 
@@ -229,8 +229,10 @@ def _static_range(machine: Machine, call: Call) -> object:
         return Opaque("a range")
     zero, one = E.const(0), E.const(1)
     if len(known) == 1:
-        return Range(zero, known[0], one, "static", call.span)
-    return Range(known[0], known[1], known[2] if len(known) > 2 else one, "static", call.span)
+        return Range(zero, known[0], one, LoopKind.STATIC, call.span)
+    return Range(
+        known[0], known[1], known[2] if len(known) > 2 else one, LoopKind.STATIC, call.span
+    )
 
 
 HANDLERS: Final[dict[str, Handler]] = {

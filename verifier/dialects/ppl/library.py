@@ -16,7 +16,7 @@ from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.tensors import DType, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Opaque
 
@@ -88,7 +88,7 @@ def quick_pooling(machine: Machine, call: Call) -> object:
         source.dtype,
         Buffer.LOCAL,
         call.span,
-        kind="result",
+        kind=StorageKind.RESULT,
         partition_axis=None,
         placement={"layout": "aligned"},
     )
@@ -123,7 +123,7 @@ def _result(
         dtype,
         Buffer.LOCAL,
         call.span,
-        kind="result",
+        kind=StorageKind.RESULT,
         partition_axis=None,
         placement={"layout": "aligned"},
     )

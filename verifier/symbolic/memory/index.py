@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Loop, Storage, View
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -175,7 +175,7 @@ def tensor(view: View) -> tuple[Expr, ...]:
     return tuple(
         index
         for index, loop in zip(view.instance, view.storage.loops, strict=False)
-        if loop.kind != "grid"
+        if loop.kind is not LoopKind.GRID
     )
 
 

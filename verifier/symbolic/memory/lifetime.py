@@ -12,7 +12,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
-from verifier.symbolic.tensors import Loop, Storage
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind
 
 #: by the loops around a site: the iteration whose tensor an access names; None: no particular one
 Named: TypeAlias = tuple[Expr | None, ...]
@@ -99,7 +99,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     together: list[Together] = []
     exact = True
     for position, loop in enumerate(storage.loops):
-        if loop.kind == "grid" or (named and named[position] is not None):
+        if loop.kind is LoopKind.GRID or (named and named[position] is not None):
             continue  # a program instance sees its own tensors only
         visited = _visited(uses, position)
         if visited is not None:
@@ -305,7 +305,7 @@ def lives(table: Index, uses: Uses) -> list[Lifetime]:
 def _stages(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
     """The lifetimes of tensors of which more live in the loop that makes them than behind it."""
     for position, loop in enumerate(uses.storage.loops):
-        if loop.kind == "grid" or named[position] is not None:
+        if loop.kind is LoopKind.GRID or named[position] is not None:
             continue
         inside, outside = (
             Uses(
@@ -337,7 +337,9 @@ def _named(storage: Storage, access: Access) -> Named:
     """Which iterations of the loops around its tensor an access names by their numbers."""
     instance = access.view.instance
     return tuple(
-        instance[k] if k < len(instance) and loop.kind != "grid" and instance[k].is_const else None
+        instance[k]
+        if k < len(instance) and loop.kind is not LoopKind.GRID and instance[k].is_const
+        else None
         for k, loop in enumerate(storage.loops)
     )
 
@@ -440,7 +442,7 @@ def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
         staged(table, pipelines, uses, life)
         for uses in table.storages
         if uses.storage.buffer is buffer
-        and uses.storage.kind in ("alloc", "result", "constant")
+        and uses.storage.kind in (StorageKind.ALLOC, StorageKind.RESULT, StorageKind.CONSTANT)
         and uses.storage.address is None
         and uses.storage.placement.keys() <= _UNPLACED
         and (uses.reads or uses.writes)

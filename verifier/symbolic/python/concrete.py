@@ -27,6 +27,7 @@ from verifier.symbolic.python.heap import (
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import TEXT, Opaque, Range, Ratio, Ref, SliceValue, unsure
 
 
@@ -111,7 +112,7 @@ def to_host(vm: VM, value: object, depth: int = 0) -> Any:
     if isinstance(value, SliceValue):
         items = _all(vm, (value.start, value.stop, value.step), depth)
         return SYMBOLIC if items is None else slice(*items)
-    if isinstance(value, Range) and value.kind == "range":
+    if isinstance(value, Range) and value.kind is LoopKind.RANGE:
         items = _all(vm, (value.start, value.stop, value.step), depth)
         return SYMBOLIC if items is None or not items[2] else range(*items)
     if isinstance(value, Ratio):
@@ -185,7 +186,7 @@ def from_host(vm: VM, value: object) -> object:
         return UNBOUND if UNBOUND in parts else SliceValue(*parts)
     if isinstance(value, range):
         start, stop, step = map(E.const, (value.start, value.stop, value.step))
-        return Range(start, stop, step, "range")
+        return Range(start, stop, step, LoopKind.RANGE)
     if isinstance(value, (tuple, list, dict, set, frozenset)):
         return _contained(vm, value)
     return UNBOUND

@@ -17,7 +17,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import Axis, DType, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
@@ -177,7 +177,7 @@ class Inputs:
             shape=shape,
             partition_axis=None,
             span=p.span,
-            kind="input",
+            kind=StorageKind.INPUT,
             initialised=True,
         )
         self.storages.append(storage)
@@ -219,7 +219,7 @@ class Inputs:
                 shape=shape,
                 partition_axis=None,
                 span=p.span,
-                kind="input",
+                kind=StorageKind.INPUT,
                 initialised=True,
                 placement={"declared": declared},
             )

@@ -41,7 +41,7 @@ from verifier.symbolic.python.model import (
 )
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -98,7 +98,11 @@ def _of_items(vm: VM, items: tuple[object, ...], span: Span) -> object:
 
 def _of_range(value: Range) -> object:
     parts = (value.start, value.stop, value.step)
-    if value.kind != "range" or not all(part.is_const for part in parts) or not value.step.const:
+    if (
+        value.kind is not LoopKind.RANGE
+        or not all(part.is_const for part in parts)
+        or not value.step.const
+    ):
         return UNBOUND
     return StandIn(range(*(part.const for part in parts)), value)
 

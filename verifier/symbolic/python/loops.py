@@ -24,7 +24,7 @@ from verifier.symbolic.python.terms import presence, some
 from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.values import Guarded, Opaque, Range
 
 #: constant loops with device operations are unrolled up to so many trips if they have to be
@@ -244,7 +244,7 @@ class Runner:
         if len(run.values) > 1:
             self._wide_run(run)
             return
-        rng = Range(E.const(0), run.count, E.const(1), "range", self.span)
+        rng = Range(E.const(0), run.count, E.const(1), LoopKind.RANGE, self.span)
         value = run.values[0]
         self.range(rng, lambda index: self._item(run, value, index))
 
@@ -263,7 +263,7 @@ class Runner:
                     lambda value=value: self._item(run, value, index),  # type: ignore[misc]
                 )
 
-        self.range(Range(E.const(0), run.count, E.const(1), "range", self.span), all_of)
+        self.range(Range(E.const(0), run.count, E.const(1), LoopKind.RANGE, self.span), all_of)
 
     def _item(self, run: Many, value: object, index: object) -> None:
         assert isinstance(index, Expr)
@@ -275,7 +275,7 @@ class Runner:
         vm.approximate("havoc", f"a loop over {way.reason} is not followed", self.span)
         count = E.fresh("iterations", 0)
         item = Opaque(f"an item of {way.reason}")
-        rng = Range(E.const(0), count, E.const(1), "range", self.span)
+        rng = Range(E.const(0), count, E.const(1), LoopKind.RANGE, self.span)
         self.range(rng, lambda _: self.body(item))
 
 

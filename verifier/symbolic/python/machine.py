@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.python.faults import Faults
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, DType, Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Assumption, Operation
 
 
@@ -53,7 +53,7 @@ class DeviceMachine(Faults):
         buffer: Buffer,
         span: Span,
         *,
-        kind: str = "alloc",
+        kind: StorageKind = StorageKind.ALLOC,
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
@@ -120,7 +120,7 @@ class DeviceMachine(Faults):
         while len(self.trace.grid) <= axis:
             made = self.dialect.grid_axis(self, len(self.trace.grid))
             index = E.symbol(made.index, 0, origin=E.Origin.LOOP)
-            loop = Loop(index, made.size, "grid", made.index, self.trace.span)
+            loop = Loop(index, made.size, LoopKind.GRID, made.index, self.trace.span)
             self.trace.grid = (*self.trace.grid, loop)
             text = f"{made.index} < {made.count}"
             self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))

@@ -10,6 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Declare, GridAxis
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import ApiRef, Range
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class PlainDialect:
         """One loop."""
         return None
 
-    def traced_once(self, machine: VM, kind: str) -> bool:
+    def traced_once(self, machine: VM, kind: LoopKind) -> bool:
         """Every trip runs."""
         return False
 

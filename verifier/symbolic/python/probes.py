@@ -21,6 +21,7 @@ from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import TEXT, Guarded, Opaque, OpaqueOf, Range, Ratio, SliceValue
 
 
@@ -60,7 +61,7 @@ def sample(vm: VM, value: object, whole: bool = False) -> Any:
     if isinstance(value, SliceValue):
         parts = [sample(vm, part, whole) for part in (value.start, value.stop, value.step)]
         return UNSAMPLED if UNSAMPLED in parts else slice(*parts)
-    if isinstance(value, Range) and value.kind == "range":
+    if isinstance(value, Range) and value.kind is LoopKind.RANGE:
         return range(1)
     if isinstance(value, (Function, Builtin)):
         return len

@@ -15,7 +15,7 @@ from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, LoopKind
 
 #: trips that are followed one by one
 LIMIT = 4096
@@ -134,7 +134,7 @@ class _While:
         """
         vm = self.vm
         symbol = vm.loop_symbol("while")
-        loop = Loop(E.from_atom(symbol), count, "range", "while", self.stmt.span)
+        loop = Loop(E.from_atom(symbol), count, LoopKind.RANGE, "while", self.stmt.span)
         held: list[tuple[Sym, Bool]] = []
 
         def body() -> None:

@@ -18,7 +18,7 @@ from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.kinds.tensors import meant
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.values import (
     TEXT,
     AddressType,
@@ -264,7 +264,7 @@ def _device_loop(vm: VM, loop: DeviceLoop) -> object:
     bounds = loop.bounds
     if bounds is None:
         count = E.fresh("iterations", 0)
-        bounds = Range(E.const(0), count, E.const(1), "dynamic", loop.span)
+        bounds = Range(E.const(0), count, E.const(1), LoopKind.DYNAMIC, loop.span)
 
     def trip(index: object) -> None:
         given = index if loop.bounds is not None else Register(name)

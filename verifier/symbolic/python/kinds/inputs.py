@@ -25,7 +25,7 @@ from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.state import IS_THERE, SUCCEEDS
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType, StorageKind, View
 from verifier.symbolic.values import (
     TEXT,
     TRUTH,
@@ -396,7 +396,7 @@ class ParameterKind(TensorKind):
         if isinstance(other, Parameter):
             return vm.unknown_bool(f"whether `{p.name}` is `{other.name}` is not followed", span)
         if p.kind == "tensor" or isinstance(other, _TENSORS):
-            given = isinstance(other, View) and other.storage.kind == "input"
+            given = isinstance(other, View) and other.storage.kind is StorageKind.INPUT
             return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if given else E.FALSE
         if as_formula(other) is not None and p.kind is None:
             same = vm.truth(vm.compare("==", p, other, span), span)

@@ -28,6 +28,7 @@ from verifier.symbolic.python.kinds.segments import (
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import Guarded, Opaque, Range, SliceValue, unsure
 
 RANGE: Final = Table("range")
@@ -46,9 +47,9 @@ class RangeKind(Kind[VM]):
     complete = True
 
     def type_of(self, vm: VM, value: Any) -> object:
-        if value.kind == "range":
+        if value.kind is LoopKind.RANGE:
             return HostType(range)
-        return Opaque(f"the type of a range of kind `{value.kind}`")
+        return Opaque(f"the type of a range of kind `{value.kind.value}`")
 
     def describe(self, vm: VM, value: Any) -> str:
         return "a range"
@@ -56,7 +57,7 @@ class RangeKind(Kind[VM]):
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         if name in ("start", "stop", "step"):
             return getattr(value, name)
-        if value.kind != "range":
+        if value.kind is not LoopKind.RANGE:
             return vm.unfollowed(f"`.{name}` of a range of a kernel API", span)
         found = method(METHODS, "range", name, value)
         if found is not UNBOUND:

@@ -18,7 +18,7 @@ from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import TensorMethod
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.values import (
     DynamicSlice,
     Guarded,
@@ -120,7 +120,7 @@ class TensorKind(Kind[VM]):
     def identical(self, vm: VM, value: Any, other: object, span: Span) -> Bool | None:
         if not isinstance(value, View) or not isinstance(other, View):
             return None
-        inputs = value.storage.kind == "input" and other.storage.kind == "input"
+        inputs = value.storage.kind is StorageKind.INPUT and other.storage.kind is StorageKind.INPUT
         if value is other or (value.storage is not other.storage and not inputs):
             return E.truth(value is other)
         return vm.unknown_bool("whether two views are one object is not followed", span)

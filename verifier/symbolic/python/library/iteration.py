@@ -22,6 +22,7 @@ from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import Opaque, OpaqueOf, Range, Ref
 
 ITERATION: Final = Table()
@@ -217,11 +218,11 @@ def _ranged(vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: 
     """A range of numbers that may depend on the path."""
     if not given:
         if len(numbers) == 1:
-            return Range(E.const(0), numbers[0], E.const(1), "range", span)
+            return Range(E.const(0), numbers[0], E.const(1), LoopKind.RANGE, span)
         step = numbers[2] if len(numbers) == 3 else E.const(1)
         message = "range() arg 3 must not be zero"
         vm.fault(ValueError, message, span, when=E.eq(step, 0), text="step != 0", args=(message,))
-        return Range(numbers[0], numbers[1], step, "range", span)
+        return Range(numbers[0], numbers[1], step, LoopKind.RANGE, span)
 
     def one(value: object) -> object:
         number = index_of(vm, value, span)
