@@ -145,6 +145,8 @@ class Rule:
     infer_dtypes: bool = True
     #: a tensor of another rank may keep it: no violation is certain where a rank is only assumed
     of_rank: bool = False
+    #: what breaks it goes wrong without anybody being told
+    silent: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too
     unreached: bool = False
 

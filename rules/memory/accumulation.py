@@ -385,6 +385,7 @@ register(
         code="MEM305",
         family="memory",
         summary="a sum in PSUM starts from nothing but what belongs to it",
+        silent=True,
         reason=(
             "The Tensor Engine keeps one flag per PSUM location: the first matmul overwrites, "
             "later ones add. A tile that is reused without accumulate=False goes on with the old "

@@ -608,6 +608,7 @@ register(
         code="MEM310",
         family="memory",
         summary="tiles placed by hand share no memory while they are in use",
+        silent=True,
         reason="The compiler does not move tiles with an address: one overwrites the other.",
         facts=("NKI-B14",),
         on="trace",

@@ -396,6 +396,7 @@ register(
         code="MEM304",
         family="memory",
         summary="iterations that may run in any order do not depend on each other",
+        silent=True,
         reason=(
             "`nl.affine_range` lets the Beta 1 compiler run iterations in any order and side by "
             "side; only sums into one tile may be carried. Program instances of a grid have no "

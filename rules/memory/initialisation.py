@@ -435,6 +435,7 @@ register(
         code="MEM301",
         family="memory",
         summary="every element that an operation reads was written before",
+        silent=True,
         reason=(
             "An allocation does not initialise memory: on the device the elements hold whatever "
             "was there before, so results differ from run to run. The usual cause is a loop with "
@@ -460,6 +461,7 @@ register(
         code="MEM302",
         family="memory",
         summary="every element of a returned tensor is stored",
+        silent=True,
         reason=(
             "What the kernel does not store stays uninitialised in the caller's tensor. A trip "
             "count that rounds down drops the last, partial tile without a sound."

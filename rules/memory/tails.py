@@ -325,6 +325,7 @@ register(
         code="MEM303",
         family="memory",
         summary="a loop over `n // tile` tiles leaves no rest of an input unread",
+        silent=True,
         reason=(
             "When the tile size does not divide the dimension, the last partial tile is skipped. "
             "Along a dimension that is summed over, such as the contraction of a matrix "

@@ -24,8 +24,11 @@ def span(place: Span) -> report.Span:
     return report.Span(place.path, place.line, place.column, place.end_line, place.end_column)
 
 
-def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
-    """The diagnostic of a violated or undecided obligation."""
+def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> report.Diagnostic:
+    """The diagnostic of a violated or undecided obligation.
+
+    ``part``: the kernel's precondition stands for it.
+    """
     obligation = verdict.obligation
     check, rule = obligation.check, obligation.rule
     unknown = verdict.kind is VerdictKind.UNKNOWN
@@ -46,7 +49,7 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
             listed = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
             notes.append(f"the same inputs break it at line {listed}; this is the tightest place")
     help_lines = [h for h in check.help if kind != "always" or not h.startswith("assert ")]
-    if verdict.precondition is not None:
+    if verdict.precondition is not None and verdict.precondition is not E.FALSE:
         wanted = f"assert {pretty(verdict.precondition)}"
         help_lines = [h for h in help_lines if not h.startswith("assert ")]
         # a formula that is shortened, or that nobody can read, is none to write
@@ -68,18 +71,18 @@ def build(verdict: Verdict, run: Run, target: str) -> report.Diagnostic:
         labels=tuple(report.Label(span(n.span), n.text) for n in check.notes),
         help=tuple(help_lines),
         targets=(target,),
+        part=part,
     )
 
 
 def severity(verdict: Verdict) -> report.Severity:
-    """Error if it always fails or the kernel speaks about the inputs it takes; else warning."""
+    """Error if it always fails, is meant to be excluded, or goes wrong silently; else warning."""
     if verdict.kind is VerdictKind.UNKNOWN:
         return "note"
-    rule = verdict.obligation.rule
-    cap = verdict.obligation.check.severity or rule.severity
+    cap = verdict.cap
     if cap in ("warning", "note"):
         return "warning" if cap == "warning" else "note"
-    if verdict.kind is VerdictKind.ALWAYS or verdict.said:
+    if verdict.kind is VerdictKind.ALWAYS or verdict.said or verdict.silent:
         return "error"
     return "warning"
 

@@ -10,7 +10,7 @@ from typing import Final
 from verifier import rulebase
 from verifier.configuration.contracts import Contract
 from verifier.dialects.registry import DIALECTS
-from verifier.engine import admission, diagnostics, judged, obligations
+from verifier.engine import admission, diagnostics, judged, obligations, precondition
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
@@ -60,6 +60,7 @@ class _Judged:
     verdicts: list[tuple[Run, Verdict]] = field(default_factory=list)
     assumptions: dict[str, None] = field(default_factory=dict)
     reasons: list[report.Reason] = field(default_factory=list)
+    admitted: tuple[E.Bool, ...] = ()
 
 
 def judgement(
@@ -79,21 +80,30 @@ def judgement(
     interpreted = time.perf_counter()
     found = _judged(runs, unit, request, solver)
     decided = time.perf_counter()
-    counts = _counts([verdict for _, verdict in found.verdicts])
+    verdicts = [verdict for _, verdict in found.verdicts]
+    counts = _counts(verdicts)
+    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
+    reasons = tuple(dict.fromkeys(found.reasons))
+    unsettled = [reason.message for reason in reasons]
+    unsettled += [f"`{name}` is not modelled" for name in unmodelled]
+    condition, parts = precondition.of_run(runs[0], verdicts, found.admitted, solver, unsettled)
     fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
     problems = [
-        fixer.attached(diagnostics.build(verdict, run, target.name), verdict)
-        for run, verdict in found.verdicts
+        fixer.attached(
+            diagnostics.build(verdict, run, target.name, part=position in parts), verdict
+        )
+        for position, (run, verdict) in enumerate(found.verdicts)
         if verdict.kind not in (VerdictKind.PROVED, VerdictKind.GATHERED)
     ]
-    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
     calls = max((run.trace.calls for run in runs), default=0)
     missing = max((len(run.trace.unmodelled) for run in runs), default=0)
     status: report.Status = "verified"
-    if counts.violated:
+    if any(position not in parts and _counted(v) for position, v in enumerate(verdicts)):
         status = "violated"
-    elif counts.unknown or found.reasons or unmodelled:
+    elif unsettled:
         status = "unknown"
+    elif parts:
+        status = "conditional"
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {
@@ -105,10 +115,11 @@ def judgement(
         obligations=counts,
         calls=report.CallCounts(calls, calls - missing, unmodelled),
         assumptions=tuple(found.assumptions),
-        reasons=tuple(dict.fromkeys(found.reasons)),
+        reasons=reasons,
         time_ms=round(1000 * (time.perf_counter() - started), 3),
         judged=judged.places(verdict for _, verdict in found.verdicts),
         tiles=tiles(runs, target) if request.tiles else (),
+        precondition=condition,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
 
@@ -134,6 +145,7 @@ def _judged(
         found.reasons.extend(admission.other_ranks(run, solver))
         result = Discharger(run, solver).discharge(pending)
         found.verdicts.extend((run, verdict) for verdict in result.verdicts)
+        found.admitted = result.admitted
         found.assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
         found.reasons.extend(_reasons(run))
     for _, verdict in found.verdicts:
@@ -216,16 +228,15 @@ def _reasons(run: Run) -> list[report.Reason]:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:
-    verdicts = [v for v in verdicts if not _only_noted(v)]
+    verdicts = [v for v in verdicts if not v.noted]
     proved = sum(v.kind is VerdictKind.PROVED for v in verdicts)
     unknown = sum(v.kind is VerdictKind.UNKNOWN for v in verdicts)
     return report.ObligationCounts(len(verdicts), proved, len(verdicts) - proved - unknown, unknown)
 
 
-def _only_noted(verdict: Verdict) -> bool:
-    """A remark on what the generation tolerates: no violation."""
-    cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
-    return cap == "note" and verdict.kind.violated
+def _counted(verdict: Verdict) -> bool:
+    """Whether it is a violation, be it reported with another one."""
+    return verdict.kind.violated and not verdict.noted
 
 
 def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:

@@ -120,7 +120,8 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
             reason=item.reason,
         )
         within = frozenset(loop.symbol for loop in item.loops)
-        yield Obligation(rule, check, item.path, (), (), item.order, within)
+        trips = tuple(loop.trips for loop in item.loops)
+        yield Obligation(rule, check, item.path, (), trips, item.order, within)
 
 
 def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple[Bool, ...]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from verifier.engine import unknowns
+from verifier.engine.conditions import alike, conjuncts
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
-from verifier.hardware import dtypes as dt
+from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
 from verifier.solver.query import Answer, Model, Query
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.expr import Bool, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import Assumption
@@ -45,9 +46,10 @@ class VerdictKind(Enum):
 class Verdict:
     """What became of one obligation.
 
-    ``said`` tells whether the kernel or its contract says something about the
-    inputs that the counterexample needs.
-    ``precondition`` is the weakest simple condition on the inputs that would exclude the violation.
+    ``said`` tells whether the kernel or its contract means to exclude the counterexample, or no
+    input is to blame for it.
+    ``precondition`` is a condition on the inputs that excludes the violation; ``exact``: where it
+    does not hold, the obligation is broken.
     """
 
     obligation: Obligation
@@ -56,29 +58,29 @@ class Verdict:
     model: Mapping[str, int | bool] | None = None
     said: bool = False
     precondition: Bool | None = None
+    exact: bool = False
     reason: str = ""
     query: Query | None = None
     needed: frozenset[str] = frozenset()
     #: other places of the kernel where the same inputs break the same rule
     others: tuple[Span, ...] = ()
 
+    @property
+    def cap(self) -> str:
+        """The gravest that it may be."""
+        return self.obligation.check.severity or self.obligation.rule.severity
 
-def _plain(goal: Bool) -> bool:
-    """Whether a goal is a comparison or several that must all hold."""
-    if goal.kind is E.BoolKind.AND:
-        return all(_plain(part) for part in goal.args)
-    return goal.expr is not None
+    @property
+    def noted(self) -> bool:
+        """A remark on what the generation tolerates: no violation."""
+        return self.cap == "note" and self.kind.violated
 
-
-def _conditional(term: Bool | Expr) -> bool:
-    """Whether a term has an if-else in it: no simple precondition."""
-    if isinstance(term, Bool):
-        inner = (term.expr,) if term.expr is not None else term.args
-        return any(_conditional(part) for part in inner)
-    return any(
-        isinstance(atom, E.Ite) or any(_conditional(child) for child in atom.children())
-        for atom in term.atoms()
-    )
+    @property
+    def silent(self) -> bool:
+        """Whether it goes wrong without anybody being told; of a launch the caller is sure."""
+        condition = self.precondition
+        launch = condition is not None and any(s.origin is E.Origin.GRID for s in condition.free())
+        return self.obligation.rule.silent and not launch
 
 
 def gathered(verdicts: list[Verdict]) -> list[Verdict]:
@@ -91,8 +93,7 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     for position, verdict in enumerate(verdicts):
         if verdict.kind is VerdictKind.SOMETIMES and verdict.obligation.rule.gather:
             sizes = frozenset(n for n in verdict.needed if not n.endswith(".dtype"))
-            cap = verdict.obligation.check.severity or verdict.obligation.rule.severity
-            groups.setdefault((verdict.obligation.rule.id, cap, sizes), []).append(position)
+            groups.setdefault((verdict.obligation.rule.id, verdict.cap, sizes), []).append(position)
     out: list[Verdict | None] = list(verdicts)
     for positions in groups.values():
         *earlier, last = positions
@@ -106,11 +107,28 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     return [verdict for verdict in out if verdict is not None]
 
 
+def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
+    """What is demanded of the inputs, in each iteration and each program of the grid.
+
+    That a program's index lies in the grid is no demand: it says which programs there are.
+    """
+    there = E.and_(*(a.condition for a in assumptions if a.kind == "grid"))
+    demands = [a.condition for a in assumptions if a.kind != "grid"]
+    programs = set(there.free())
+    return [
+        d if programs.isdisjoint(d.free()) or of_given(d) else E.implies(there, d) for d in demands
+    ]
+
+
 @dataclass(slots=True)
 class Discharge:
-    """All verdicts of one run, and what was inferred on the way."""
+    """All verdicts of one run, and what was inferred on the way.
+
+    ``admitted`` is what is demanded of the inputs.
+    """
 
     verdicts: list[Verdict] = field(default_factory=list)
+    admitted: tuple[Bool, ...] = ()
     inferred: list[Assumption] = field(default_factory=list)
 
 
@@ -121,12 +139,15 @@ class Discharger:
     reported once, where it matters first.
     """
 
-    def __init__(self, run: Run, solver: Solver, said_by: Collection[str] = ()) -> None:
+    def __init__(self, run: Run, solver: Solver) -> None:
         self.run = run
         self.solver = solver
         self._learned: list[Bool] = []
         self._inferred: list[Assumption] = []
-        self._mentioned = self._mentions() | set(said_by)
+        #: what the kernel and its contract demand of the inputs
+        self.admitted = of_inputs(_demands(run.trace.assumptions), solver)
+        #: which programs there are
+        self._there = tuple(a.condition for a in run.trace.assumptions if a.kind == "grid")
         #: what follows a statement without a model may be another kernel altogether
         self._skipped = min(
             (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
@@ -144,19 +165,10 @@ class Discharger:
         ]
         self._first_gap = min(gaps, default=None)
 
-    def _mentions(self) -> set[str]:
-        """Names of the inputs that the kernel or its contract speaks about."""
-        out: set[str] = set()
-        for assumption in self.run.trace.assumptions:
-            if assumption.kind in ("assert", "contract"):
-                out.update(sym.name for sym in assumption.condition.free())
-                out.update(assumption.condition.variables())
-        return out
-
     # -- the whole run ---------------------------------------------------------------
 
     def discharge(self, obligations: list[Obligation]) -> Discharge:
-        out = Discharge()
+        out = Discharge(admitted=self.admitted)
         proved: set[tuple[int, ...]] = set()
         for obligation in obligations:
             verdict = self._one(obligation, proved)
@@ -169,17 +181,12 @@ class Discharger:
         """The verdict with its counterexample minimised."""
         if verdict.query is None or verdict.model is None:
             return verdict
-        trips = verdict.obligation.trips or self._every_trips()
+        trips = verdict.obligation.trips or self.run.trips()
         model = self.solver.minimize(verdict.query, verdict.model, trips)
         demands = known_of_trips(self.run.trace.assumptions, verdict.obligation)
         if demands.broken(self.solver, model) is not None:
             return verdict
         return replace(verdict, model=model)
-
-    def _every_trips(self) -> tuple[Expr, ...]:
-        """The trip counts of all loops, for what no single operation breaks."""
-        loops = {l.index: l.trips for o in self.run.trace.operations for l in o.loops}
-        return tuple(loops.values())
 
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
@@ -203,8 +210,12 @@ class Discharger:
         if answer.proved:
             return Verdict(obligation, VerdictKind.PROVED, answer.tier)
         infer = obligation.rule.infer_dtypes and self._about_dtypes(check.predicate)
-        if infer and self._infer(obligation, facts):
-            return Verdict(obligation, VerdictKind.PROVED, answer.tier)
+        demanded = self._infer(obligation, facts) if infer else None
+        if demanded is not None:
+            condition, exact = demanded.condition, demanded.exact
+            return Verdict(
+                obligation, VerdictKind.PROVED, answer.tier, precondition=condition, exact=exact
+            )
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)
         reason = answer.reason or "the solver's budget is used up"
@@ -246,21 +257,22 @@ class Discharger:
             s.domain is not None and s.origin is E.Origin.INPUT for s in symbols
         )
 
-    def _infer(self, obligation: Obligation, facts: tuple[Bool, ...]) -> bool:
+    def _infer(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Weakest | None:
         """Take a dtype demand as a precondition, unless nothing admitted can meet it."""
         predicate = obligation.check.predicate
         if not self.solver.check(Query((*facts, predicate), E.FALSE)).refuted:
-            return False
-        condition = E.implies(E.and_(*obligation.path), predicate)
+            return None
+        found = self._weakest(obligation)
+        if found is None:
+            found = Weakest(E.implies(E.and_(*obligation.path), predicate), False)
         self._inferred.append(
-            Assumption(condition, pretty(predicate), obligation.check.span, "inferred")
+            Assumption(found.condition, pretty(predicate), obligation.check.span, "inferred")
         )
-        return True
+        return found
 
     # -- violations ------------------------------------------------------------------
 
     def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: str) -> Verdict:
-        check = obligation.check
         query = self._query(obligation, facts)
         answer = self.solver.check(query)
         assert answer.model is not None
@@ -273,31 +285,51 @@ class Discharger:
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
         # no precondition is missing where it fails whenever it is reached, or because of the text
-        said = bool(needed & self._mentioned) or not needed or not obligation.rule.learns
-        precondition: Bool | None = None
-        if not always and obligation.rule.learns:
-            precondition = self._precondition(obligation, facts)
+        said = not needed or not obligation.rule.learns
         gap = self._first_gap
         if not always and gap is not None and obligation.order >= gap[0]:
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=gap[1])
-        if not obligation.rule.learns:
-            pass
-        elif precondition is not None:
-            self._learned.append(precondition)
-        elif not always and not self._inner(check.predicate) and check.predicate is not E.FALSE:
-            guard = E.and_(*obligation.path)
-            if not self._inner(guard):
-                self._learned.append(E.implies(guard, check.predicate))
+        found = None if always else self._weakest(obligation)
+        if found is not None and not said:
+            said = self._meant(found.condition)
+        if found is not None and found.exact and obligation.rule.learns:
+            self._learned.append(found.condition)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
             tier,
             answer.model,
             said,
-            precondition,
+            None if found is None else found.condition,
+            found is not None and found.exact,
             query=query,
             needed=needed,
         )
+
+    def _meant(self, condition: Bool) -> bool:
+        """Whether the kernel or its contract asserts what the condition implies: less of the same.
+
+        ``assert K <= 256`` is meant to exclude what ``K <= 128`` does, and does not.
+        """
+        said = (a.condition for a in self.run.trace.assumptions if a.kind in ("assert", "contract"))
+        return any(
+            alike(wanted, part)
+            for demand in said
+            for part in conjuncts(demand)
+            for wanted in conjuncts(condition)
+        )
+
+    def _weakest(self, obligation: Obligation) -> Weakest | None:
+        """The condition on the inputs under which an obligation holds, beside what is learned."""
+        local, goal = (*self._there, *obligation.local_facts), obligation.check.predicate
+        base = (*simplify(self.admitted, local), *self._learned)
+        found = weakest(goal, local, base, self.solver, followed=obligation.check.exact)
+        return None if found is None or self._never_runs(found.condition, obligation) else found
+
+    def _never_runs(self, condition: Bool, obligation: Obligation) -> bool:
+        """Whether a loop around an obligation has no iteration then: it fails where it matters."""
+        facts = (*self.admitted, condition)
+        return any(self.solver.decide(facts, E.le(n, 0)) is True for n in obligation.trips)
 
     def _unshown(self, obligation: Obligation) -> str:
         """Why a failure that no size can mend may come of a rank that nothing suggests.
@@ -355,42 +387,3 @@ class Discharger:
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())
         return frozenset(n for n, s in symbols.items() if s.origin in E.GIVEN) | flags
-
-    def _for_widest_dtypes(self, predicate: Bool, facts: tuple[Bool, ...]) -> Bool:
-        """The predicate with the widest dtype wherever one is free: simpler to say, and it implies
-        the predicate where bytes are bounded from above."""
-        widest = {
-            sym: E.const(dt.CODES["float32"])
-            for sym in predicate.free()
-            if sym.domain is dt.NAMES and sym.origin is E.Origin.INPUT
-        }
-        if not widest:
-            return predicate
-        simpler = E.Substitution(widest).bool(predicate)
-        if simpler is E.FALSE or not self.solver.check(Query((*facts, simpler), predicate)).proved:
-            return predicate
-        return simpler
-
-    def _precondition(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Bool | None:
-        """A condition on the inputs that excludes the violation and admits something."""
-        check = obligation.check
-        if check.predicate is E.FALSE:
-            return None
-        # What was learned from other violations must not leak into what is proposed.
-        local = obligation.local_facts
-        plain = (*simplify(known_at(self.run.trace.assumptions, obligation), local), *local)
-        goal = self._for_widest_dtypes(check.predicate, plain)
-        if not self._inner(goal):
-            found: Bool | None = goal
-        elif _plain(goal):
-            found = self.solver.close(goal, plain)
-        else:
-            return None  # what closes a covering of regions is far from the weakest condition
-        if found is None or found is E.FALSE or found is E.TRUE or _conditional(found):
-            return None
-        base = simplify(known_at(self.run.trace.assumptions, obligation), ())
-        base = (*base, *self._learned)
-        if not self.solver.check(Query((*base, found), E.FALSE)).refuted:
-            return None
-        guard = E.and_(*(p for p in obligation.path if not self._inner(p)))
-        return found if guard is E.TRUE else E.implies(guard, found)

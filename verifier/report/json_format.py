@@ -1,4 +1,4 @@
-"""JSON, schema version 1: stable; keys are added, never renamed.
+"""JSON, schema version 2: stable; keys are added, never renamed.
 
 ``line`` and ``column`` are 1-based, ``end_line`` and ``end_column`` 1-based and exclusive in the
 column, as in ruff's JSON; columns count code points. Nothing that a report knows is left out:
@@ -13,12 +13,15 @@ from typing import Any, TextIO
 
 from verifier.report.model import (
     Caller,
+    Conjunct,
+    Counterexample,
     Diagnostic,
     Entry,
     FileError,
     Fix,
     Function,
     KernelReport,
+    Precondition,
     RunReport,
     Shard,
     Span,
@@ -27,7 +30,7 @@ from verifier.report.model import (
 from verifier.report.statistics import summarise
 from verifier.report.text import Options
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
@@ -93,11 +96,47 @@ def _kernel(kernel: KernelReport) -> dict[str, Any]:
         "contract": kernel.contract or None,
         "preset": kernel.preset or None,
         "known": kernel.known,
+        "precondition": (
+            None if kernel.precondition is None else _precondition(kernel.precondition)
+        ),
     }
 
 
+def _precondition(condition: Precondition) -> dict[str, Any]:
+    return {
+        "text": condition.text,
+        "sufficient": condition.sufficient,
+        "exact": condition.exact,
+        "conjuncts": [_conjunct(conjunct) for conjunct in condition.conjuncts],
+        "dtypes": list(condition.dtypes),
+        "undecided": list(condition.undecided),
+        "asserted": list(condition.asserted),
+        "after": condition.after,
+    }
+
+
+def _conjunct(conjunct: Conjunct) -> dict[str, Any]:
+    return {
+        "text": conjunct.text,
+        "what": conjunct.what,
+        **_span(conjunct.span),
+        "rule": conjunct.rule,
+        "facts": list(conjunct.facts),
+        "silent": conjunct.silent,
+        "exact": conjunct.exact,
+        "grid": conjunct.grid,
+        "minor": conjunct.minor,
+        "witness": _counterexample(conjunct.witness),
+        "breach": conjunct.breach,
+        "others": [_span(place) for place in conjunct.others],
+    }
+
+
+def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
+    return None if found is None else {name: finite(value) for name, value in found.items()}
+
+
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    counterexample = diagnostic.counterexample
     return {
         "rule": diagnostic.rule,
         "name": diagnostic.name,
@@ -108,11 +147,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "kernel": diagnostic.kernel,
         "facts": list(diagnostic.facts),
         "predicate": diagnostic.predicate,
-        "counterexample": (
-            None
-            if counterexample is None
-            else {name: finite(value) for name, value in counterexample.items()}
-        ),
+        "counterexample": _counterexample(diagnostic.counterexample),
         "replay": diagnostic.replay,
         "notes": list(diagnostic.notes),
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
@@ -122,6 +157,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "presets": list(diagnostic.presets),
         "suppressed": diagnostic.suppressed,
         "fingerprint": diagnostic.fingerprint,
+        "part": diagnostic.part,
     }
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]
 Replay: TypeAlias = Literal["confirmed", "diverged", "unsupported", "not-run"]
-Status: TypeAlias = Literal["verified", "violated", "unknown", "error"]
+Status: TypeAlias = Literal["verified", "conditional", "violated", "unknown", "error"]
 ErrorKind: TypeAlias = Literal["internal", "unreadable", "usage", "syntax"]
 
 #: A concrete value in a counterexample; shapes are lists of ints.
@@ -90,6 +90,7 @@ class Diagnostic:
     ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
     ``fingerprint`` tells findings apart across versions of the source
     (:mod:`verifier.report.fingerprints`).
+    ``part``: the kernel's precondition excludes it, which is reported in its place.
     """
 
     rule: str
@@ -112,6 +113,73 @@ class Diagnostic:
     presets: tuple[str, ...] = ()
     suppressed: str | None = None
     fingerprint: str = ""
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One condition of a precondition, and what needs it.
+
+    ``text`` is a Python expression over the kernel's parameters and the names that it binds to
+    their sizes. ``what`` says what holds then, or what happens else; ``rule``, ``facts`` and
+    ``span`` are those of the obligation that needs it, ``others`` the other places that do.
+    ``silent``: where it does not hold, the kernel goes wrong without anybody being told.
+    ``witness`` is an input that meets the other conditions and breaks this one, ``breach`` what of
+    it breaks it (``N = 513``). ``grid``: it is about the launch. ``minor``: no tensor that fits the
+    device's memory breaks it.
+    """
+
+    text: str
+    what: str
+    rule: str
+    facts: tuple[str, ...]
+    span: Span
+    others: tuple[Span, ...] = ()
+    silent: bool = False
+    grid: bool = False
+    minor: bool = False
+    exact: bool = True
+    witness: Counterexample | None = None
+    breach: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """For which of the inputs that a kernel admits it is right; no conjunct means for all.
+
+    ``dtypes`` are the conditions on dtypes alone, which the text leaves out.
+    ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
+    others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
+    not known, one sentence each. ``after`` is the line behind which all names of the texts are
+    bound; 0: they are parameters only.
+    """
+
+    conjuncts: tuple[Conjunct, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    sufficient: bool = True
+    exact: bool = True
+    asserted: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    after: int = 0
+
+    @property
+    def text(self) -> str:
+        """All conjuncts as one Python expression."""
+        if not self.conjuncts:
+            return "True"
+        if len(self.conjuncts) == 1:
+            return self.conjuncts[0].text
+        return " and ".join(_operand(conjunct.text) for conjunct in self.conjuncts)
+
+    @property
+    def silent(self) -> bool:
+        """Whether a breach that is no matter of the launch goes wrong silently."""
+        return any(c.silent and not c.grid for c in self.conjuncts)
+
+
+def _operand(text: str) -> str:
+    """An expression as an operand of ``and``."""
+    return f"({text})" if " or " in text or " if " in text or " and " in text else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +264,8 @@ class KernelReport:
     known: bool = False
     #: what tells whether a suppression is of any use
     judged: tuple[Judged, ...] = ()
+    #: None: not known
+    precondition: Precondition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ and means the same as the term, apart from ``ceil(a / b)``, which stands for exa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,16 +23,26 @@ _ATOM: Final = 4
 _NUMBERED: Final = re.compile(r"[#']\d+$")
 #: atoms and comparisons printed of one term: shared parts of a term print once per use
 _LARGEST: Final = 150
+_WHOLE: Final = 10_000
+_RANK: Final = ".rank"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
-def pretty(term: Expr | Bool) -> str:
+def pretty(term: Expr | Bool, names: Mapping[Sym, str] | None = None) -> str:
     """The term as a user would write it; one line, no terms of the solver.
 
-    Of very large terms the end is left out (``...``).
+    ``names`` are the kernel's own for some symbols. Of very large terms the end is left out
+    (``...``).
     """
-    printer = _Printer(_LARGEST)
-    return printer._bool(term, 0) if isinstance(term, Bool) else printer._expr(term)[0]
+    return _Printer(_LARGEST, names or {})._whole(term)
+
+
+def python(term: Expr | Bool, names: Mapping[Sym, str] | None = None) -> str:
+    """The term as Python over the kernel's parameters and ``names``; nothing is left out.
+
+    Dtypes stand as bare names, a program's number as ``program_id(0)``.
+    """
+    return _Printer(_WHOLE, names or {}, runs=True)._whole(term)
 
 
 def name(symbol: Sym) -> str:
@@ -82,17 +92,6 @@ def _enumerated(e: Expr) -> tuple[Sym, str] | None:
     return None
 
 
-def _membership(b: Bool) -> str | None:
-    """``q.dtype in (float32, bfloat16)`` for a disjunction of such equalities."""
-    found: list[tuple[Sym, str]] = []
-    for arg in b.args:
-        item = _enumerated(arg.expr) if arg.kind is E.BoolKind.EQ and arg.expr is not None else None
-        if item is None or (found and found[0][0] is not item[0]):
-            return None
-        found.append(item)
-    return f"{name(found[0][0])} in ({', '.join(value for _, value in found)})"
-
-
 def _side(parts: list[_Part]) -> str:
     return _wrap(*_join(parts), _SUM)
 
@@ -105,9 +104,32 @@ def _rounds_up(atom: Div) -> bool:
 
 @dataclass(slots=True)
 class _Printer:
-    """Prints one term; ``left`` is how many more atoms and comparisons it may print."""
+    """Prints one term; ``left`` is how many more atoms and comparisons it may print.
+
+    ``runs``: what is printed can be evaluated.
+    """
 
     left: int
+    names: Mapping[Sym, str]
+    runs: bool = False
+
+    def _whole(self, term: Expr | Bool) -> str:
+        return self._bool(term, 0) if isinstance(term, Bool) else self._expr(term)[0]
+
+    def _name(self, symbol: Sym) -> str:
+        found = self.names.get(symbol)
+        if found is not None:
+            return found
+        plain = name(symbol)
+        if self.runs and plain.endswith(_RANK):
+            return f"len({plain.removesuffix(_RANK)}.shape)"
+        return plain
+
+    def _rounded_up(self, number: str, strength: int, den: str) -> tuple[str, int]:
+        """``number / den`` rounded up."""
+        if self.runs:
+            return f"-(-{_wrap(number, strength, _ATOM)} // {den})", _PRODUCT
+        return f"ceil({_wrap(number, strength, _PRODUCT)} / {den})", _ATOM
 
     def _expr(self, e: Expr) -> tuple[str, int]:
         return _join(self._parts(e))
@@ -175,7 +197,7 @@ class _Printer:
             parts.append((1 if number > 0 else -1, str(abs(number)), _ATOM))
         text, strength = _join(parts)
         den = _wrap(*self._expr(atom.den), _ATOM)
-        return f"ceil({_wrap(text, strength, _PRODUCT)} / {den})", -moved
+        return self._rounded_up(text, strength, den)[0], -moved
 
     def _monomial(self, mono: tuple[Atom, ...], coef: int) -> _Part:
         sign, size = (1 if coef > 0 else -1), abs(coef)
@@ -192,12 +214,11 @@ class _Printer:
         if self.left < 0:
             return "...", _ATOM
         if isinstance(atom, Sym):
-            return name(atom), _ATOM
+            return self._name(atom), _ATOM
         if isinstance(atom, Div):
             den = _wrap(*self._expr(atom.den), _ATOM)
             if _rounds_up(atom):
-                num = _wrap(*self._expr(atom.num - atom.num.const), _PRODUCT)
-                return f"ceil({num} / {den})", _ATOM
+                return self._rounded_up(*self._expr(atom.num - atom.num.const), den)
             num = _wrap(*self._expr(atom.num), _PRODUCT)
             return f"{num} // {den}", _QUOTIENT
         if isinstance(atom, Extremum):
@@ -207,7 +228,10 @@ class _Printer:
             return f"{then} if {self._bool(atom.test, 0)} else {other}", 0
         if isinstance(atom, Table):
             if atom.name == "itemsize":
-                return f"sizeof({self._expr(atom.index)[0]})", _ATOM
+                text, strength = self._expr(atom.index)
+                if self.runs:
+                    return f"{_wrap(text, strength, _ATOM)}.itemsize", _ATOM
+                return f"sizeof({text})", _ATOM
             return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
 
@@ -225,14 +249,27 @@ class _Printer:
         elif b.kind is E.BoolKind.NOT:
             text, strength = f"not {self._bool(b.args[0], 3)}", 2
         elif b.kind is E.BoolKind.OR:
-            member = _membership(b)
+            member = self._membership(b)
             if member is not None:
                 text, strength = member, 2
             else:
                 text, strength = " or ".join(self._each(b.args, 1)), 0
         else:
-            text, strength = " and ".join(self._each(b.args, 2)), 1
+            excluded = self._membership(b)
+            text, strength = excluded or " and ".join(self._each(b.args, 2)), 1
         return text if strength >= needed else f"({text})"
+
+    def _membership(self, b: Bool) -> str | None:
+        """``q.dtype in (float32, bfloat16)`` for equalities, ``not in`` for inequalities."""
+        kind = E.BoolKind.EQ if b.kind is E.BoolKind.OR else E.BoolKind.NE
+        found: list[tuple[Sym, str]] = []
+        for arg in b.args:
+            item = _enumerated(arg.expr) if arg.kind is kind and arg.expr is not None else None
+            if item is None or (found and found[0][0] is not item[0]):
+                return None
+            found.append(item)
+        among = "in" if kind is E.BoolKind.EQ else "not in"
+        return f"{self._name(found[0][0])} {among} ({', '.join(value for _, value in found)})"
 
     def _each(self, args: tuple[Bool, ...], needed: int) -> Iterator[str]:
         for arg in args:
@@ -246,7 +283,7 @@ class _Printer:
         if kind is not BoolKind.LE:
             item = _enumerated(e)
             if item is not None:
-                return f"{name(item[0])} {op} {item[1]}"
+                return f"{self._name(item[0])} {op} {item[1]}"
         parts = self._parts(e)
         number = 0
         if parts and parts[-1][1].isdigit():
@@ -272,4 +309,4 @@ class _Printer:
         return f"{_side(left)} {op} {_side(right)}"
 
 
-__all__ = ["name", "pretty"]
+__all__ = ["name", "pretty", "python"]

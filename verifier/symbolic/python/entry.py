@@ -15,7 +15,7 @@ from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect, Input
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import functions, hints, modules, ranks, signs, suspended
 from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
@@ -34,6 +34,7 @@ from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.parts import box_parts
+from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.tensors import View
@@ -81,6 +82,13 @@ class Run:
     opaque_return: bool = False
     #: statements that were interpreted: how far it came
     steps: int = 0
+    #: the kernel's own names for the sizes of its inputs
+    sizes: Mapping[Sym, Named] = field(default_factory=dict)
+
+    def trips(self) -> tuple[Expr, ...]:
+        """The trip counts of all loops around operations."""
+        loops = {loop.index: loop.trips for o in self.trace.operations for loop in o.loops}
+        return tuple(loops.values())
 
 
 _NO_HINT: Final = Hint()
@@ -148,7 +156,8 @@ def _finished(vm: VM, request: Request) -> Run:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
-    return Run(trace, vm.checks, _ranks(vm), ended, inputs, entry.opaque, vm.steps)
+    ranks = _ranks(vm)
+    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, vm.steps, entry.sizes)
 
 
 def _ranks(vm: VM) -> dict[str, int]:
@@ -184,6 +193,7 @@ class _Entry:
         self.request = request
         self.opaque = False
         self.entered = False
+        self.sizes: dict[Sym, Named] = {}
 
     def start(self) -> None:
         """Interpret the outermost definition."""
@@ -271,6 +281,10 @@ class _Entry:
                 alive = False
         # What narrows the path at the end is known there only.
         rest = vm.path
+        last = vm.heap if alive or not landing.escapes else landing.escapes[-1].heap
+        scope = last.get(vm.frames[-1].scope)
+        if isinstance(scope, Scope):
+            self.sizes = named(definition, scope.names)
         self._returns(definition, landing)
         if alive and landing.escapes:
             vm.trace.returns.append((rest, (), definition.name_span))

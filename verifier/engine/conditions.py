@@ -1,0 +1,393 @@
+"""A set of conditions in the form that somebody reads: none follows from the others.
+
+Each step leaves the set as strong as it was, for the inputs that the kernel admits: alternatives
+that nobody meets go, a condition becomes a simpler one that says the same beside the others, a
+consequence of the set replaces what it implies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from verifier.engine.weakest import expressions
+from verifier.solver.query import Query
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+
+_ROUNDS = 3
+#: consequences that are looked for
+_WANTED = 40
+
+
+@dataclass(slots=True)
+class Item:
+    """A condition and the obligations that need it, by their positions, the first ones first."""
+
+    condition: Bool
+    of: tuple[int, ...]
+
+
+class Normal:
+    """Brings conditions into their readable form, under what is known of the inputs."""
+
+    def __init__(self, known: Sequence[Bool], solver: Solver) -> None:
+        self._known = tuple(known)
+        self._solver = solver
+        self._same = E.Substitution(_equal_sizes(known))
+
+    def form(self, items: Iterable[Item]) -> list[Item]:
+        """The set as strong as ``items``, the simplest one found."""
+        current = _joined(_split(Item(self._same.bool(i.condition), i.of) for i in items))
+        for _ in range(_ROUNDS):
+            current = self._without_implied(current)
+            before = [item.condition for item in current]
+            for position in range(len(current)):
+                self._simplify(current, position)
+            current = self._with_consequences(_equal(_joined(_split(current))))
+            if {item.condition for item in current} == set(before):
+                break
+        return sorted(_of_one_dtype(current), key=lambda i: (_kind(i.condition), min(i.of)))
+
+    # -- steps -------------------------------------------------------------------------
+
+    def _facts(self, items: Sequence[Item], but: int) -> tuple[Bool, ...]:
+        return (*self._known, *(x.condition for i, x in enumerate(items) if i != but))
+
+    def _follows(self, facts: tuple[Bool, ...], goal: Bool) -> bool:
+        return self._solver.check(Query(facts, goal)).proved
+
+    def _simplify(self, items: list[Item], position: int) -> None:
+        """Replace a condition by a simpler one that says the same beside the others."""
+        item = items[position]
+        facts = self._facts(items, position)
+        clause = self._fewer(item.condition, facts)
+        for candidate in _simpler(clause):
+            if _weight(candidate) >= _weight(clause) or candidate is FALSE:
+                continue
+            if self._follows((*facts, clause), candidate) and self._follows(
+                (*facts, candidate), clause
+            ):
+                clause = candidate
+                break
+        items[position] = Item(clause, item.of)
+
+    def _fewer(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """The clause without alternatives that no input has or that imply the rest."""
+        if clause.kind is not E.BoolKind.OR:
+            return clause
+        kept = list(clause.args)
+        for alternative in clause.args:
+            rest = [part for part in kept if part is not alternative]
+            if rest and self._follows((*facts, alternative), E.or_(*rest)):
+                kept = rest
+        return E.or_(*kept)
+
+    def _without_implied(self, items: list[Item]) -> list[Item]:
+        """Drop what follows from the others, the heavier ones first."""
+        current = list(items)
+        for item in sorted(items, key=lambda x: -_weight(x.condition)):
+            position = current.index(item)
+            if self._follows(self._facts(current, position), item.condition):
+                del current[position]
+        return current
+
+    def _with_consequences(self, items: list[Item]) -> list[Item]:
+        """Replace heavy conditions by what they come to together."""
+        heavy = [item for item in items if not _is_plain(item.condition)]
+        if not heavy:
+            return items
+        whole = self._facts(items, -1)
+        for candidate in _wanted(heavy):
+            if any(item.condition is candidate for item in items):
+                continue
+            if not self._follows(whole, candidate) or self._follows(self._known, candidate):
+                continue
+            kept = [
+                item
+                for item in items
+                if _weight(item.condition) <= _weight(candidate)
+                or not self._follows((*self._known, candidate), item.condition)
+            ]
+            if len(kept) < len(items):
+                gone = [item for item in items if item not in kept]
+                of = tuple(sorted({p for item in gone for p in item.of}))
+                return self._with_consequences([*kept, Item(candidate, of)])
+        return items
+
+
+def _split(items: Iterable[Item]) -> Iterator[Item]:
+    for item in items:
+        for part in conjuncts(item.condition):
+            if part is not TRUE:
+                yield Item(part, item.of)
+
+
+def _joined(items: Iterable[Item]) -> list[Item]:
+    """Each condition once."""
+    found: dict[Bool, Item] = {}
+    for item in items:
+        known = found.get(item.condition)
+        of = item.of if known is None else tuple(sorted({*known.of, *item.of}))
+        found[item.condition] = Item(item.condition, of)
+    return list(found.values())
+
+
+def _equal_sizes(known: Sequence[Bool]) -> dict[Sym, Expr]:
+    """For sizes that are equal to an earlier one, that one."""
+    first: dict[Sym, Sym] = {}
+
+    def root(symbol: Sym) -> Sym:
+        while symbol in first:
+            symbol = first[symbol]
+        return symbol
+
+    for fact in (part for demand in known for part in conjuncts(demand)):
+        symbols = fact.free()
+        if fact.kind is not E.BoolKind.EQ or fact.expr is None or len(symbols) != 2:
+            continue
+        a, b = sorted(map(root, symbols), key=lambda s: s.id)
+        plain = E.eq(E.from_atom(symbols[0]), E.from_atom(symbols[1]))
+        if fact is plain and a is not b and a.domain is b.domain:
+            first[b] = a
+    return {symbol: E.from_atom(root(symbol)) for symbol in first}
+
+
+def _equal(items: Sequence[Item]) -> list[Item]:
+    """Two bounds of which each is the other one turned round as one equality."""
+    out: list[Item] = []
+    for item in items:
+        e = item.condition.expr
+        if item.condition.kind is E.BoolKind.LE and e is not None:
+            turned = E.ge(e, 0)
+            other = next((x for x in out if x.condition is turned), None)
+            if other is not None:
+                out.remove(other)
+                of = tuple(sorted({*other.of, *item.of}))
+                out.append(Item(E.eq(e, 0), of))
+                continue
+        out.append(item)
+    return out
+
+
+def _of_one_dtype(items: Sequence[Item]) -> list[Item]:
+    """What is said of one dtype alone as one condition."""
+    found: dict[Sym, Item] = {}
+    out: list[Item] = []
+    for item in items:
+        symbols = item.condition.free()
+        if len(symbols) != 1 or symbols[0].domain is None:
+            out.append(item)
+            continue
+        known = found.get(symbols[0], Item(TRUE, ()))
+        of = tuple(sorted({*known.of, *item.of}))
+        found[symbols[0]] = Item(E.and_(known.condition, item.condition), of)
+    return [*(Item(_listed(i.condition, s), i.of) for s, i in found.items()), *out]
+
+
+def _listed(condition: Bool, symbol: Sym) -> Bool:
+    """What is said of one dtype as the dtypes that it may have, or may not: the shorter list."""
+    assert symbol.domain is not None
+    last = len(symbol.domain) - 1 if symbol.hi is None else symbol.hi
+    values = range(symbol.lo or 0, last + 1)
+    dtype = E.from_atom(symbol)
+    fits = [v for v in values if E.evaluate(condition, {symbol.name: v})]
+    if 2 * len(fits) <= len(values):
+        return E.or_(*(E.eq(dtype, v) for v in fits))
+    return E.and_(*(E.ne(dtype, v) for v in values if v not in fits))
+
+
+# ------------------------------------------------------------------------- simpler conditions
+
+
+def _is_plain(term: Bool) -> bool:
+    """Whether a condition needs no explanation: a bound, an equality, a divisibility, a flag."""
+    return _weight(term) <= 4
+
+
+def _weight(term: Bool) -> int:
+    """How much there is to read."""
+    if term.expr is None:
+        return 1 + sum(_weight(part) for part in term.args)
+    if divisibility(term) is not None:
+        return 2
+    return _size(term.expr)
+
+
+def _size(e: Expr) -> int:
+    total = 1 if e.const else 0
+    for mono, factor in e.terms:
+        total += abs(factor) != 1
+        for atom in mono:
+            if isinstance(atom, (Sym, E.Table)):
+                total += 1
+            else:
+                inner = atom.children()
+                total += 3 + sum(
+                    _size(part) if isinstance(part, Expr) else _weight(part) for part in inner
+                )
+    return total
+
+
+def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
+    """``(number, divisor)`` of a condition that says that one divides the other."""
+    if term.expr is None or term.kind not in (E.BoolKind.EQ, E.BoolKind.LE):
+        return None
+    for atom in term.expr.atoms():
+        if isinstance(atom, E.Div):
+            rest = atom.num - atom.den * E.from_atom(atom)
+            if term is E.eq(rest, 0):
+                return atom.num, atom.den
+    return None
+
+
+def of_dtypes(items: Iterable[Item]) -> list[Item]:
+    """Conditions on dtypes, what is said of one dtype together."""
+    return _of_one_dtype(_joined(_split(items)))
+
+
+def conjuncts(condition: Bool) -> tuple[Bool, ...]:
+    """What all has to hold."""
+    return condition.args if condition.kind is E.BoolKind.AND else (condition,)
+
+
+def alike(wanted: Bool, said: Bool) -> bool:
+    """Whether they bound the same from the same side, or say of the same what divides it."""
+    first, second = divisibility(wanted), divisibility(said)
+    if first is not None or second is not None:
+        return first is not None and second is not None and first[0] is second[0]
+    if (
+        wanted.kind is not E.BoolKind.LE
+        or said.kind is not E.BoolKind.LE
+        or wanted.expr is None
+        or said.expr is None
+    ):
+        return False
+    return wanted.expr.terms == said.expr.terms
+
+
+def _simpler(clause: Bool) -> Iterator[Bool]:
+    """Forms that may say the same as a condition beside others."""
+    if clause.kind is E.BoolKind.NE and clause.expr is not None:
+        atom = clause.expr.as_atom()
+        if isinstance(atom, Sym):
+            yield E.ge(E.from_atom(atom), 1)
+    for e in expressions(clause):
+        for atom in e.atoms():
+            if isinstance(atom, E.Div):
+                yield E.eq(E.mod(atom.num, atom.den), 0)
+    yield from _bounds(clause)
+    yield from _scaled(clause)
+
+
+def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
+    """Plain conditions that heavy ones may come to."""
+    symbols = dict.fromkeys(s for item in items for s in item.condition.free() if s.domain is None)
+    sizes = [E.from_atom(s) for s in symbols]
+    count = 0
+    quotients = dict.fromkeys(
+        (atom.num, atom.den)
+        for item in items
+        for e in expressions(item.condition)
+        for atom in e.atoms()
+        if isinstance(atom, E.Div)
+    )
+    for num, den in quotients:
+        yield E.eq(E.mod(num, den), 0)
+    for a in sizes:
+        for b in sizes:
+            if a is b:
+                continue
+            count += 1
+            if count > _WANTED:
+                return
+            yield E.le(a, b)
+
+
+_MOST = 1 << 40
+
+
+def _bounds(clause: Bool) -> Iterator[Bool]:
+    """``x <= c`` or ``x >= c`` for what is said of one size alone."""
+    symbols = clause.free()
+    if len(symbols) != 1 or symbols[0].domain is not None or clause.variables():
+        return
+    symbol = symbols[0]
+    least = symbol.lo if symbol.lo is not None else 0
+
+    def holds(value: int) -> bool:
+        try:
+            return bool(E.evaluate(clause, {symbol.name: value}))
+        except E.EvaluationError:
+            return False
+
+    first, last = holds(least), holds(_MOST)
+    if first == last:
+        return
+    low, high = least, _MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle) == first:
+            low = middle
+        else:
+            high = middle
+    size = E.from_atom(symbol)
+    yield E.le(size, low) if first else E.ge(size, high)
+
+
+def _scaled(clause: Bool) -> Iterator[Bool]:
+    """Comparisons with exact quotients in place of rounded ones."""
+    quotients = {
+        atom
+        for e in expressions(clause)
+        for atom in e.atoms()
+        if isinstance(atom, E.Div) and atom.den.is_const and atom.den.const > 0
+    }
+    if quotients:
+        yield _exact(clause, quotients)
+
+
+def _exact(term: Bool, quotients: set[E.Div]) -> Bool:
+    if term.expr is None:
+        parts = [_exact(part, quotients) for part in term.args]
+        if term.kind is E.BoolKind.AND:
+            return E.and_(*parts)
+        return E.or_(*parts) if term.kind is E.BoolKind.OR else term
+    scale = 1
+    for mono, _ in term.expr.terms:
+        for atom in mono:
+            if isinstance(atom, E.Div) and atom in quotients:
+                scale = scale * atom.den.const // _gcd(scale, atom.den.const)
+    total = E.const(term.expr.const * scale)
+    for mono, factor in term.expr.terms:
+        left, product = scale, E.const(factor)
+        for atom in mono:
+            if isinstance(atom, E.Div) and atom in quotients and left % atom.den.const == 0:
+                left //= atom.den.const
+                product = product * atom.num
+            else:
+                product = product * E.from_atom(atom)
+        total = total + product * left
+    if term.kind is E.BoolKind.LE:
+        return E.le(total, 0)
+    return E.eq(total, 0) if term.kind is E.BoolKind.EQ else E.ne(total, 0)
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def _kind(term: Bool) -> int:
+    """The order in which conditions are read: dtypes, equalities, divisibilities, bounds, rest."""
+    if all(s.domain is not None for s in term.free()) and term.free():
+        return 0
+    if divisibility(term) is not None:
+        return 2
+    if term.kind is E.BoolKind.EQ or term.kind is E.BoolKind.VAR or term.kind is E.BoolKind.NOT:
+        return 1
+    if term.kind is E.BoolKind.LE and _is_plain(term):
+        return 3
+    return 4 if term.kind is E.BoolKind.LE else 5

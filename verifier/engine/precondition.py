@@ -1,0 +1,197 @@
+"""For which inputs a kernel is right, as far as its obligations are decided.
+
+Each violated obligation comes with a condition under which it holds. Together, in the form that
+somebody reads (:mod:`.conditions`), they are the kernel's precondition: sufficient where nothing
+is left undecided, and exact where each condition is, because the first one that an input breaks
+makes the obligation behind it fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifier.engine import diagnostics
+from verifier.engine.conditions import Item, Normal, of_dtypes
+from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.report import model as report
+from verifier.rulebase import cited
+from verifier.solver.query import Model, Query
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, Bool, Sym
+from verifier.symbolic.pretty import python
+from verifier.symbolic.python.entry import Run
+
+#: what a kernel and its contract say of inputs
+_SAID = ("assert", "contract")
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The conditions of one run; ``bugs`` are the verdicts that are reported on their own:
+    those of all inputs, those that the kernel means to exclude, and those without a condition.
+
+    ``known`` is what is demanded of the inputs, ``items`` the conditions beside it, each with the
+    positions of the verdicts that need it.
+    """
+
+    run: Run
+    verdicts: Sequence[Verdict]
+    solver: Solver
+    known: tuple[Bool, ...]
+    items: list[Item] = field(default_factory=list)
+    dtypes: list[Item] = field(default_factory=list)
+    bugs: set[int] = field(default_factory=set)
+    exact: bool = True
+    #: some violation is there whose condition is not known
+    unconditional: bool = False
+
+    def gather(self) -> None:
+        """Find the conditions of all verdicts, and which verdicts are bugs."""
+        for position, verdict in enumerate(self.verdicts):
+            if verdict.noted or verdict.kind is VerdictKind.UNKNOWN:
+                continue
+            if verdict.kind is VerdictKind.ALWAYS:
+                self.bugs.add(position)
+                self.unconditional = True
+            elif verdict.kind is not VerdictKind.PROVED or verdict.precondition is not None:
+                self._take(position, verdict)
+        types = [item for item in self.items if self.demands_dtypes(item)]
+        rest = [item for item in self.items if item not in types]
+        self.known = (*self.known, *(item.condition for item in types))
+        self.items = Normal(self.known, self.solver).form(rest)
+        self.dtypes = of_dtypes(types)
+
+    def _take(self, position: int, verdict: Verdict) -> None:
+        condition = verdict.precondition
+        if condition is None:
+            self.bugs.add(position)
+            self.unconditional = True
+            return
+        if verdict.said:
+            self.bugs.add(position)
+        self.exact = self.exact and verdict.exact
+        if self._admit_some([*self.items, Item(condition, (position,))]):
+            self.items.append(Item(condition, (position,)))
+            return
+        for earlier in self.items:
+            rest = [item for item in self.items if item is not earlier]
+            if self._admit_some([*rest, Item(condition, (position,))]):
+                # what excludes what all else allows is the fault
+                self.items = [*rest, Item(condition, (position,))]
+                self.bugs.update(earlier.of)
+                self.unconditional = True
+                return
+        self.bugs.add(position)
+        self.unconditional = True
+
+    def demands_dtypes(self, item: Item) -> bool:
+        """Whether a condition says which dtypes instructions take, and nothing else."""
+        return all(self.verdicts[p].kind is VerdictKind.PROVED for p in item.of)
+
+    def _admit_some(self, items: Sequence[Item]) -> bool:
+        facts = (*self.known, *(item.condition for item in items))
+        return not self.solver.check(Query(facts, FALSE)).proved
+
+
+def of_run(
+    run: Run,
+    verdicts: Sequence[Verdict],
+    admitted: tuple[Bool, ...],
+    solver: Solver,
+    undecided: Sequence[str],
+) -> tuple[report.Precondition, frozenset[int]]:
+    """The precondition of a run, and the positions of the verdicts that it stands for.
+
+    ``admitted`` is what the kernel and its contract demand of the inputs, ``undecided`` what is not
+    known of the kernel, a sentence each.
+    """
+    found = Conditions(run, verdicts, solver, admitted)
+    found.gather()
+    names = {symbol: said.name for symbol, said in run.sizes.items()}
+    conjuncts = [_conjunct(found, item, names) for item in found.items]
+    types = [python(item.condition, names) for item in found.dtypes]
+    whole = not undecided and not found.unconditional
+    after = [
+        said.line
+        for symbol, said in run.sizes.items()
+        if any(symbol in item.condition.free() for item in found.items)
+    ]
+    precondition = report.Precondition(
+        conjuncts=tuple(conjuncts),
+        dtypes=tuple(types),
+        sufficient=whole,
+        exact=whole and found.exact,
+        asserted=tuple(
+            dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in _SAID)
+        ),
+        undecided=tuple(dict.fromkeys(undecided)),
+        after=max(after, default=0),
+    )
+    parts = {
+        position
+        for position, verdict in enumerate(verdicts)
+        if position not in found.bugs
+        and verdict.kind is VerdictKind.SOMETIMES
+        and not verdict.noted
+    }
+    return precondition, frozenset(parts)
+
+
+# ------------------------------------------------------------------------------ one conjunct
+
+
+def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report.Conjunct:
+    verdicts = [found.verdicts[position] for position in item.of]
+    shown, model = _witness(found, item, verdicts)
+    check, rule = shown.obligation.check, shown.obligation.rule
+    first = diagnostics.span(check.span)
+    places = [diagnostics.span(v.obligation.check.span) for v in verdicts]
+    symbols = item.condition.free()
+    return report.Conjunct(
+        text=python(item.condition, names),
+        what=check.text,
+        rule=rule.id,
+        facts=cited(check.facts or rule.facts, found.run.trace.dialect),
+        span=first,
+        others=tuple(dict.fromkeys(place for place in places if place != first)),
+        silent=all(v.obligation.rule.silent for v in verdicts),
+        grid=any(s.origin is E.Origin.GRID for s in symbols),
+        exact=all(v.exact for v in verdicts),
+        witness=None if model is None else diagnostics.counterexample(found.run, model),
+        breach="" if model is None else _breach(symbols, model, names),
+    )
+
+
+def _witness(
+    found: Conditions, item: Item, verdicts: Sequence[Verdict]
+) -> tuple[Verdict, Model | None]:
+    """An obligation that fails for an input which meets all other conditions, and that input."""
+    others = tuple(other.condition for other in found.items if other is not item)
+    beside = (*found.known, *others, E.not_(item.condition))
+    for verdict in verdicts:
+        obligation = verdict.obligation
+        trips = obligation.trips or found.run.trips()
+        facts = (*beside, *obligation.local_facts)
+        runs = tuple(E.ge(count, 1) for count in trips)
+        for more in (runs, ()) if runs else ((),):
+            query = Query((*facts, *more), obligation.check.predicate)
+            answer = found.solver.check(query)
+            if answer.refuted and answer.model is not None:
+                return verdict, found.solver.minimize(query, answer.model, trips)
+    return verdicts[0], None
+
+
+def _breach(symbols: Sequence[Sym], model: Model, names: Mapping[Sym, str]) -> str:
+    """The values of what a condition speaks of."""
+    parts = []
+    for symbol in symbols:
+        value = model.get(symbol.name)
+        if value is None:
+            continue
+        text = str(value)
+        if symbol.domain is not None and 0 <= value < len(symbol.domain):
+            text = symbol.domain[int(value)]
+        parts.append(f"{python(E.from_atom(symbol), names)} = {text}")
+    return ", ".join(parts)
