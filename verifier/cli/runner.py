@@ -44,6 +44,8 @@ class RunOptions:
     jobs: int = 1
     statistics: bool = False
     replay: bool = False
+    #: whether what a precondition stands for is shown one by one
+    parts: bool = False
     #: where results are kept between runs; None: nowhere
     cache: Path | None = None
     #: where imports are looked up; None: as ``paths`` say
@@ -97,7 +99,13 @@ def run(options: RunOptions) -> RunReport:
     every = [absolute(path) for path in everything]
     users = callers(every, set(map(absolute, options.paths)).intersection(every), folders, sources)
     requests = [
-        policy.request(path, folders, users=users[absolute(path)], statistics=options.statistics)
+        policy.request(
+            path,
+            folders,
+            users=users[absolute(path)],
+            statistics=options.statistics,
+            parts=options.parts or options.replay,
+        )
         for path in candidates.files
     ]
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)

@@ -61,6 +61,11 @@ class _Judged:
     assumptions: dict[str, None] = field(default_factory=dict)
     reasons: list[report.Reason] = field(default_factory=list)
     admitted: tuple[E.Bool, ...] = ()
+    discharger: Discharger | None = None
+
+    def smallest(self, verdict: Verdict) -> Verdict:
+        """The verdict with its counterexample made small."""
+        return verdict if self.discharger is None else self.discharger.smallest(verdict)
 
 
 def judgement(
@@ -88,13 +93,14 @@ def judgement(
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
     condition, parts = precondition.of_run(runs[0], verdicts, found.admitted, solver, unsettled)
     fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
-    problems = [
-        fixer.attached(
-            diagnostics.build(verdict, run, target.name, part=position in parts), verdict
-        )
-        for position, (run, verdict) in enumerate(found.verdicts)
-        if verdict.kind not in (VerdictKind.PROVED, VerdictKind.GATHERED)
-    ]
+    problems = []
+    for position, (run, verdict) in enumerate(found.verdicts):
+        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
+            continue
+        part = position in parts
+        shown = verdict if part and not request.parts else found.smallest(verdict)
+        built = diagnostics.build(shown, run, target.name, part=part)
+        problems.append(fixer.attached(built, verdict))
     calls = max((run.trace.calls for run in runs), default=0)
     missing = max((len(run.trace.unmodelled) for run in runs), default=0)
     status: report.Status = "verified"
@@ -143,7 +149,8 @@ def _judged(
             found.reasons.extend(admission.excluded(run, solver))
             found.reasons.extend(admission.doubted(run, solver))
         found.reasons.extend(admission.other_ranks(run, solver))
-        result = Discharger(run, solver).discharge(pending)
+        discharger = found.discharger = Discharger(run, solver)
+        result = discharger.discharge(pending)
         found.verdicts.extend((run, verdict) for verdict in result.verdicts)
         found.admitted = result.admitted
         found.assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))

@@ -105,7 +105,8 @@ def judgement(
             if obligation.check.predicate is E.FALSE
             and obligation.check.span.path == str(unit.module.path)
         ]
-        for verdict in Discharger(run, solver).discharge(pending).verdicts:
+        discharger = Discharger(run, solver)
+        for verdict in map(discharger.smallest, discharger.discharge(pending).verdicts):
             if verdict.kind.violated:
                 found = diagnostics.build(verdict, run, target.name)
                 problems.append(fixer.attached(replace(found, counterexample=None), verdict))

@@ -173,11 +173,11 @@ class Discharger:
         for obligation in obligations:
             verdict = self._one(obligation, proved)
             out.verdicts.append(verdict)
-        out.verdicts = [self._smallest(v) for v in gathered(out.verdicts)]
+        out.verdicts = gathered(out.verdicts)
         out.inferred = self._inferred
         return out
 
-    def _smallest(self, verdict: Verdict) -> Verdict:
+    def smallest(self, verdict: Verdict) -> Verdict:
         """The verdict with its counterexample minimised."""
         if verdict.query is None or verdict.model is None:
             return verdict

@@ -304,7 +304,8 @@ class FileRequest:
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
     on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
-    ``users`` are the other files of the run that import this one: what their kernels call is no
+    ``parts``: what a precondition stands for is shown one by one, each with a counterexample made
+    small. ``users`` are the other files of the run that import this one: what their kernels call is no
     entry point.
     """
 
@@ -320,6 +321,7 @@ class FileRequest:
     statistics: bool = False
     part: tuple[int, int] = (0, 1)
     tiles: bool = False
+    parts: bool = True
     users: tuple[str, ...] = ()
 
 

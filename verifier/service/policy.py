@@ -43,6 +43,7 @@ class Policy:
         users: Sequence[str] = (),
         statistics: bool = False,
         tiles: bool = False,
+        parts: bool = False,
     ) -> FileRequest:
         """What to ask of the engine for a file that is checked; see :class:`FileRequest`."""
         full = _absolute(path)
@@ -59,6 +60,7 @@ class Policy:
             timeout=settings.timeout,
             statistics=statistics,
             tiles=tiles,
+            parts=parts,
             users=tuple(users),
         )
 
