@@ -305,8 +305,8 @@ class FileRequest:
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
     on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
     ``parts``: what a precondition stands for is shown one by one, each with a counterexample made
-    small. ``users`` are the other files of the run that import this one: what their kernels call is no
-    entry point.
+    small. ``users`` are the other files of the run that import this one: what their kernels call
+    is no entry point.
     """
 
     path: str
