@@ -1,0 +1,80 @@
+"""Sets of conditions keep their meaning, and none follows from the others."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.solver import systems
+from verifier.engine.conditions import Item, Normal, alike
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.pretty import python
+
+relaxed = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def _of_inputs(formula: E.Bool) -> bool:
+    return all(s.origin is E.Origin.INPUT for s in formula.free())
+
+
+@relaxed
+@given(st.data())
+def test_the_form_says_the_same_of_what_is_admitted(data: st.DataObject) -> None:
+    systems.setup()
+    known = data.draw(st.lists(systems.formulas().filter(_of_inputs), max_size=2))
+    wanted = data.draw(st.lists(systems.formulas().filter(_of_inputs), min_size=1, max_size=4))
+    items = [Item(condition, (position,)) for position, condition in enumerate(wanted)]
+    form = [item.condition for item in Normal(known, Solver()).form(items)]
+    before, after = E.and_(*wanted), E.and_(*form)
+    for env in systems.assignments([*known, before, after]):
+        if all(E.evaluate(fact, env) for fact in known):
+            assert E.evaluate(before, env) == E.evaluate(after, env)
+
+
+@relaxed
+@given(st.data())
+def test_no_condition_follows_from_the_others(data: st.DataObject) -> None:
+    systems.setup()
+    wanted = data.draw(st.lists(systems.formulas().filter(_of_inputs), min_size=2, max_size=4))
+    items = [Item(condition, (position,)) for position, condition in enumerate(wanted)]
+    form = [item.condition for item in Normal((), Solver()).form(items)]
+    if any(condition is E.FALSE for condition in form):
+        return
+    for condition in form:
+        others = tuple(other for other in form if other is not condition)
+        assert systems.brute_force(others, condition) is not None
+
+
+def _read(*conditions: E.Bool, known: tuple[E.Bool, ...] = ()) -> list[str]:
+    items = [Item(condition, (position,)) for position, condition in enumerate(conditions)]
+    return [python(item.condition) for item in Normal(known, Solver()).form(items)]
+
+
+def test_what_somebody_would_write() -> None:
+    E.fresh_context()
+    rows, columns, other = (E.symbol(n, 1) for n in ("rows", "columns", "other"))
+    tiles = rows // 128
+    assert _read(E.le(rows, tiles * 128)) == ["rows % 128 == 0"]
+    assert _read(E.or_(E.le(tiles, 0), E.le(tiles * 128, other))) == ["128*(rows // 128) <= other"]
+    assert _read(E.le(rows, tiles * 128), E.le(tiles * 128, other)) == [
+        "rows % 128 == 0",
+        "rows <= other",
+    ]
+    assert _read(E.le(rows, other), E.le(other, rows)) == ["rows == other"]
+    assert _read(E.le(rows * 4 + 8, 1000)) == ["rows <= 248"]
+    assert _read(E.le(columns, 64), known=(E.eq(columns, rows), E.le(rows, 60))) == []
+
+
+def test_bounds_of_the_same_are_alike() -> None:
+    E.fresh_context()
+    rows, columns = E.symbol("rows", 1), E.symbol("columns", 1)
+    assert alike(E.le(rows, 128), E.le(rows, 256))
+    assert alike(E.eq(rows % 128, 0), E.eq(rows % 64, 0))
+    assert not alike(E.le(rows, 128), E.ge(rows, 2))
+    assert not alike(E.le(rows, 128), E.le(columns, 128))
+    assert not alike(E.eq(rows % 512, 0), E.ge(rows, 512))
