@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from verifier.report.merging import unmatched_errors
 from verifier.report.model import (
     Entry,
     FileError,
+    FileRequest,
     FileResult,
     RunReport,
     Shard,
@@ -98,16 +100,7 @@ def run(options: RunOptions) -> RunReport:
         candidates = part_of(candidates, options.shard)
     every = [absolute(path) for path in everything]
     users = callers(every, set(map(absolute, options.paths)).intersection(every), folders, sources)
-    requests = [
-        policy.request(
-            path,
-            folders,
-            users=users[absolute(path)],
-            statistics=options.statistics,
-            parts=options.parts or options.replay,
-        )
-        for path in candidates.files
-    ]
+    requests = _requests(candidates, policy, folders, users, options)
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     parted = options.chosen_from is not None or options.shard is not None
     complete = not parted and any(Path(path).is_dir() for path in options.paths)
@@ -132,6 +125,26 @@ def run(options: RunOptions) -> RunReport:
     trouble = () if options.fixing is None else map(display.error, options.fixing.errors)
     report = RunReport.merge(results, (*candidates.errors, *trouble))
     return fingerprinted(_with_contracts(report, options), root=project_root())
+
+
+def _requests(
+    candidates: Candidates,
+    policy: Policy,
+    folders: Sequence[str],
+    users: Mapping[str, Sequence[str]],
+    options: RunOptions,
+) -> list[FileRequest]:
+    """What to ask of the engine for each file."""
+    return [
+        policy.request(
+            path,
+            folders,
+            users=users[absolute(path)],
+            statistics=options.statistics,
+            parts=options.parts or options.replay,
+        )
+        for path in candidates.files
+    ]
 
 
 def _counters(candidates: Candidates, started: float | None) -> FileResult:

@@ -147,7 +147,10 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
     shown, model = _witness(found, item, verdicts)
     check, rule = shown.obligation.check, shown.obligation.rule
     first = diagnostics.span(check.span)
-    places = [diagnostics.span(v.obligation.check.span) for v in verdicts]
+    needs = [
+        report.Need(v.obligation.rule.id, diagnostics.span(v.obligation.check.span))
+        for v in verdicts
+    ]
     symbols = item.condition.free()
     return report.Conjunct(
         text=python(item.condition, names),
@@ -155,7 +158,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
         span=first,
-        others=tuple(dict.fromkeys(place for place in places if place != first)),
+        others=tuple(dict.fromkeys(n for n in needs if n != report.Need(rule.id, first))),
         silent=all(v.obligation.rule.silent for v in verdicts),
         grid=any(s.origin is E.Origin.GRID for s in symbols),
         exact=all(v.exact for v in verdicts),

@@ -32,6 +32,9 @@ Reader = Callable[[str], str | None]
 #: the ids of the rules that were checked in a file
 Selection = Callable[[str], Collection[str]]
 
+#: adds findings that stand for others
+Summing = Callable[[Sequence[report.FileResult]], list[report.FileResult]]
+
 FAMILY = "suppression"
 
 _UNUSED = "unused-suppression"
@@ -47,12 +50,15 @@ _FORM = "write `# tilelint: ignore[rule] -- reason`"
 def apply(
     results: Sequence[report.FileResult],
     read: Reader,
+    stated: Summing = list,
     *,
     selected: Selection | None = None,
     whole: bool = False,
     narrow: bool = False,
 ) -> list[report.FileResult]:
     """The results with suppressed findings marked and findings about suppressions added.
+
+    ``stated`` adds what stands for several findings, once it is known which are suppressed.
 
     Paths in ``results`` name each file in one way only. ``selected`` None: all rules were checked.
     ``whole``: the results are of all kernels that may come to these files, so that suppressions in
@@ -61,11 +67,12 @@ def apply(
     """
     files = _Files(results, read)
     if not files.found:
-        return list(results)
+        return stated(results)
     chosen = selected or _all_rules
     for file in files.found.values():
         file.resolve()
     marked = [_marked(result, files, about=False) for result in results]
+    marked = [_marked(result, files, about=False) for result in stated(marked)]
     added: dict[str, list[report.Diagnostic]] = {}
     for path, file in files.found.items():
         rules = chosen(path)
@@ -336,7 +343,7 @@ class _Coverage:
 
 
 def _complete(kernel: report.KernelReport) -> bool:
-    return kernel.status in ("verified", "violated") and not kernel.reasons
+    return kernel.status in ("verified", "conditional", "violated") and not kernel.reasons
 
 
 def _place(span: Span) -> report.Span:

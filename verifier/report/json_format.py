@@ -128,7 +128,7 @@ def _conjunct(conjunct: Conjunct) -> dict[str, Any]:
         "minor": conjunct.minor,
         "witness": _counterexample(conjunct.witness),
         "breach": conjunct.breach,
-        "others": [_span(place) for place in conjunct.others],
+        "others": [{"rule": need.rule, **_span(need.span)} for need in conjunct.others],
     }
 
 

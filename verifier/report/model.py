@@ -1,7 +1,7 @@
 """The diagnostics model: what the analysis hands over and every report renders.
 
-This is the contract between the engine and the command line (and the JSON output, version 1). It
-imports nothing else of the project, holds plain picklable data only, and knows no solver terms.
+This is the contract between the engine and the command line (and the JSON output). It imports
+nothing else of the project, holds plain picklable data only, and knows no solver terms.
 
 Positions inside the model: lines are 1-based, columns are 0-based code points, ends are exclusive.
 The JSON and concise formats print 1-based columns (``column + 1``), as ruff and most editors do.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]
@@ -25,6 +25,9 @@ Counterexample: TypeAlias = Mapping[str, Value]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 VERDICTS: tuple[Verdict, ...] = ("always", "sometimes", "unknown")
+
+#: the rule of the one finding that stands for all parts of a kernel's precondition
+PRECONDITION: Final = "precondition"
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
@@ -76,44 +79,11 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One finding at one site.
-
-    ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
-    ``severity`` of an ``unknown`` verdict is "note" or "warning", never "error".
-    ``claim`` is what the message says of the kernel, without how sure that is.
-    ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
-    the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
-    ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
-    ``targets`` are the targets on which the finding holds (empty: the only one checked).
-    ``presets`` are the shape presets under which it holds (empty: not a matter of presets).
-    ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
-    ``fingerprint`` tells findings apart across versions of the source
-    (:mod:`verifier.report.fingerprints`).
-    ``part``: the kernel's precondition excludes it, which is reported in its place.
-    """
+class Need:
+    """A place where a rule needs a condition."""
 
     rule: str
-    name: str
-    severity: Severity
-    verdict: Verdict
-    message: str
     span: Span
-    kernel: str = ""
-    claim: str = ""
-    facts: tuple[str, ...] = ()
-    predicate: str = ""
-    counterexample: Counterexample | None = None
-    replay: Replay = "not-run"
-    notes: tuple[str, ...] = ()
-    labels: tuple[Label, ...] = ()
-    help: tuple[str, ...] = ()
-    fix: Fix | None = None
-    targets: tuple[str, ...] = ()
-    presets: tuple[str, ...] = ()
-    suppressed: str | None = None
-    fingerprint: str = ""
-    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +92,7 @@ class Conjunct:
 
     ``text`` is a Python expression over the kernel's parameters and the names that it binds to
     their sizes. ``what`` says what holds then, or what happens else; ``rule``, ``facts`` and
-    ``span`` are those of the obligation that needs it, ``others`` the other places that do.
+    ``span`` are those of the obligation that needs it, ``others`` the others that do.
     ``silent``: where it does not hold, the kernel goes wrong without anybody being told.
     ``witness`` is an input that meets the other conditions and breaks this one, ``breach`` what of
     it breaks it (``N = 513``). ``grid``: it is about the launch. ``minor``: no tensor that fits the
@@ -134,13 +104,18 @@ class Conjunct:
     rule: str
     facts: tuple[str, ...]
     span: Span
-    others: tuple[Span, ...] = ()
+    others: tuple[Need, ...] = ()
     silent: bool = False
     grid: bool = False
     minor: bool = False
     exact: bool = True
     witness: Counterexample | None = None
     breach: str = ""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Everything that needs it, the first one first."""
+        return (Need(self.rule, self.span), *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +146,68 @@ class Precondition:
             return self.conjuncts[0].text
         return " and ".join(_operand(conjunct.text) for conjunct in self.conjuncts)
 
-    @property
-    def silent(self) -> bool:
-        """Whether a breach that is no matter of the launch goes wrong silently."""
-        return any(c.silent and not c.grid for c in self.conjuncts)
+    def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
+        """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
+        where = f" on {' and '.join(targets)}" if targets else ""
+        if self.exact:
+            how = "is right{} exactly when"
+        elif self.sufficient:
+            how = "is right{} at least when"
+        elif self.undecided:
+            how = "is right{}, as far as decided, when"
+        else:
+            how = "is right{}, but for its faults, when"
+        said = f"`{kernel}` {how.format(where)}"
+        return f"{said} {self.text}" if condition else said
 
 
 def _operand(text: str) -> str:
     """An expression as an operand of ``and``."""
     return f"({text})" if " or " in text or " if " in text or " and " in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding at one site.
+
+    ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
+    ``severity`` of an ``unknown`` verdict is "note" or "warning", never "error".
+    ``claim`` is what the message says of the kernel, without how sure that is.
+    ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
+    the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
+    ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
+    ``targets`` are the targets on which the finding holds (empty: the only one checked).
+    ``presets`` are the shape presets under which it holds (empty: not a matter of presets).
+    ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
+    ``fingerprint`` tells findings apart across versions of the source
+    (:mod:`verifier.report.fingerprints`).
+    ``part``: the kernel's precondition excludes it, which is reported in its place.
+    ``precondition`` is what a finding of the rule :data:`PRECONDITION` is about, without what is
+    suppressed.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    verdict: Verdict
+    message: str
+    span: Span
+    kernel: str = ""
+    claim: str = ""
+    facts: tuple[str, ...] = ()
+    predicate: str = ""
+    counterexample: Counterexample | None = None
+    replay: Replay = "not-run"
+    notes: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    help: tuple[str, ...] = ()
+    fix: Fix | None = None
+    targets: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
+    suppressed: str | None = None
+    fingerprint: str = ""
+    part: bool = False
+    precondition: Precondition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,8 +485,13 @@ class RunReport:
 
     @property
     def shown(self) -> tuple[Diagnostic, ...]:
-        """The findings that no suppression takes back."""
-        return tuple(d for d in self.diagnostics if d.suppressed is None)
+        """The findings that no suppression takes back and no precondition stands for."""
+        return self.listed(parts=False)
+
+    def listed(self, *, parts: bool) -> tuple[Diagnostic, ...]:
+        """The findings that no suppression takes back; ``parts``: those too that the kernels'
+        preconditions stand for."""
+        return tuple(d for d in self.diagnostics if d.suppressed is None and (parts or not d.part))
 
     @property
     def undecided(self) -> tuple[KernelReport, ...]:
@@ -497,21 +530,38 @@ def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """One diagnostic per site, rule and kernel, in report order.
 
     Of several (paths, iterations, contracts, targets) the worst verdict stays, with its smallest
-    counterexample; the targets and presets of all are joined.
+    counterexample; the targets and presets of all are joined. What no precondition excludes stays
+    rather than what one does. Preconditions that read differently stay all.
     """
-    sites: dict[tuple[Span, str, str], list[Diagnostic]] = {}
+    sites: dict[tuple[object, ...], list[Diagnostic]] = {}
     for diagnostic in diagnostics:
-        sites.setdefault((diagnostic.span, diagnostic.rule, diagnostic.kernel), []).append(
-            diagnostic
-        )
-    merged = []
-    for group in sites.values():
-        best = min(group, key=_preference) if len(group) > 1 else group[0]
-        targets = tuple(sorted({target for d in group for target in d.targets}))
-        presets = tuple(sorted({preset for d in group for preset in d.presets}))
-        same = targets == best.targets and presets == best.presets
-        merged.append(best if same else replace(best, targets=targets, presets=presets))
-    return sorted(merged, key=sort_key)
+        key = (diagnostic.span, diagnostic.rule, diagnostic.kernel, _stated(diagnostic))
+        sites.setdefault(key, []).append(diagnostic)
+    return sorted(map(_merged, sites.values()), key=sort_key)
+
+
+def _stated(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """What tells the preconditions of one kernel apart."""
+    found = diagnostic.precondition
+    if found is None:
+        return ()
+    return (found.text, found.headline(diagnostic.kernel), diagnostic.notes)
+
+
+def _merged(group: Sequence[Diagnostic]) -> Diagnostic:
+    """One diagnostic for those of a site."""
+    if len(group) == 1:
+        return group[0]
+    counted = [d for d in group if not d.part] or group
+    best = min(counted, key=_preference)
+    targets = tuple(sorted({target for d in counted for target in d.targets}))
+    presets = tuple(sorted({preset for d in counted for preset in d.presets}))
+    if targets == best.targets and presets == best.presets:
+        return best
+    message = best.message
+    if best.precondition is not None:
+        message = best.precondition.headline(best.kernel, targets)
+    return replace(best, message=message, targets=targets, presets=presets)
 
 
 def sort_key(diagnostic: Diagnostic) -> tuple[object, ...]:
@@ -525,6 +575,7 @@ def sort_key(diagnostic: Diagnostic) -> tuple[object, ...]:
         diagnostic.kernel,
         span.end_line,
         span.end_column,
+        _stated(diagnostic),
     )
 
 

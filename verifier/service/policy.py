@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from verifier.report.model import FileRequest, FileResult, chosen
+from verifier.report.model import PRECONDITION, FileRequest, FileResult, chosen
+from verifier.service.preconditions import stated
 
 if TYPE_CHECKING:
     from verifier.configuration.model import Resolved
@@ -60,7 +61,7 @@ class Policy:
             timeout=settings.timeout,
             statistics=statistics,
             tiles=tiles,
-            parts=parts,
+            parts=parts or not chosen(PRECONDITION, settings.select, settings.ignore),
             users=tuple(users),
         )
 
@@ -79,6 +80,18 @@ class Policy:
             rules = (rule for rule in rules if chosen(rule, settings.select, settings.ignore))
         spared = ("unused-suppression",) if self.configurations.overrides.contracts else ()
         return frozenset(rules).difference(spared)
+
+    def stated(self, result: FileResult, read: Callable[[str], str | None]) -> FileResult:
+        """The result with one finding for the precondition of each kernel, if that is wanted."""
+        if not any(d.part for d in result.diagnostics):
+            return result
+        settings = self._of[_absolute(result.path)].settings
+        return stated(
+            result,
+            read(result.path),
+            wanted=chosen(PRECONDITION, settings.select, settings.ignore),
+            severity=settings.severity,
+        )
 
     def weighed(self, result: FileResult) -> FileResult:
         """The result with the severities that are set for its file; errors of contracts are moved

@@ -1,4 +1,4 @@
-"""From what the engine found to what is reported: suppressions, then severities."""
+"""From what the engine found to what is reported: suppressions, preconditions, severities."""
 
 from __future__ import annotations
 
@@ -62,14 +62,19 @@ class Finish:
         paths |= dict.fromkeys(d.span.path for result in results for d in result.diagnostics)
         places = (j.span for r in results for kernel in r.kernels for j in kernel.judged)
         paths |= dict.fromkeys(place.path for place in places)
+
+        def stated(results: Sequence[FileResult]) -> list[FileResult]:
+            return [self.policy.stated(result, read) for result in results]
+
         known = (read(path) for path in paths)
         if not any(text is not None and may_suppress(text) for text in known):
-            return results
+            return stated(results)
         from verifier.engine.suppressions import apply
 
         return apply(
             results,
             read,
+            stated,
             selected=self.policy.selected,
             whole=self.complete,
             narrow=self.policy.configurations.overrides.narrow,

@@ -1,0 +1,54 @@
+"""What a kernel demands of its inputs without saying so.
+
+The rule looks at no operation: it sums up what the others have found, once all verdicts are there.
+"""
+
+from __future__ import annotations
+
+from verifier.dialects.names import NKI, OKK, PPL
+from verifier.rulebase import Replayed, Rule, Shown, register
+
+_ROWS = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copy_rows(src):
+    p, f = src.shape
+    assert SAID
+    dst = nl.ndarray((p, f), dtype=src.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((p, f), dtype=src.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=src)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
+register(
+    Rule(
+        id="precondition",
+        code="PRE001",
+        family="precondition",
+        summary="a kernel says for which inputs it is right",
+        reason=(
+            "The kernel is right for some of the inputs that it admits and not for the others. "
+            "This is the weakest condition on its inputs under which every other rule holds, in "
+            "the kernel's own names: `exactly when` where every other input is proved to break a "
+            "rule, `at least when` where it is only proved that these do not, `as far as decided` "
+            "where something is not known. Each condition comes with the place that needs it and "
+            "an input that meets all others and breaks this one. It is an error if a breach goes "
+            "wrong silently: nothing is rejected, and the result is not what it should be. The "
+            "findings that it stands for are listed with `--verbose`; each of them can be "
+            "suppressed at its place, and then says nothing here. Without this rule they are "
+            "reported one by one. To mend it, assert the condition, or let the kernel take other "
+            "inputs, too."
+        ),
+        facts=(),
+        on="host",
+        replayed=Replayed(Shown.NEVER, why="it stands for several findings: they are run"),
+        dialects=(NKI, OKK, PPL),
+        failing=_ROWS.replace("SAID", "f <= 2000"),
+        passing=_ROWS.replace("SAID", "p <= 128 and f <= 2000"),
+    )
+)

@@ -1,0 +1,175 @@
+"""One finding for each kernel's precondition, in the place of the findings that are its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from verifier.report.model import (
+    PRECONDITION,
+    SEVERITIES,
+    Conjunct,
+    Diagnostic,
+    FileResult,
+    KernelReport,
+    Label,
+    Need,
+    Precondition,
+    Replay,
+    Severity,
+    Span,
+    deduplicate,
+)
+
+#: what came of several replays, the worst first
+_REPLAYS: tuple[Replay, ...] = ("diverged", "unsupported", "not-run", "confirmed")
+
+
+def stated(
+    result: FileResult, text: str | None, *, wanted: bool, severity: Mapping[str, Severity]
+) -> FileResult:
+    """``result`` with a finding for each precondition; suppressed parts are marked already.
+
+    ``text`` is that of the file, ``severity`` what is set for its rules. ``wanted``: the rule is
+    checked in it. If not, the parts are findings like others.
+    """
+    if not any(d.part for d in result.diagnostics):
+        return result
+    if not wanted:
+        return replace(
+            result, diagnostics=tuple(replace(d, part=False) for d in result.diagnostics)
+        )
+    conditions = [
+        _Condition(kernel, kernel.precondition, result.diagnostics)
+        for kernel in result.kernels
+        if kernel.precondition is not None
+    ]
+    uncovered = {part for condition in conditions for part in condition.uncovered()}
+    blocks = [
+        condition.finding(
+            _name_of(condition.kernel, text),
+            severity,
+            _told_apart(condition.kernel, result.kernels),
+        )
+        for condition in conditions
+        if condition.kept
+    ]
+    parts = (replace(d, part=False) if id(d) in uncovered else d for d in result.diagnostics)
+    return replace(result, diagnostics=tuple(deduplicate((*parts, *blocks))))
+
+
+@dataclass(slots=True)
+class _Condition:
+    """The precondition of a kernel and what became of its parts.
+
+    ``kept`` are the conditions that are reported: not those whose needs are all suppressed, and
+    not those that no real input breaks. None of them is, if each is needed only by findings that
+    are reported on their own.
+    """
+
+    kernel: KernelReport
+    whole: Precondition
+    kept: tuple[Conjunct, ...]
+    suppressed: tuple[Conjunct, ...]
+    _found: Mapping[Need, Sequence[Diagnostic]]
+
+    def __init__(
+        self, kernel: KernelReport, whole: Precondition, diagnostics: Iterable[Diagnostic]
+    ) -> None:
+        self.kernel, self.whole = kernel, whole
+        found: dict[Need, list[Diagnostic]] = {}
+        for d in diagnostics:
+            if d.kernel == kernel.name and (not d.targets or kernel.target in d.targets):
+                found.setdefault(Need(d.rule, d.span), []).append(d)
+        self._found = found
+        self.suppressed = tuple(c for c in whole.conjuncts if self._is_suppressed(c))
+        open_ = tuple(c for c in whole.conjuncts if not c.minor and c not in self.suppressed)
+        self.kept = open_ if any(self._stands_for_some(c) for c in open_) else ()
+
+    def _of(self, conjunct: Conjunct) -> list[Diagnostic]:
+        return [d for need in conjunct.needs for d in self._found.get(need, ())]
+
+    def _is_suppressed(self, conjunct: Conjunct) -> bool:
+        found = self._of(conjunct)
+        return bool(found) and all(d.suppressed is not None for d in found)
+
+    def _stands_for_some(self, conjunct: Conjunct) -> bool:
+        """Whether it is there for more than what is reported on its own."""
+        found = self._of(conjunct)
+        return not found or any(d.part and d.suppressed is None for d in found)
+
+    def uncovered(self) -> Iterable[int]:
+        """The parts that nothing stands for any more, by their identity: another condition that
+        implied theirs is suppressed."""
+        if not self.suppressed:
+            return
+        left = (c for c in self.whole.conjuncts if c not in self.suppressed)
+        covered = {need for conjunct in left for need in conjunct.needs}
+        for need, found in self._found.items():
+            if need not in covered:
+                yield from (id(d) for d in found if d.part and d.suppressed is None)
+
+    def finding(self, span: Span, severity: Mapping[str, Severity], note: str) -> Diagnostic:
+        """The finding that stands for the parts."""
+        kernel = self.kernel
+        condition = replace(self.whole, conjuncts=self.kept)
+        notes = [note] if note else []
+        if self.suppressed:
+            listed = " and ".join(f"`{c.text}`" for c in self.suppressed)
+            notes.append(f"what needs {listed} is suppressed")
+        notes += [f"not decided: {text}" for text in condition.undecided]
+        replays = [d.replay for c in self.kept for d in self._of(c) if d.part]
+        return Diagnostic(
+            rule=PRECONDITION,
+            name=PRECONDITION,
+            severity=min(
+                (_weight(c, severity) for c in self.kept), key=SEVERITIES.index, default="warning"
+            ),
+            verdict="sometimes",
+            message=condition.headline(kernel.name, (kernel.target,)),
+            span=span,
+            kernel=kernel.name,
+            facts=tuple(dict.fromkeys(fact for c in self.kept for fact in c.facts)),
+            predicate=condition.text,
+            replay=min(replays, key=_REPLAYS.index, default="not-run"),
+            notes=tuple(notes),
+            labels=tuple(Label(need.span, _needed(c, need)) for c in self.kept for need in c.needs),
+            targets=(kernel.target,),
+            presets=(kernel.preset,) if kernel.preset else (),
+            precondition=condition,
+        )
+
+
+def _needed(conjunct: Conjunct, need: Need) -> str:
+    """What a place has to do with a condition."""
+    if need != conjunct.needs[0]:
+        return f"needs {conjunct.text}, too ({need.rule})"
+    what = f"else {conjunct.what}, silently" if conjunct.silent else conjunct.what
+    breach = f"; {conjunct.breach} breaks it" if conjunct.breach else ""
+    return f"needs {conjunct.text}: {what}{breach}"
+
+
+def _weight(conjunct: Conjunct, severity: Mapping[str, Severity]) -> Severity:
+    """How grave it is if a condition does not hold; what is set for all its rules wins."""
+    rules = {need.rule for need in conjunct.needs}
+    found = [severity[rule] for rule in rules if rule in severity]
+    if len(found) < len(rules):
+        found.append("error" if conjunct.silent and not conjunct.grid else "warning")
+    return min(found, key=SEVERITIES.index)
+
+
+def _told_apart(kernel: KernelReport, kernels: Iterable[KernelReport]) -> str:
+    """For which inputs this is said, if something is said for others, too."""
+    others = {k.contract for k in kernels if (k.name, k.line) == (kernel.name, kernel.line)}
+    return f"for inputs of `{kernel.contract}`" if len(others) > 1 and kernel.contract else ""
+
+
+def _name_of(kernel: KernelReport, text: str | None) -> Span:
+    """The place of a kernel's name where it is defined."""
+    lines = re.split(r"\r\n|\r|\n", text or "")
+    line = lines[kernel.line - 1] if 0 < kernel.line <= len(lines) else ""
+    name = kernel.name.rpartition(".")[2]
+    found = re.search(rf"\bdef\s+({re.escape(name)})\b", line)
+    start, end = found.span(1) if found else (len(line) - len(line.lstrip()), len(line.rstrip()))
+    return Span(kernel.path, kernel.line, start, kernel.line, end)
