@@ -114,7 +114,7 @@ def of_run(
     types = [python(item.condition, names) for item in found.dtypes]
     whole = not undecided and not found.unconditional
     after = [
-        said.line
+        diagnostics.span(said.span)
         for symbol, said in run.sizes.items()
         if any(symbol in item.condition.free() for item in found.items)
     ]
@@ -127,7 +127,7 @@ def of_run(
             dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in _SAID)
         ),
         undecided=tuple(dict.fromkeys(undecided)),
-        after=max(after, default=0),
+        after=max(after, default=None, key=lambda place: place.line),
     )
     parts = {
         position

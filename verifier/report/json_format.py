@@ -111,7 +111,7 @@ def _precondition(condition: Precondition) -> dict[str, Any]:
         "dtypes": list(condition.dtypes),
         "undecided": list(condition.undecided),
         "asserted": list(condition.asserted),
-        "after": condition.after,
+        "after": None if condition.after is None else _span(condition.after),
     }
 
 

@@ -125,8 +125,8 @@ class Precondition:
     ``dtypes`` are the conditions on dtypes alone, which the text leaves out.
     ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
     others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
-    not known, one sentence each. ``after`` is the line behind which all names of the texts are
-    bound; 0: they are parameters only.
+    not known, one sentence each. ``after`` is the last statement that binds a name of the texts;
+    None: they are of parameters only.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
@@ -135,7 +135,7 @@ class Precondition:
     exact: bool = True
     asserted: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
-    after: int = 0
+    after: Span | None = None
 
     @property
     def text(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verifier.solver import polynomial as P
+from verifier.solver.frames import Frame
 from verifier.solver.polynomial import UNIT, Poly
 from verifier.solver.prepare import flatten
-from verifier.solver.frames import Frame
 from verifier.solver.ranges import Prover, worst_cases
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Sym

@@ -13,10 +13,10 @@ from verifier.symbolic.expr import Expr, Origin, Sym
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name for a size, and the last line of the statement that binds it."""
+    """A name for a size, and the statement that binds it."""
 
     name: str
-    line: int
+    span: ir.Span
 
 
 def named(definition: ir.FunctionDef, values: Mapping[str, object]) -> dict[Sym, Named]:
@@ -42,5 +42,5 @@ def named(definition: ir.FunctionDef, values: Mapping[str, object]) -> dict[Sym,
                 continue
             atom = value.as_atom()
             if isinstance(atom, Sym) and atom.origin is Origin.INPUT:
-                found.setdefault(atom, Named(name, statement.span.end_line))
+                found.setdefault(atom, Named(name, statement.span))
     return found
