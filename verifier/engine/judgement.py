@@ -23,10 +23,10 @@ from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, run_all
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerKind
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
-_STATED: Final = frozenset({"runtime", "caller"})
+_STATED: Final = (LedgerKind.RUNTIME, LedgerKind.CALLER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,16 @@ def _around(
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
-    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
-    texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
+    texts = [
+        a.text
+        for a in run.trace.assumptions
+        if a.text and a.kind in (AssumptionKind.ASSERT, AssumptionKind.CONTRACT)
+    ]
+    texts += [
+        a.text
+        for a in run.trace.assumptions
+        if a.text and a.kind in (AssumptionKind.GRID, AssumptionKind.TYPE)
+    ]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
     texts += [e.message for e in run.trace.ledger if e.kind in _STATED]
     texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
@@ -200,7 +208,7 @@ def _reasons(run: Run) -> list[report.Reason]:
     for entry in run.trace.ledger:
         if entry.kind in _STATED:
             continue  # only the device or the caller knows: stated as an assumption
-        if entry.kind == "demand":
+        if entry.kind is LedgerKind.DEMAND:
             continue  # what a library refuses are inputs less: proofs hold for the others
         if entry.symbols:
             continue  # over-approximated by a symbol: proofs hold for all its values

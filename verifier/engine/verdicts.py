@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerKind
 
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = (E.Origin.LOOP, E.Origin.AXIS, E.Origin.POINT)
@@ -129,18 +129,19 @@ class Discharger:
         self._mentioned = self._mentions() | set(said_by)
         #: what follows a statement without a model may be another kernel altogether
         self._skipped = min(
-            (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
+            (e.order for e in run.trace.ledger if e.kind is LedgerKind.SKIPPED), default=None
         )
         #: what may exclude inputs, though nobody knows which
         gaps = [
-            (e.order, e.message if e.kind == "demand" else _NOT_FOLLOWED)
+            (e.order, e.message if e.kind is LedgerKind.DEMAND else _NOT_FOLLOWED)
             for e in run.trace.ledger
-            if e.kind in ("assumption", "demand")
+            if e.kind in (LedgerKind.ASSUMPTION, LedgerKind.DEMAND)
         ]
         gaps += [
             (a.order, _NOT_FOLLOWED)
             for a in run.trace.assumptions
-            if a.kind == "assert" and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
+            if a.kind is AssumptionKind.ASSERT
+            and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
         ]
         self._first_gap = min(gaps, default=None)
 
@@ -148,7 +149,7 @@ class Discharger:
         """Names of the inputs that the kernel or its contract speaks about."""
         out: set[str] = set()
         for assumption in self.run.trace.assumptions:
-            if assumption.kind in ("assert", "contract"):
+            if assumption.kind in (AssumptionKind.ASSERT, AssumptionKind.CONTRACT):
                 out.update(sym.name for sym in assumption.condition.free())
                 out.update(assumption.condition.variables())
         return out
@@ -253,7 +254,7 @@ class Discharger:
             return False
         condition = E.implies(E.and_(*obligation.path), predicate)
         self._inferred.append(
-            Assumption(condition, pretty(predicate), obligation.check.span, "inferred")
+            Assumption(condition, pretty(predicate), obligation.check.span, AssumptionKind.INFERRED)
         )
         return True
 

@@ -37,7 +37,7 @@ from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.tensors import View
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import AssumptionKind, Trace
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
 
 
@@ -126,7 +126,7 @@ def run_all(
 def _finished(vm: VM, request: Request) -> Run:
     definition, trace, inputs = request.definition, vm.trace, vm.inputs
     for condition, text in request.conditions:
-        vm.assume(condition, text, definition.name_span, "contract")
+        vm.assume(condition, text, definition.name_span, AssumptionKind.CONTRACT)
     ended: tuple[str, Span] | None = None
     entry = _Entry(vm, request)
     try:
