@@ -312,8 +312,8 @@ class _Entry:
             if enclosing is not None and enclosing.method and position == 0:
                 out[param.name] = Opaque(f"the object `{param.name}`", given=True)
                 continue
-            if param.kind in ("*", "**"):
-                text = f"the arguments `{param.kind}{param.name}`"
+            if param.kind in (ir.ParamKind.STAR, ir.ParamKind.DOUBLE_STAR):
+                text = f"the arguments `{param.kind.value}{param.name}`"
                 out[param.name] = Opaque(text, given=True)
                 continue
             if request.opaque:
