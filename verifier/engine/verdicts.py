@@ -81,6 +81,21 @@ def _conditional(term: Bool | Expr) -> bool:
     )
 
 
+def _told(verdict: Verdict) -> Verdict:
+    """The verdict on a predicate of several things, told by the one that its counterexample
+    breaks."""
+    check, model = verdict.obligation.check, verdict.model
+    for each in check.told:
+        try:
+            broken = model is not None and not E.evaluate(each.predicate, model)
+        except E.EvaluationError:
+            continue
+        if broken:
+            told = replace(each, predicate=check.predicate, given=check.given, path=check.path)
+            return replace(verdict, obligation=replace(verdict.obligation, check=told))
+    return verdict
+
+
 def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     """One verdict for all violations of a gathering rule that hang on the same inputs.
 
@@ -162,7 +177,7 @@ class Discharger:
         for obligation in obligations:
             verdict = self._one(obligation, proved)
             out.verdicts.append(verdict)
-        out.verdicts = [self._smallest(v) for v in gathered(out.verdicts)]
+        out.verdicts = [_told(self._smallest(v)) for v in gathered(out.verdicts)]
         out.inferred = self._inferred
         return out
 
