@@ -54,6 +54,9 @@ class Check:
     reason: str = ""
     path: tuple[Bool, ...] | None = None
     order: int | None = None
+    #: where the predicate is of several things: a check of each; a violation is told by the first
+    #: that the counterexample breaks
+    told: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

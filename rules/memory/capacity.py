@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import combinations
-from typing import TypeAlias
 
 from rules.memory import examples
+from rules.memory.meetings import Meeting, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
@@ -16,8 +15,9 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
 from verifier.symbolic.memory.events import LaneLife, Life, Lived
-from verifier.symbolic.memory.index import index
-from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes, lives
+from verifier.symbolic.memory.index import Index, index
+from verifier.symbolic.memory.lifetime import Lifetime
+from verifier.symbolic.memory.lives import exclusive, lifetimes, lives
 from verifier.symbolic.memory.sizes import banks
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import Trace
@@ -29,62 +29,6 @@ _LARGEST = 3
 _TYPICAL = 1 << 16
 #: peaks that are reported each on its own; the others together
 _SEPARATE = 3
-
-
-#: conditions under which tiles live on that are told apart at one point; more are thrown together
-_TOLD_APART = 2
-
-
-#: lifetimes that meet, when they do, and those of them of which that is certain
-_Meeting: TypeAlias = tuple[list[Lifetime], Bool, frozenset[int]]
-
-
-def _peaks(lives: list[Lifetime]) -> list[_Meeting]:
-    """The maximal sets of lifetimes that meet in one point.
-
-    What lives on only if a loop comes round again is in a set of its own, together with the rest.
-    """
-    found: dict[tuple[frozenset[int], frozenset[int]], _Meeting] = {}
-    for place in lives:
-        for point in {place.start, place.first}:
-            meeting = [
-                (life, life.at(point))
-                for life in lives
-                if life.start <= point <= life.end
-                and not exclusive(life.storage.path, place.storage.path)
-            ]
-            meeting = [(life, when) for life, when in meeting if when is not E.FALSE]
-            for conditions in _choices([when for _, when in meeting]):
-                live = [life for life, when in meeting if when in (E.TRUE, *conditions)]
-                key = frozenset(id(life) for life in live)
-                given = frozenset(id(condition) for condition in conditions)
-                when = E.and_(*conditions)
-                if len(conditions) > _TOLD_APART:
-                    when = E.or_(*conditions)
-                    given = frozenset({id(when)})
-                if live:
-                    sure = frozenset(id(life) for life in live if life.surely(point))
-                    known = found.get((key, given))
-                    if known is None or known[2] < sure:
-                        found[key, given] = live, when, sure
-    return [
-        entry
-        for (key, given), entry in found.items()
-        if not any(
-            key <= other and fewer <= given and (key, given) != (other, fewer)
-            for other, fewer in found
-        )
-    ]
-
-
-def _choices(conditions: list[Bool]) -> Iterable[tuple[Bool, ...]]:
-    """Which of the conditions may be true together: any, or (where they are many) none or all."""
-    distinct = tuple(dict.fromkeys(c for c in conditions if c is not E.TRUE))
-    if len(distinct) > _TOLD_APART:
-        return ((), distinct)
-    return [
-        chosen for count in range(len(distinct) + 1) for chosen in combinations(distinct, count)
-    ]
 
 
 def _fixed(trace: Trace) -> E.Substitution:
@@ -169,42 +113,62 @@ class _Peak:
         return E.or_(E.not_(self.again), E.le(self.total, most))
 
 
-def _sums(lives: list[Lifetime], limit: Limit, fixed: E.Substitution) -> list[_Peak]:
+def _sums(table: Index, lives: list[Lifetime], limit: Limit, fixed: E.Substitution) -> list[_Peak]:
     """What each peak takes, the largest first, and when it is one.
 
     Where it is not known how long some tensors live, there is one for the others, too.
     """
     found: list[_Peak] = []
-    for live, again, certain in _peaks(lives):
-        sure = [life for life in live if id(life) in certain]
-        for part in (live, sure) if 0 < len(sure) < len(live) else (live,):
-            found.append(_peak(part, again, len(part) == len(sure), limit, fixed))
+    for meeting in meetings(table, lives):
+        sure = meeting.certain
+        for part in (meeting, sure) if 0 < len(sure.live) < len(meeting.live) else (meeting,):
+            found.append(_peak(part, len(part.live) == len(sure.live), limit, fixed))
     found.sort(key=lambda peak: -_guess(peak.total))
     return found
 
 
-def _peak(
-    live: list[Lifetime], again: Bool, exact: bool, limit: Limit, fixed: E.Substitution
-) -> _Peak:
+def _peak(meeting: Meeting, exact: bool, limit: Limit, fixed: E.Substitution) -> _Peak:
+    live = meeting.live
     sizes: list[Expr] = []
-    within: list[Bool] = []
-    path = tuple(c for c in live[0].storage.path if all(c in life.storage.path for life in live))
-    for life in live:
+    when = [
+        (*map(_chosen(life).bool, life.path), *conjuncts(held))
+        for life, held in zip(live, meeting.held, strict=True)
+    ]
+    path = tuple(c for c in when[0] if c is not E.TRUE and all(c in each for each in when))
+    within = [loop.within for loop in meeting.loops]
+    for life, conditions in zip(live, when, strict=True):
         put = _chosen(life)
         each, copies = put.expr(limit.size(life.storage)), put.expr(life.copies)
-        within += [put.bool(loop.within) for loop in _around([life])]
-        # a tensor of one branch is there if that is taken
+        # a tensor of one branch is there if that is taken, one of some trip if there is that trip
         there = E.and_(
-            *(put.bool(c) for c in life.storage.path if c not in path),
+            *(c for c in conditions if c not in path),
+            *_trips_there(life, put, (each, copies, E.and_(*conditions)), meeting.loops),
             *(put.bool(other) for each in live for other in _others(life, each)),
         )
         sizes.append(fixed.expr(E.ite(there, each * copies, 0)))
         # tensors of several iterations may differ in size
-        several = {together.loop.symbol for together in life.together}
+        several = {t.loop.symbol for t in life.together if not life.touches}
         exact = exact and several.isdisjoint(limit.size(life.storage).free())
     total = sum(sizes, E.const(0))
     given = tuple(fixed.bool(condition) for condition in within)
-    return _Peak(live, total, path, fixed.bool(again), sizes, given, exact)
+    return _Peak(live, total, path, fixed.bool(meeting.again), sizes, given, exact)
+
+
+def _trips_there(
+    life: Lifetime, put: E.Substitution, terms: Sequence[Expr | Bool], loops: Sequence[Loop]
+) -> Iterator[Bool]:
+    """That there are the iterations, besides those that go on there, that a tensor is of.
+
+    Where a loop does not run at all, none of its tensors are counted.
+    """
+    free = {symbol for term in terms for symbol in term.free()}
+    for position, loop in enumerate(life.storage.loops):
+        trip = put.expr(loop.index)
+        if loop.kind is LoopKind.GRID or (loop in loops and trip is loop.index):
+            continue
+        named = bool(life.named) and life.named[position] is not None
+        if named or not free.isdisjoint(trip.free()):
+            yield put.bool(loop.within)
 
 
 def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
@@ -219,21 +183,21 @@ def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
 def _chosen(life: Lifetime) -> E.Substitution:
     """The iteration that a tensor is of: the one named, or any if those of several live at once."""
     several = {together.loop.symbol for together in life.together}
-    put: dict[E.Sym, Expr] = {}
+    put: dict[E.Sym, Expr] = dict(life.made)
     for k, loop in enumerate(life.storage.loops):
         number = life.named[k] if life.named else None
         if number is not None:
             put[loop.symbol] = number
-        elif loop.symbol in several:
+        elif loop.symbol in several and not life.touches:
             put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
     return E.Substitution(put)
 
 
 def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
     """What each peak of live tensors takes of a capacity, the largest first."""
-    lives = lifetimes(index(trace), buffer)
+    table = index(trace)
     fixed = _fixed(trace) if limit.settled is None else limit.settled
-    return [peak.total for peak in _sums(lives, limit, fixed)]
+    return [peak.total for peak in _sums(table, lifetimes(table, buffer), limit, fixed)]
 
 
 def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
@@ -241,11 +205,12 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
 
     Without a peak that may be too high there is one check, which holds.
     """
-    lives = lifetimes(index(trace), buffer)
+    table = index(trace)
+    lives = lifetimes(table, buffer)
     if not lives:
         return
     fixed = _fixed(trace) if limit.settled is None else limit.settled
-    sums = _sums(lives, limit, fixed)
+    sums = _sums(table, lives, limit, fixed)
     open_ = [peak for peak in sums if peak.fits(limit.most) is not E.TRUE]
     if not open_:
         yield _peak_check(sums[0], E.TRUE, (), limit)
@@ -253,19 +218,21 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
         yield _all_fit(open_, (), limit)
         return
     fitting: list[Bool] = []
-    for peak in open_[:_SEPARATE]:
+    separate = _SEPARATE if len(open_) > _SEPARATE + 1 else len(open_)
+    for peak in open_[:separate]:
         yield _peak_check(peak, peak.fits(limit.most), tuple(fitting), limit)
         fitting.append(E.implies(peak.there, peak.fits(limit.most)))
-    if len(open_) > _SEPARATE:
-        yield _all_fit(open_[_SEPARATE:], tuple(fitting), limit)
+    if len(open_) > separate:
+        yield _all_fit(open_[separate:], tuple(fitting), limit)
 
 
 def _all_fit(peaks: list[_Peak], given: tuple[Bool, ...], limit: Limit) -> Check:
-    """One check that all of several peaks fit, where they are, told of the largest."""
-    fits = E.and_(*(E.implies(peak.there, peak.fits(limit.most)) for peak in peaks))
+    """One check that all of several peaks fit, where they are."""
+    each = [E.implies(peak.there, peak.fits(limit.most)) for peak in peaks]
     exact = all(peak.exact for peak in peaks)
     largest = replace(peaks[0], within=(), path=(), exact=exact)
-    return _peak_check(largest, fits, given, limit)
+    told = (_peak_check(p, fits, (), limit) for p, fits in zip(peaks, each, strict=True))
+    return replace(_peak_check(largest, E.and_(*each), given, limit), told=tuple(told))
 
 
 def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Limit) -> Check:
@@ -350,12 +317,6 @@ def _lived(event: Lived, buffer: Buffer, limit: Limit) -> Iterator[Check]:
         size = sizes[id(storage)]
         lives.append(LaneLife(life.name, life.span, life.first, life.last, size))
     yield from first_excess(lives, limit)
-
-
-def _around(live: list[Lifetime]) -> list[Loop]:
-    """The loops that must be gone through for these tensors to be there."""
-    loops = {id(loop): loop for life in live for loop in life.storage.loops}
-    return [loop for loop in loops.values() if loop.kind is not LoopKind.GRID]
 
 
 def _sbuf(target: Target) -> Limit:

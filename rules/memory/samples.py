@@ -7,7 +7,7 @@ from itertools import product
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import AssumptionKind, Trace
 from verifier.symbolic.views.common import conjuncts
 
 #: sizes that kernels divide well, and some that they do not
@@ -42,7 +42,8 @@ def determined(trace: Trace, extents: Iterable[Expr]) -> bool:
         symbol
         for item in trace.assumptions
         for fact in conjuncts(item.condition)
-        if fact.kind is E.BoolKind.EQ and item.kind in ("assert", "contract")
+        if fact.kind is E.BoolKind.EQ
+        and item.kind in (AssumptionKind.ASSERT, AssumptionKind.CONTRACT)
         for symbol in fact.free()
     }
     return all(symbol in said for extent in extents for symbol in extent.free())

@@ -13,7 +13,7 @@ from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
-from verifier.symbolic.memory.lifetime import exclusive
+from verifier.symbolic.memory.lives import exclusive
 
 
 @dataclass(frozen=True, slots=True)

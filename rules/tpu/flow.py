@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, Touch
-from verifier.symbolic.memory.lifetime import exclusive
+from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 

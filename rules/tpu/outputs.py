@@ -19,7 +19,7 @@ from verifier.symbolic.lanes import SystemTensor, Touch
 from verifier.symbolic.memory.events import Filled, Wasted
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.memory.lifetime import exclusive
+from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Axis, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 

@@ -17,7 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import LanesLived, UndefinedLanes
 from verifier.symbolic.memory.index import index
-from verifier.symbolic.memory.lifetime import crosses_stages, pipelined
+from verifier.symbolic.memory.lives import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import StorageKind

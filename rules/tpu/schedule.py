@@ -14,7 +14,7 @@ from verifier.hardware.engines import Engine
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.memory.lifetime import exclusive
+from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 

@@ -14,7 +14,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import ApiRef, Ratio
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
@@ -120,7 +120,9 @@ class FakeMachine(Unasked):
         if predicate is not E.TRUE:
             self.checks.append(Check(rule, predicate, message, facts, help, severity))
 
-    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
         self.ledger.append(message)
 
     def unmodelled(self, name: str, span: Span) -> None:
@@ -129,7 +131,7 @@ class FakeMachine(Unasked):
     def decide(self, condition: Bool) -> bool | None:
         return {E.TRUE: True, E.FALSE: False}.get(condition)
 
-    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         raise AssertionError(f"an assumption: {text}")
 
     def as_view(self, value: object, span: Span) -> View | None:

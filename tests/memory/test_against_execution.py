@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rules.memory.capacity import _peaks
 from rules.memory.dependence import carried_dependences
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
+from rules.memory.meetings import meetings
 from tests.memory import oracle
 from tests.memory.build import Kernel
 from verifier.hardware.memories import Buffer
@@ -192,11 +192,11 @@ def test_live_tiles_are_never_undercounted(kernel: Kernel, n: int) -> None:
         if uses.storage.buffer is Buffer.SBUF and uses.all
     ]
     claimed = 0
-    for live, when, _ in _peaks(sorted(lives, key=lambda life: life.start)):
-        if not E.evaluate(when, {"n": n}):
+    for meeting in meetings(table, sorted(lives, key=lambda life: life.start)):
+        if not E.evaluate(meeting.again, {"n": n}):
             continue
         total = E.const(0)
-        for life in live:
+        for life in meeting.live:
             total = total + life.storage.free_elements * life.copies
         claimed = max(claimed, int(E.evaluate(total, {"n": n})))
     run = oracle.run(kernel.trace, {"n": n})

@@ -34,6 +34,35 @@ def kernel(x, flag: bool):
     return use(big(8))
 """
 
+#: a tile that each trip makes of the one before
+LAST = """\
+last = big({new})
+for i in range(P):
+    new = big({new})
+    nisa.tensor_copy(dst=new, src=last)
+    last = new
+w = big({behind})
+use(last)
+use(w)"""
+
+#: of the last two tiles, and the new one
+TWO = """\
+a, b = big({columns}), big({columns})
+for i in range(P):
+    new = big({columns})
+    nisa.tensor_copy(dst=new, src=a)
+    use(b)
+    a, b = b, new
+use(a)
+use(b)"""
+
+ONE_OF_TWO = """\
+a, b = big(20000), big(20000)
+c = a if P > 3 else b
+w = big({columns})
+use(c)
+use(w)"""
+
 
 def verdicts(body: str) -> tuple[str, list[tuple[str, object]]]:
     text = KERNEL.format(body="\n".join(f"    {line}" for line in body.splitlines()))
@@ -86,6 +115,91 @@ def verdicts(body: str) -> tuple[str, list[tuple[str, object]]]:
             "    use(tile)",
             [],
         ),
+        # a tile carried from trip to trip: of the old and the new one is needed behind the loop
+        (LAST.format(new=20000, behind=33000), []),
+        (LAST.format(new=20000, behind=34000), [("always", [1, 1])]),
+        (LAST.format(new=26000, behind=8), []),
+        (LAST.format(new=27000, behind=8), [("always", [1, 1])]),
+        ("t = big(27000)\nfor i in range(P):\n    use(t)\n    t = big(27000)\nuse(t)", []),
+        (
+            "t = None\n"
+            "for i in range(P):\n"
+            "    new = big(27000)\n"
+            "    if i > 0:\n"
+            "        use(t)\n"
+            "    t = new",
+            [("sometimes", [2, 1])],
+        ),
+        # two are carried
+        (TWO.format(columns=13000), []),
+        (TWO.format(columns=18000), [("always", [1, 1])]),
+        # only the first trip needs it; only later ones do
+        (
+            "a = big(40000)\n"
+            "for i in range(P):\n"
+            "    if i == 0:\n"
+            "        use(a)\n"
+            "    else:\n"
+            "        use(big(40000))",
+            [],
+        ),
+        (
+            "a = big(20000)\n"
+            "for i in range(P):\n"
+            "    use(big(34000))\n"
+            "    if i > 0:\n"
+            "        use(a)",
+            [("sometimes", [2, 1])],
+        ),
+        (
+            "a = big(40000)\n"
+            "for i in range(P):\n"
+            "    if i == 3:\n"
+            "        use(big(40000))\n"
+            "    if i < 3:\n"
+            "        use(a)",
+            [],
+        ),
+        (
+            "a = big(40000)\n"
+            "for i in range(P):\n"
+            "    if i == 3:\n"
+            "        use(big(40000))\n"
+            "    if i < 5:\n"
+            "        use(a)",
+            [("sometimes", [4, 1])],
+        ),
+        # one of two
+        (ONE_OF_TWO.format(columns=33000), []),
+        (ONE_OF_TWO.format(columns=34000), [("always", [1, 1])]),
+        ("a = big(30000)\nif P > 3:\n    use(big(30000))\nelse:\n    use(a)", []),
+        (
+            "a = big(30000)\nif P > 3:\n    use(big(30000))\nuse(a)",
+            [("sometimes", [4, 1])],
+        ),
+        # what only a loop needs that does not run is not needed
+        (
+            "a, b = big(40000), big(30000)\nfor i in range(P - 1):\n    use(a)\n    use(b)",
+            [("sometimes", [2, 1])],
+        ),
+        # beside a loop that does not run
+        (
+            "assert P == 1\n"
+            "a, b = big(40000), big(30000)\n"
+            "for i in range((P - 1) * P):\n"
+            "    use(big(16))\n"
+            "use(a)\n"
+            "use(b)",
+            [("always", [1, 1])],
+        ),
+        (
+            "assert P <= 4\n"
+            "for i in range(P * P // 17):\n"
+            "    a, b = big(40000), big(30000)\n"
+            "    use(a)\n"
+            "    use(b)",
+            [],
+        ),
         # what a branch cannot reach hides nothing beside it
         (
             "assert P <= 4\n"
@@ -107,24 +221,6 @@ def test_what_is_certain(body: str, found: list[tuple[str, object]]) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        # a tile carried from trip to trip: of the old and the new one is needed behind the loop
-        "last = big(20000)\n"
-        "for i in range(P):\n"
-        "    new = big(20000)\n"
-        "    nisa.tensor_copy(dst=new, src=last)\n"
-        "    last = new\n"
-        "w = big(25000)\n"
-        "use(last)\n"
-        "use(w)",
-        # only the first trip needs it
-        "a = big(40000)\n"
-        "for i in range(P):\n"
-        "    if i == 0:\n"
-        "        use(a)\n"
-        "    else:\n"
-        "        use(big(40000))",
-        # one of two
-        "a, b = big(20000), big(20000)\nc = a if P > 3 else b\nw = big(30000)\nuse(c)\nuse(w)",
         # no more than some live, whichever these are
         "held = []\n"
         "for i in range(P):\n"
@@ -138,3 +234,12 @@ def test_what_is_certain(body: str, found: list[tuple[str, object]]) -> None:
 def test_what_is_not_is_no_finding(body: str) -> None:
     status, said = verdicts(body)
     assert (status, said) == ("unknown", [])
+
+
+def test_what_is_shown_is_what_does_not_fit() -> None:
+    """The fifth by size of five sets of tiles is the one that is too large."""
+    body = "\n".join(f"    use(big({n} * F))" for n in (10, 11, 12, 13))
+    body += "\n    assert F <= 2000 and P <= 57000\n    use(big(P))"
+    result = analyze_source(KERNEL.format(body=body))
+    (found,) = (d for d in result.diagnostics if d.rule == "sbuf-capacity")
+    assert found.notes[0] == "live bytes per partition is 4*x.shape[0] = 212996"

@@ -12,6 +12,7 @@ from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import evaluate
+from verifier.symbolic.trace import LedgerKind
 
 SEARCH = """\
 @okk.kernel
@@ -160,7 +161,7 @@ def kernel(size: int, out: okk.SystemAddr):
     halves({size}, out)
 """
     open_end = interpret(tmp_path, text.format(size="size"))
-    assert [entry.kind for entry in open_end.trace.ledger] == ["skipped"]
+    assert [entry.kind for entry in open_end.trace.ledger] == [LedgerKind.SKIPPED]
     known = interpret(tmp_path, text.format(size="1000"))
     assert not known.trace.ledger
     assert len(operations(known)) == 10
@@ -230,7 +231,7 @@ def test_a_counter_up_to_a_bound(tmp_path: Path, condition: str) -> None:
 def test_other_conditions_are_not_bounds(tmp_path: Path, condition: str) -> None:
     run = interpret(tmp_path, STEPS.format(condition=condition))
     assert run.ended is None
-    assert [entry.kind for entry in run.trace.ledger] == ["havoc"]
+    assert [entry.kind for entry in run.trace.ledger] == [LedgerKind.HAVOC]
 
 
 def test_a_constant_piece_of_what_was_there_first(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from verifier.symbolic.python.language import PYTHON
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.renaming import Renaming
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import LedgerEntry, Trace
+from verifier.symbolic.trace import LedgerEntry, LedgerKind, Trace
 from verifier.symbolic.values import Guarded, Opaque, Ratio
 
 PLACE = Path("/bench/module.py")
@@ -118,7 +118,7 @@ def run(vm: VM, source: str, **names: object) -> Outcome:
             value = vm.eval(statement.value)
         except Ended:
             ended = True
-    skipped = [entry for entry in vm.trace.ledger[ledger:] if entry.kind == "skipped"]
+    skipped = [entry for entry in vm.trace.ledger[ledger:] if entry.kind is LedgerKind.SKIPPED]
     return Outcome(vm, value, landing.escapes, ended, skipped)
 
 
@@ -133,7 +133,7 @@ def execute(vm: VM, source: str, **names: object) -> Outcome:
             vm.exec(statements)
         except Ended:
             ended = True
-    skipped = [entry for entry in vm.trace.ledger[ledger:] if entry.kind == "skipped"]
+    skipped = [entry for entry in vm.trace.ledger[ledger:] if entry.kind is LedgerKind.SKIPPED]
     scope = vm.heap.get(vm.frame.scope)
     assert isinstance(scope, Scope)
     value = scope.names.get("result", UNBOUND)

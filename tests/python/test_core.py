@@ -20,6 +20,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import ListBox, Many, ObjectBox
 from verifier.symbolic.python.library import core
 from verifier.symbolic.python.model import HostType
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ExternalRef, Opaque, Ratio
 
 CONCRETE = [
@@ -381,7 +382,7 @@ def test_what_is_not_followed_gives_itself_or_an_unknown() -> None:
         for thing in (opaque, external):
             value = run(vm, source, x=thing).value
             assert isinstance(value, E.Bool) and value not in (E.TRUE, E.FALSE), source
-    assert not any(entry.kind == "skipped" for entry in vm.trace.ledger)
+    assert not any(entry.kind is LedgerKind.SKIPPED for entry in vm.trace.ledger)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from tests.python.programs import same
 from tests.python.support import machine, run
 from verifier.symbolic.python.model import Function
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque
 
 PROGRAMS = {
@@ -143,7 +144,7 @@ def test_what_a_decorator_that_is_not_followed_makes_may_be_anything(use: str, n
     )
     vm = machine(text)
     outcome = run(vm, use)
-    assert {"skipped", "opaque"} & {entry.kind for entry in vm.trace.ledger}
+    assert {LedgerKind.SKIPPED, LedgerKind.OPAQUE} & {entry.kind for entry in vm.trace.ledger}
     assert not outcome.ended
 
 

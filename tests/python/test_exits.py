@@ -14,6 +14,7 @@ from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Guarded
 
 #: more trips than are gone one by one
@@ -131,6 +132,6 @@ def test_what_is_left_behind_a_loop_has_a_closed_form(name: str) -> None:
     outcome = execute(vm, text(*KEPT[name]), **symbols)
     assert not outcome.ended
     for entry in vm.trace.ledger:  # how often it turns is not known, nothing else is
-        assert entry.kind == "havoc" and "closed form" not in entry.message, entry
+        assert entry.kind is LedgerKind.HAVOC and "closed form" not in entry.message, entry
         assert entry.symbols
     holds(text(*KEPT[name]))

@@ -13,6 +13,7 @@ from tests.python.programs import same, same_for, unknown
 from tests.python.support import machine, program, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
+from verifier.symbolic.trace import LedgerKind
 
 EXAMPLES = settings(max_examples=60, deadline=None)
 
@@ -554,7 +555,7 @@ def run():
         assert not outcome.skipped and vm.stacks
         suspended.forget_all(vm)
         assert not vm.stacks
-        assert [entry.kind for entry in vm.trace.ledger] == ["skipped"]
+        assert [entry.kind for entry in vm.trace.ledger] == [LedgerKind.SKIPPED]
 
 
 class TestStacks:

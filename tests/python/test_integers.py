@@ -17,6 +17,7 @@ from verifier.symbolic.python.integers import (
     order,
     range_of,
 )
+from verifier.symbolic.trace import LedgerKind
 
 OPERATORS = ["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "**"]
 
@@ -94,6 +95,6 @@ def test_what_is_too_large_is_unknown_within_its_bounds() -> None:
     for source in ("n ** 40", "2 ** (n * n)", "n ** n"):
         outcome = run(machine(), source, n=E.symbol("n", 0))
         assert isinstance(outcome.value, E.Expr)
-        assert [entry.kind for entry in outcome.vm.trace.ledger] == ["opaque"], source
+        assert [entry.kind for entry in outcome.vm.trace.ledger] == [LedgerKind.OPAQUE], source
     outcome = run(machine(), "n ** 40", n=E.symbol("n"))
     assert isinstance(outcome.value, E.Expr) and E.bounds(outcome.value)[0] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.python.support import machine, run
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque
 
 HEAD = """
@@ -268,7 +269,7 @@ def run(): return X[0]
 
 def is_known(text: str) -> bool:
     vm = machine(HEAD + text)
-    before = [entry for entry in vm.trace.ledger if entry.kind == "skipped"]
+    before = [entry for entry in vm.trace.ledger if entry.kind is LedgerKind.SKIPPED]
     outcome = run(vm, "run()")
     return not before and not outcome.skipped and not isinstance(outcome.value, Opaque)
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.python.support import UNKNOWN, agrees, agrees_for, at, execute, machine, run
 from verifier.symbolic import expr as E
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, Ratio
 
 MODULE = """
@@ -217,7 +218,7 @@ def test_the_environment_is_assumed_to_be_empty() -> None:
         assert outcome.host == expected and not outcome.skipped, source
     said = {entry.message for entry in vm.trace.ledger}
     assert "the environment variable `BLOCK` is not set" in said
-    assert {entry.kind for entry in vm.trace.ledger} == {"runtime"}
+    assert {entry.kind for entry in vm.trace.ledger} == {LedgerKind.RUNTIME}
     assert run(vm, "os.environ['BLOCK']").skipped
 
 

@@ -18,6 +18,7 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 
@@ -195,7 +196,7 @@ def test_everything_is_undone() -> None:
         vm.narrow(flag("p"))
         vm.unfollowed("something", SPAN)
         vm.unmodelled("nki.isa.x", SPAN)
-        vm.assume(flag("q"), "q", SPAN, "assert")
+        vm.assume(flag("q"), "q", SPAN, AssumptionKind.ASSERT)
         vm.check("rule", flag("q"), SPAN, "q", "message")
         assert repr(vm.loop_symbol("i")) == "i"
         vm.next_order()
@@ -226,13 +227,13 @@ def test_facts_are_those_of_the_point() -> None:
 def test_what_is_assumed_on_a_path_holds_on_that_path() -> None:
     vm = machine()
     with vm.guarded(flag("p")):
-        vm.assume(flag("q"), "q", SPAN, "assert")
+        vm.assume(flag("q"), "q", SPAN, AssumptionKind.ASSERT)
     (made,) = vm.trace.assumptions
     assert not made.everywhere
     for p in (0, 1):
         for q in (0, 1):
             assert E.evaluate(made.condition, {"p": p, "q": q}) == (not p or bool(q))
-    vm.assume(E.TRUE, "nothing", SPAN, "assert")
+    vm.assume(E.TRUE, "nothing", SPAN, AssumptionKind.ASSERT)
     assert len(vm.trace.assumptions) == 1
 
 
@@ -243,7 +244,7 @@ def test_what_is_not_known_is_listed_once() -> None:
     a, b = vm.unknown_int("a number", SPAN), vm.unknown_int("a number", SPAN)
     assert a is not b
     kinds = [(entry.kind, entry.message, len(entry.symbols)) for entry in vm.trace.ledger]
-    assert kinds == [("skipped", "a reason", 0), ("opaque", "a number", 2)]
+    assert kinds == [(LedgerKind.SKIPPED, "a reason", 0), (LedgerKind.OPAQUE, "a number", 2)]
 
 
 def test_an_object_of_some_trip_is_not_written() -> None:
@@ -253,7 +254,7 @@ def test_an_object_of_some_trip_is_not_written() -> None:
     assert not vm.trace.ledger
     vm.heap.get(ref.id).ghost = True
     vm.write(ref, SPAN)
-    assert [entry.kind for entry in vm.trace.ledger] == ["skipped"]
+    assert [entry.kind for entry in vm.trace.ledger] == [LedgerKind.SKIPPED]
 
 
 def test_loop_indices_are_told_apart() -> None:

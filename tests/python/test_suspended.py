@@ -12,6 +12,7 @@ from tests.python.programs import same, same_for, unknown
 from tests.python.support import machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
+from verifier.symbolic.trace import LedgerKind
 
 BODY = [
     "yield 1",
@@ -213,7 +214,7 @@ def test_a_generator_dropped_in_a_try_is_noted() -> None:
     vm = machine(text)
     run(vm, "next(g)")
     suspended.forget_all(vm)
-    assert [entry.kind for entry in vm.trace.ledger] == ["skipped"]
+    assert [entry.kind for entry in vm.trace.ledger] == [LedgerKind.SKIPPED]
 
 
 def test_who_asks_inside_a_loop_of_the_generator_goes_on_outside_of_it() -> None:

@@ -16,6 +16,7 @@ from tests.python.support import (
     right_or_unknown,
 )
 from verifier.symbolic import expr as E
+from verifier.symbolic.trace import LedgerKind
 
 #: what a trip may do: numbers, places that pass values around, lists
 STEPS = (
@@ -162,7 +163,7 @@ def test_what_has_no_closed_form_is_unknown_and_listed() -> None:
     assert isinstance(outcome.value, tuple)
     assert at(vm, outcome.value[0], {"n": 3, "m": 0}) is UNKNOWN
     assert at(vm, outcome.value[1], {"n": 3, "m": 0}) == 5  # the others are not touched
-    assert any(entry.kind == "havoc" for entry in vm.trace.ledger)
+    assert any(entry.kind is LedgerKind.HAVOC for entry in vm.trace.ledger)
 
 
 def test_a_loop_of_constant_length_is_unrolled_for_what_has_no_closed_form() -> None:

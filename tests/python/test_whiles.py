@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.python.support import execute, machine, program_for, right_or_unknown
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import whiles
+from verifier.symbolic.trace import LedgerKind
 
 RANGES = {"n": range(7), "m": range(1, 4)}
 
@@ -100,7 +101,7 @@ def test_the_condition_is_false_after_a_loop_of_any_length() -> None:
     n, m = E.symbol("n", 0), E.symbol("m", 0)
     outcome = execute(vm, source, n=n, m=m)
     assert isinstance(outcome.value, E.Expr)
-    assert any(entry.kind == "havoc" for entry in vm.trace.ledger)
+    assert any(entry.kind is LedgerKind.HAVOC for entry in vm.trace.ledger)
     assert vm.decide(E.le(outcome.value * outcome.value, m)) is True
 
 

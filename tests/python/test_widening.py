@@ -31,6 +31,7 @@ from verifier.symbolic.python.widening import (
     loosened,
     may,
 )
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Guarded, Opaque
 
 HEAD = """
@@ -431,7 +432,7 @@ def test_another_unknown_each_time() -> None:
     assert not form.exact and form.holds(loop, inside, loop.vm.heap)
     assert not form.holds(loop, None, loop.vm.heap)
     assert not form.holds(loop, UNBOUND, loop.vm.heap)
-    assert [entry.kind for entry in loop.vm.trace.ledger] == ["havoc"]
+    assert [entry.kind for entry in loop.vm.trace.ledger] == [LedgerKind.HAVOC]
     anything = Widened(May(anything=True), "b").at(loop, loop.loop.index)
     assert isinstance(anything, Opaque) and anything.lost
     assert len(loop.vm.trace.ledger) == 1  # whoever reads it is not followed

@@ -13,6 +13,7 @@ from verifier.report.model import FileRequest, FileResult
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.concrete import SYMBOLIC
 from verifier.symbolic.python.inputs import Word
+from verifier.symbolic.trace import AssumptionKind
 
 STRINGS = ("a", "bcd", "x1", "")
 
@@ -45,7 +46,7 @@ def test_one_of_some_strings(use: str) -> None:
     vm = machine()
     mode = Word("mode", SPAN, kind="str")
     codes = {text: vm.inputs.string_equals(mode, text) for text in STRINGS}
-    vm.assume(E.or_(*codes.values()), "", SPAN, "assert")
+    vm.assume(E.or_(*codes.values()), "", SPAN, AssumptionKind.ASSERT)
     outcome = run(vm, use, mode=mode)
     for text in STRINGS:
         env = {"mode": vm.inputs.strings[text]}

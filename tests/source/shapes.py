@@ -27,7 +27,7 @@ def walk(value: ir.Node) -> Iterator[ir.Node]:
 
 
 def parameters(params: tuple[ir.Param, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((param.kind, param.name) for param in params)
+    return tuple((param.kind.value, param.name) for param in params)
 
 
 def parameters_of(arguments: ast.arguments) -> tuple[tuple[str, str], ...]:

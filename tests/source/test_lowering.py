@@ -231,11 +231,11 @@ def test_function() -> None:
     assert isinstance(kernel.returns, ir.Name)
     assert kernel.docstring == "Doc\n    string."
     assert [(p.name, p.kind) for p in kernel.params] == [
-        ("p", "positional-only"),
-        ("q", "positional"),
-        ("rest", "*"),
-        ("k", "keyword"),
-        ("more", "**"),
+        ("p", ir.ParamKind.POSITIONAL_ONLY),
+        ("q", ir.ParamKind.POSITIONAL),
+        ("rest", ir.ParamKind.STAR),
+        ("k", ir.ParamKind.KEYWORD),
+        ("more", ir.ParamKind.DOUBLE_STAR),
     ]
     assert not any(isinstance(s, ir.ExprStmt) for s in kernel.body)
 

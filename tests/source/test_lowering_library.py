@@ -171,7 +171,7 @@ OURS: dict[type[ir.Node], Callable[..., Row]] = {
     ir.DictExpr: lambda n: ("dict", tuple(k is None for k in n.keys)),
     ir.SetExpr: lambda n: ("set", len(n.elements)),
     ir.ListExpr: lambda n: ("list", len(n.elements)),
-    ir.Comprehension: lambda n: ("comprehension", n.kind, len(n.generators)),
+    ir.Comprehension: lambda n: ("comprehension", n.kind.value, len(n.generators)),
     ir.NamedExpr: lambda n: ("walrus",),
     ir.Yield: lambda n: ("yield", n.value is None),
     ir.YieldFrom: lambda n: ("yield from",),

@@ -130,7 +130,7 @@ def ours(body: tuple[ir.Stmt, ...]) -> Iterator[Row]:
         elif isinstance(node, ir.LambdaExpr):
             yield row("function", "lambda", 0, names_of(node), around)
         elif isinstance(node, ir.Comprehension) and not INLINED:
-            yield row("function", _COMPREHENSIONS[node.kind], 0, names_of(node), around)
+            yield row("function", _COMPREHENSIONS[node.kind.value], 0, names_of(node), around)
         within = node.body if isinstance(node, ir.ClassDef) else ()
         stack.extend((c, inner if c in within else around) for c in ir.children(node))
 

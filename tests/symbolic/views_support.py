@@ -13,7 +13,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
 
@@ -119,7 +119,9 @@ class Recorder(Unasked):
     ) -> None:
         self.checks.append(Raised(rule, predicate, text, message, given, facts))
 
-    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
         self.ledger.append(message)
 
     def unmodelled(self, name: str, span: Span) -> None:
@@ -130,7 +132,7 @@ class Recorder(Unasked):
             return True
         return False if condition is E.FALSE else None
 
-    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         self.facts.append(condition)
 
     def as_view(self, value: object, span: Span) -> View | None:

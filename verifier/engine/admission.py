@@ -13,7 +13,7 @@ from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerKind
 
 #: numbers that are not known of which it is asked whether they can meet what is demanded
 _ASKED = 4
@@ -84,8 +84,12 @@ def _doubt(run: Run, unknown: tuple[str, ...]) -> report.Reason:
 
 def _demands(run: Run) -> list[Assumption]:
     """What the kernel and its contract demand, as far as it is followed."""
-    said = [a for a in run.trace.assumptions if a.kind in ("assert", "contract", "grid")]
-    skipped = [entry.order for entry in run.trace.ledger if entry.kind == "skipped"]
+    said = [
+        a
+        for a in run.trace.assumptions
+        if a.kind in (AssumptionKind.ASSERT, AssumptionKind.CONTRACT, AssumptionKind.GRID)
+    ]
+    skipped = [entry.order for entry in run.trace.ledger if entry.kind is LedgerKind.SKIPPED]
     if skipped:  # what is demanded behind it may not be demanded at all
         said = [a for a in said if a.order <= min(skipped)]
     return said
@@ -96,14 +100,14 @@ def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
 
     That a program index lies in the grid is no demand: it says which programs there are.
     """
-    grid = [a.condition for a in said if a.kind == "grid"]
+    grid = [a.condition for a in said if a.kind is AssumptionKind.GRID]
     indices = {s for within in grid for s in within.free() if s.origin is E.Origin.LOOP}
     there = E.and_(*grid)
     demands = EachTrip(
         tuple(
             a.condition if indices.isdisjoint(a.condition.free()) else E.implies(there, a.condition)
             for a in said
-            if a.kind != "grid"
+            if a.kind is not AssumptionKind.GRID
         )
     )
     return demands.instances()
@@ -150,7 +154,11 @@ def other_ranks(run: Run, solver: Solver) -> list[report.Reason]:
     for p in run.inputs.parameters.values():
         count = run.inputs.rank_symbol(p)
         free = set(count.free())
-        said = [a for a in rest if a.kind == "assert" and not free.isdisjoint(a.condition.free())]
+        said = [
+            a
+            for a in rest
+            if a.kind is AssumptionKind.ASSERT and not free.isdisjoint(a.condition.free())
+        ]
         if not said or not p.guesses:
             continue
         guess = p.guesses[0]

@@ -84,7 +84,11 @@ class Fixer:
             out.pop(name, None)
         for param in self.definition.params:
             out.pop(param.name, None)
-            if param.kind in ("positional-only", "positional", "keyword"):
+            if param.kind in (
+                ir.ParamKind.POSITIONAL_ONLY,
+                ir.ParamKind.POSITIONAL,
+                ir.ParamKind.KEYWORD,
+            ):
                 out[param.name] = _optional(param)
         return out
 

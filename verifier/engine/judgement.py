@@ -14,7 +14,7 @@ from verifier.engine import admission, diagnostics, judged, obligations, precond
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
-from verifier.engine.verdicts import Discharger, Verdict, VerdictKind
+from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.solver.solver import Solver
@@ -23,10 +23,10 @@ from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, run_all
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import SAID, Assumption, AssumptionKind, LedgerKind
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
-_STATED: Final = frozenset({"runtime", "caller"})
+_STATED: Final = (LedgerKind.RUNTIME, LedgerKind.CALLER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def judgement(
         if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
             continue
         part = position in parts
-        shown = verdict if part and not request.parts else found.smallest(verdict)
+        shown = told(verdict if part and not request.parts else found.smallest(verdict))
         built = diagnostics.build(shown, run, target.name, part=part)
         problems.append(fixer.attached(built, verdict))
     calls = max((run.trace.calls for run in runs), default=0)
@@ -200,8 +200,12 @@ def _around(
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:
-    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in ("assert", "contract")]
-    texts += [a.text for a in run.trace.assumptions if a.text and a.kind in ("grid", "type")]
+    texts = [a.text for a in run.trace.assumptions if a.text and a.kind in SAID]
+    texts += [
+        a.text
+        for a in run.trace.assumptions
+        if a.text and a.kind in (AssumptionKind.GRID, AssumptionKind.TYPE)
+    ]
     texts += [f"{a.text} (needed, not said)" for a in inferred]
     texts += [e.message for e in run.trace.ledger if e.kind in _STATED]
     texts += [f"{name} >= {_least(name)}" for name in run.inputs.integers]
@@ -219,7 +223,7 @@ def _reasons(run: Run) -> list[report.Reason]:
     for entry in run.trace.ledger:
         if entry.kind in _STATED:
             continue  # only the device or the caller knows: stated as an assumption
-        if entry.kind == "demand":
+        if entry.kind is LedgerKind.DEMAND:
             continue  # what a library refuses are inputs less: proofs hold for the others
         if entry.symbols:
             continue  # over-approximated by a symbol: proofs hold for all its values

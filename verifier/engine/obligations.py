@@ -14,7 +14,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.tensors import Loop, StorageKind
-from verifier.symbolic.trace import Assumption, Operation
+from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +137,7 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
         for a in assumptions
         if a.order <= obligation.order
         or (a.everywhere and traced)
-        or a.kind in ("grid", "contract", "type")
+        or a.kind in (AssumptionKind.GRID, AssumptionKind.CONTRACT, AssumptionKind.TYPE)
     )
 
 
@@ -154,7 +154,7 @@ def known_of_trips(assumptions: Iterable[Assumption], obligation: Obligation) ->
     for a in assumptions:
         trips = [s for s in a.condition.free() if s.origin is E.Origin.LOOP]
         around = {s: E.from_atom(s) for s in trips if s in here}
-        if a.kind == "grid":
+        if a.kind is AssumptionKind.GRID:
             here.update(trips)
         elif trips:
             first = E.Substitution(dict.fromkeys(around, E.const(0))).bool(a.condition)

@@ -22,9 +22,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
 from verifier.symbolic.python.entry import Run
-
-#: what a kernel and its contract say of inputs
-_SAID = ("assert", "contract")
+from verifier.symbolic.trace import SAID
 
 
 @dataclass(slots=True)
@@ -124,7 +122,7 @@ def of_run(
         sufficient=whole,
         exact=whole and found.exact,
         asserted=tuple(
-            dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in _SAID)
+            dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in SAID)
         ),
         undecided=tuple(dict.fromkeys(undecided)),
         after=max(after, default=None, key=lambda place: place.line),

@@ -16,7 +16,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.index import Index, index
-from verifier.symbolic.memory.lifetime import Lifetime, exclusive, lifetimes
+from verifier.symbolic.memory.lifetime import Lifetime
+from verifier.symbolic.memory.lives import exclusive, lifetimes
 from verifier.symbolic.memory.sizes import banks, lane_bytes
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
@@ -172,7 +173,7 @@ class _Run:
         live = [
             life
             for life in self._of(buffer)
-            if not exclusive(life.storage.path, path) and life.at(point) is not E.FALSE
+            if not exclusive(life.path, path) and E.FALSE not in (life.at(point), life.held(point))
         ]
         if not live:
             return ""

@@ -17,7 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import SAID, Assumption, AssumptionKind, LedgerKind
 
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = (E.Origin.LOOP, E.Origin.AXIS, E.Origin.POINT)
@@ -83,6 +83,21 @@ class Verdict:
         return self.obligation.rule.silent and not launch
 
 
+def told(verdict: Verdict) -> Verdict:
+    """The verdict on a predicate of several things, told by the one that its counterexample
+    breaks."""
+    check, model = verdict.obligation.check, verdict.model
+    for each in check.told:
+        try:
+            broken = model is not None and not E.evaluate(each.predicate, model)
+        except E.EvaluationError:
+            continue
+        if broken:
+            shown = replace(each, predicate=check.predicate, given=check.given, path=check.path)
+            return replace(verdict, obligation=replace(verdict.obligation, check=shown))
+    return verdict
+
+
 def gathered(verdicts: list[Verdict]) -> list[Verdict]:
     """One verdict for all violations of a gathering rule that hang on the same inputs.
 
@@ -112,8 +127,8 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
 
     That a program's index lies in the grid is no demand: it says which programs there are.
     """
-    there = E.and_(*(a.condition for a in assumptions if a.kind == "grid"))
-    demands = [a.condition for a in assumptions if a.kind != "grid"]
+    there = E.and_(*(a.condition for a in assumptions if a.kind is AssumptionKind.GRID))
+    demands = [a.condition for a in assumptions if a.kind is not AssumptionKind.GRID]
     programs = set(there.free())
     return [
         d if programs.isdisjoint(d.free()) or of_given(d) else E.implies(there, d) for d in demands
@@ -147,21 +162,24 @@ class Discharger:
         #: what the kernel and its contract demand of the inputs
         self.admitted = of_inputs(_demands(run.trace.assumptions), solver)
         #: which programs there are
-        self._there = tuple(a.condition for a in run.trace.assumptions if a.kind == "grid")
+        self._there = tuple(
+            a.condition for a in run.trace.assumptions if a.kind is AssumptionKind.GRID
+        )
         #: what follows a statement without a model may be another kernel altogether
         self._skipped = min(
-            (e.order for e in run.trace.ledger if e.kind == "skipped"), default=None
+            (e.order for e in run.trace.ledger if e.kind is LedgerKind.SKIPPED), default=None
         )
         #: what may exclude inputs, though nobody knows which
         gaps = [
-            (e.order, e.message if e.kind == "demand" else _NOT_FOLLOWED)
+            (e.order, e.message if e.kind is LedgerKind.DEMAND else _NOT_FOLLOWED)
             for e in run.trace.ledger
-            if e.kind in ("assumption", "demand")
+            if e.kind in (LedgerKind.ASSUMPTION, LedgerKind.DEMAND)
         ]
         gaps += [
             (a.order, _NOT_FOLLOWED)
             for a in run.trace.assumptions
-            if a.kind == "assert" and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
+            if a.kind is AssumptionKind.ASSERT
+            and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
         ]
         self._first_gap = min(gaps, default=None)
 
@@ -266,7 +284,9 @@ class Discharger:
         if found is None:
             found = Weakest(E.implies(E.and_(*obligation.path), predicate), False)
         self._inferred.append(
-            Assumption(found.condition, pretty(predicate), obligation.check.span, "inferred")
+            Assumption(
+                found.condition, pretty(predicate), obligation.check.span, AssumptionKind.INFERRED
+            )
         )
         return found
 
@@ -311,7 +331,7 @@ class Discharger:
 
         ``assert K <= 256`` is meant to exclude what ``K <= 128`` does, and does not.
         """
-        said = (a.condition for a in self.run.trace.assumptions if a.kind in ("assert", "contract"))
+        said = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
         return any(
             alike(wanted, part)
             for demand in said

@@ -33,7 +33,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import (
     IndexGrid,
     IndexTensor,
@@ -460,7 +460,9 @@ class ConcreteMachine:
         if self.options.until is not None and self.options.until(diagnostic):
             raise ViolationError(diagnostic)
 
-    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
         """Nothing: what is not known ahead is known here, or shows as a symbol that is left."""
 
     def unmodelled(self, name: str, span: Span) -> None:
@@ -481,7 +483,7 @@ class ConcreteMachine:
             return True
         return False if condition is E.FALSE else None
 
-    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         if condition is E.FALSE:
             raise MisuseError(f"the kernel demands: {text}", span)
 

@@ -34,13 +34,15 @@ class Expressions:
         return ir.Span(first.path, first.line, first.column, last.end_line, last.end_column)
 
     def _params(self, node: cst.Parameters) -> tuple[ir.Param, ...]:
-        found: list[tuple[cst.Param, str]] = [(p, "positional-only") for p in node.posonly_params]
-        found += [(p, "positional") for p in node.params]
+        found: list[tuple[cst.Param, ir.ParamKind]] = [
+            (p, ir.ParamKind.POSITIONAL_ONLY) for p in node.posonly_params
+        ]
+        found += [(p, ir.ParamKind.POSITIONAL) for p in node.params]
         if isinstance(node.star_arg, cst.Param):
-            found.append((node.star_arg, "*"))
-        found += [(p, "keyword") for p in node.kwonly_params]
+            found.append((node.star_arg, ir.ParamKind.STAR))
+        found += [(p, ir.ParamKind.KEYWORD) for p in node.kwonly_params]
         if node.star_kwarg is not None:
-            found.append((node.star_kwarg, "**"))
+            found.append((node.star_kwarg, ir.ParamKind.DOUBLE_STAR))
         lowered = []
         for param, kind in found:
             last: cst.CSTNode = param.name
@@ -377,11 +379,11 @@ _COMPARE: dict[type[cst.CSTNode], str] = {
     cst.NotIn: "not in",
 }
 
-_COMPREHENSIONS: dict[type[cst.CSTNode], str] = {
-    cst.ListComp: "list",
-    cst.SetComp: "set",
-    cst.DictComp: "dict",
-    cst.GeneratorExp: "generator",
+_COMPREHENSIONS: dict[type[cst.CSTNode], ir.ComprehensionKind] = {
+    cst.ListComp: ir.ComprehensionKind.LIST,
+    cst.SetComp: ir.ComprehensionKind.SET,
+    cst.DictComp: ir.ComprehensionKind.DICT,
+    cst.GeneratorExp: ir.ComprehensionKind.GENERATOR,
 }
 
 # Each method takes the node type it is filed under; the table itself cannot say so.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from enum import Enum
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +216,18 @@ class Generator(Node):
     conditions: tuple[Expr, ...]
 
 
+class ComprehensionKind(Enum):
+    LIST = "list"
+    SET = "set"
+    DICT = "dict"
+    GENERATOR = "generator"
+
+
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """``kind`` is ``list``, ``set``, ``dict`` or ``generator``; only ``dict`` has a ``key``."""
+    """Only that of a dict has a ``key``."""
 
-    kind: str
+    kind: ComprehensionKind
     key: Expr | None
     element: Expr
     generators: tuple[Generator, ...]
@@ -488,18 +496,27 @@ class ImportFrom(Stmt):
     names: tuple[ImportAlias, ...]
 
 
+class ParamKind(Enum):
+    """How a parameter is given."""
+
+    #: before ``/``
+    POSITIONAL_ONLY = "positional-only"
+    #: or by name
+    POSITIONAL = "positional"
+    #: after ``*``
+    KEYWORD = "keyword"
+    STAR = "*"
+    DOUBLE_STAR = "**"
+
+
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """A parameter, in the order of the text.
-
-    ``kind`` is ``positional-only`` (before ``/``), ``positional`` (or by name), ``keyword`` (after
-    ``*``), ``*`` or ``**``.
-    """
+    """A parameter, in the order of the text."""
 
     name: str
     default: Expr | None
     annotation: Expr | None
-    kind: str
+    kind: ParamKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.tensors import Axis, DType, Loop, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import RecordType, RecordValue
 
 
@@ -123,7 +123,9 @@ class Machine(Protocol):
         """Raise a check of the host rule ``rule`` (an id) at the current point."""
         ...
 
-    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
         """Enter an approximation into the ledger."""
         ...
 
@@ -139,7 +141,7 @@ class Machine(Protocol):
         """Whether the path's facts settle a condition, by cheap means only."""
         ...
 
-    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         """Add an assumption to the rest of the path."""
         ...
 

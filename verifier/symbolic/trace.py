@@ -6,6 +6,8 @@ The interpreter (or the executor, on plain numbers) produces these; rules read t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
 
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
@@ -57,13 +59,29 @@ class Operation:
         return operand.span if operand is not None else self.span
 
 
+class AssumptionKind(Enum):
+    """Who demands something of the inputs."""
+
+    #: said in the kernel
+    ASSERT = "assert"
+    CONTRACT = "contract"
+    #: what holds of every value of a kind: a dimension is >= 1
+    TYPE = "type"
+    #: a dtype that the kernel needs without saying so
+    INFERRED = "inferred"
+    #: program indices lie in the grid
+    GRID = "grid"
+
+
+#: what somebody has written down
+SAID: Final = (AssumptionKind.ASSERT, AssumptionKind.CONTRACT)
+
+
 @dataclass(frozen=True, slots=True)
 class Assumption:
     """Something the kernel demands of its inputs.
 
-    ``kind``: ``assert`` (said in the kernel), ``contract``, ``type`` (a dimension is >= 1),
-    ``inferred`` (a dtype that the kernel needs without saying so), ``grid`` (program indices lie in
-    the grid). ``order`` is its place in program order. ``everywhere``: no branch and no loop stands
+    ``order`` is its place in program order. ``everywhere``: no branch and no loop stands
     around it, so that whatever is traced, this is demanded too. ``guard``: the path that it is
     demanded on; ``condition`` says that it holds there.
     """
@@ -71,19 +89,40 @@ class Assumption:
     condition: Bool
     text: str
     span: Span | None
-    kind: str
+    kind: AssumptionKind
     order: int = 0
     everywhere: bool = False
     guard: Bool = TRUE
+
+
+class LedgerKind(Enum):
+    """What was not followed, or who knows it."""
+
+    #: a value: its symbols stand for any
+    HAVOC = "havoc"
+    #: a call of an API without a description
+    UNMODELLED = "unmodelled"
+    #: a demand of the kernel that may exclude inputs
+    ASSUMPTION = "assumption"
+    #: what a library may demand
+    DEMAND = "demand"
+    #: a choice that the kernel leaves open, taken one way
+    GUESS = "guess"
+    #: a value of which nothing is known
+    OPAQUE = "opaque"
+    #: what may have done anything
+    SKIPPED = "skipped"
+    #: only the device knows
+    RUNTIME = "runtime"
+    #: demanded of what a caller gives
+    CALLER = "caller"
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """An approximation: what was not followed exactly, where, and the symbols that stand for it."""
 
-    #: "havoc", "unmodelled", "assumption", "demand" (a library may make it), "cap", "opaque",
-    #: "skipped", "runtime" (only the device knows), or "caller" (demanded of what a caller gives)
-    kind: str
+    kind: LedgerKind
     message: str
     span: Span
     symbols: tuple[str, ...] = ()

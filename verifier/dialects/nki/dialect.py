@@ -15,6 +15,7 @@ from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
 
 
@@ -83,12 +84,16 @@ class NkiDialect(PlainDialect):
         slices = []
         for item in items:
             if not isinstance(item, SliceValue):
-                machine.approximate("opaque", "an index of `mgrid` that is not a slice", span)
+                machine.approximate(
+                    LedgerKind.OPAQUE, "an index of `mgrid` that is not a slice", span
+                )
                 return Opaque("an index grid that is not followed")
             start = machine.as_int(item.start, span) if item.start is not None else None
             stop = machine.as_int(item.stop, span) if item.stop is not None else None
             if stop is None or (start is None and item.start is not None):
-                machine.approximate("opaque", "a slice of `mgrid` that is not followed", span)
+                machine.approximate(
+                    LedgerKind.OPAQUE, "a slice of `mgrid` that is not followed", span
+                )
                 return Opaque("an index grid that is not followed")
             slices.append((start if start is not None else stop - stop, stop))
         return views.mgrid(machine, slices)
@@ -106,7 +111,7 @@ class NkiDialect(PlainDialect):
         items = index if isinstance(index, tuple) else (index,)
         if any(isinstance(item, (IndexMask, Range, Ref, str)) for item in items):
             text = f"`{view.name}` is indexed with something that is no integer, slice or array"
-            machine.approximate("opaque", text, span)
+            machine.approximate(LedgerKind.OPAQUE, text, span)
             return Opaque(text)
         return views.subscript(machine, view, index, span, generation=machine.api)
 

@@ -19,7 +19,7 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import DType, Operand, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -140,7 +140,7 @@ def perform(
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
     if gathered.lost:
-        machine.approximate("opaque", f"an operand of `{text}` is not followed", span)
+        machine.approximate(LedgerKind.OPAQUE, f"an operand of `{text}` is not followed", span)
         machine.unmodelled(spoken(instruction.name), span)
         return Opaque(f"the result of {text} with operands that are not followed")
     if instruction.name.startswith("language."):
@@ -213,7 +213,9 @@ def _mask(machine: Machine, operand: Operand | None) -> IndexMask | Bool | None:
     condition = machine.as_bool(operand.value, operand.span)
     if condition is None:
         machine.approximate(
-            "opaque", "a mask that is not followed is taken to let everything pass", operand.span
+            LedgerKind.OPAQUE,
+            "a mask that is not followed is taken to let everything pass",
+            operand.span,
         )
     return condition
 
@@ -252,7 +254,7 @@ def _flag(machine: Machine, name: str, operand: Operand) -> object:
     condition = machine.as_bool(value, operand.span)
     if condition is None:
         machine.approximate(
-            "opaque", f"`{name}` is not followed: taken as its default", operand.span
+            LedgerKind.OPAQUE, f"`{name}` is not followed: taken as its default", operand.span
         )
         return value
     return condition is E.TRUE if condition in (E.TRUE, E.FALSE) else condition

@@ -17,7 +17,7 @@ from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import DType, LoopKind, Operand, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
@@ -57,12 +57,16 @@ def _creation(
     kind: StorageKind = StorageKind.ALLOC,
 ) -> object:
     if shape is None:
-        machine.approximate("opaque", f"the shape given to `{call.text}` is not known", call.span)
+        machine.approximate(
+            LedgerKind.OPAQUE, f"the shape given to `{call.text}` is not known", call.span
+        )
         return Opaque(f"a tensor of {call.text} whose shape is not known")
     sizes, partition = shape
     if dtype is None:
         machine.approximate(
-            "guess", f"the dtype given to `{call.text}` is not known: float32 taken", call.span
+            LedgerKind.GUESS,
+            f"the dtype given to `{call.text}` is not known: float32 taken",
+            call.span,
         )
         dtype = DType.named("float32")
     address = bound.operands.get("address")
@@ -112,7 +116,7 @@ def _emit(machine: Machine, bound: Bound, call: Call, written: View) -> None:
 def _address(machine: Machine, operand: Operand) -> tuple[Expr, Expr] | None:
     items = machine.as_items(operand.value, operand.span)
     if items is None or len(items) != 2:
-        machine.approximate("opaque", "an `address=` that is not followed", operand.span)
+        machine.approximate(LedgerKind.OPAQUE, "an `address=` that is not followed", operand.span)
         return None
     partition = machine.as_int(items[0], operand.span)
     byte = machine.as_int(items[1], operand.span)
@@ -140,7 +144,9 @@ def _buffer(machine: Machine, operand: Operand | None, call: Call) -> BufferValu
         return BufferValue(names.BUFFERS[value])
     if isinstance(value, ApiRef) and value.name in ("compiler.sbuf", "compiler.psum"):
         return BufferValue(Buffer.SBUF if value.name.endswith("sbuf") else Buffer.PSUM)
-    machine.approximate("opaque", f"the buffer given to `{call.text}` is not known", operand.span)
+    machine.approximate(
+        LedgerKind.OPAQUE, f"the buffer given to `{call.text}` is not known", operand.span
+    )
     return BufferValue(Buffer.UNKNOWN)
 
 
@@ -291,7 +297,7 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
 
 def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
     value = E.fresh("runtime", 0, None, E.Origin.HAVOC)
-    machine.approximate("havoc", message, operand.span, [repr(value)])
+    machine.approximate(LedgerKind.HAVOC, message, operand.span, [repr(value)])
     return value
 
 
@@ -324,7 +330,7 @@ def _ds(machine: Machine, bound: Bound, call: Call) -> object:
     size = machine.as_int(operand.value, operand.span)
     start = bound.value("start")
     if size is None:
-        machine.approximate("opaque", "the size of `nl.ds` is not known", operand.span)
+        machine.approximate(LedgerKind.OPAQUE, "the size of `nl.ds` is not known", operand.span)
         return Opaque("a slice of unknown size")
     return DynamicSlice(start, size)
 
@@ -346,7 +352,9 @@ def _program_id(machine: Machine, bound: Bound, call: Call) -> object:
     operand = bound.operands.get("axis")
     axis = machine.as_int(operand.value, operand.span) if operand is not None else None
     if axis is None or not axis.is_const:
-        machine.approximate("guess", "the axis of `program_id` is not known: 0 taken", call.span)
+        machine.approximate(
+            LedgerKind.GUESS, "the axis of `program_id` is not known: 0 taken", call.span
+        )
         return _grid(machine, 0, 0, call)
     return _grid(machine, axis.const, 0, call)
 
@@ -357,7 +365,9 @@ def _num_programs(machine: Machine, bound: Bound, call: Call) -> object:
         return _grid(machine, 0, 1, call)
     axes = axes_of(machine, operand.value, 0, operand.span)
     if axes is None:
-        machine.approximate("guess", "the axes of `num_programs` are not known: 0", call.span)
+        machine.approximate(
+            LedgerKind.GUESS, "the axes of `num_programs` are not known: 0", call.span
+        )
         axes = frozenset({0})
     total = E.const(1)
     for axis in sorted(axes):
@@ -408,7 +418,7 @@ def _expand_dims(machine: Machine, bound: Bound, call: Call) -> object:
         return Opaque("a view of a tensor that is not followed")
     position = machine.as_int(axis.value, axis.span)
     if position is None or not position.is_const:
-        machine.approximate("opaque", "the axis of `expand_dims` is not known", axis.span)
+        machine.approximate(LedgerKind.OPAQUE, "the axis of `expand_dims` is not known", axis.span)
         return Opaque("a view along an unknown axis")
     dim = position.const + view.rank + 1 if position.const < 0 else position.const
     return views.expand_dim(machine, view, dim, call.span)

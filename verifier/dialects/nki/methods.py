@@ -16,6 +16,7 @@ from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import BufferValue, Opaque
 
 
@@ -97,7 +98,9 @@ def _dims(view: View, dim: int) -> int:
 
 
 def _lost(machine: Machine, call: Call) -> Opaque:
-    machine.approximate("opaque", f"`{call.text}` with arguments that are not followed", call.span)
+    machine.approximate(
+        LedgerKind.OPAQUE, f"`{call.text}` with arguments that are not followed", call.span
+    )
     return Opaque(f"a view made by {call.text}")
 
 

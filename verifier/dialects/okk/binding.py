@@ -21,6 +21,7 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import Operand
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, RecordType, RecordValue, Ref
 
 SIGNATURE_RULE = "okk-signature"
@@ -63,7 +64,9 @@ def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
         if value is WRONG:
             faults.wrong(name, role, given)
         elif isinstance(value, Opaque) and role.takes not in (Takes.NUMBER, *_UNIONS):
-            machine.approximate("opaque", f"`{name}` of `{call.text}` is not followed", given.span)
+            machine.approximate(
+                LedgerKind.OPAQUE, f"`{name}` of `{call.text}` is not followed", given.span
+            )
             followed = False
         operands[name] = Operand(name, value, given.span)
     ordered = {name: operands[name] for name in known.names if name in operands}

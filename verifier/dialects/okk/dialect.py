@@ -22,6 +22,7 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
 
 
@@ -119,7 +120,7 @@ class OkkDialect(PlainDialect):
         value_span: Span,
     ) -> None:
         """Nothing is stored to but by operations."""
-        machine.approximate("opaque", f"a store to `{target.name}` is not followed", span)
+        machine.approximate(LedgerKind.OPAQUE, f"a store to `{target.name}` is not followed", span)
 
     # -- inputs and values ----------------------------------------------------------------
 
@@ -176,4 +177,4 @@ def _assume(machine: Machine, bound: Bound) -> None:
     operand = bound.operands["assertion"]
     condition = operand.value
     assert isinstance(condition, Bool)
-    machine.assume(condition, pretty(condition), operand.span, "assert")
+    machine.assume(condition, pretty(condition), operand.span, AssumptionKind.ASSERT)

@@ -16,6 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, RecordValue, Ref
 
 #: bytes of the memories of the control core that kernels may use, and where memories start
@@ -68,7 +69,9 @@ def _strides(machine: Machine, instruction: Instruction, bound: Bound, call: Cal
         return machine.record(DIM4, strides, remembered(origin))
     target = bound.operands["stride"]
     if not machine.fill(target.value, strides, remembered(origin)):
-        machine.approximate("opaque", f"what `{call.text}` writes to is not followed", target.span)
+        machine.approximate(
+            LedgerKind.OPAQUE, f"what `{call.text}` writes to is not followed", target.span
+        )
         if not isinstance(target.value, Ref):
             machine.unmodelled(spoken(instruction), call.span)
     return None

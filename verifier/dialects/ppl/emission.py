@@ -14,7 +14,7 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Elements, Role, Takes
 from verifier.symbolic.tensors import Operand, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import Opaque, Ref
 
 
@@ -32,7 +32,9 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
     for parameter in bound.signature.parameters:
         operand, role = operands.get(parameter.name), tensors.get(parameter.name)
         if operand is not None and role is not None and _lost(role, parameter, operand):
-            machine.approximate("opaque", f"an operand of `{call.text}` is not followed", call.span)
+            machine.approximate(
+                LedgerKind.OPAQUE, f"an operand of `{call.text}` is not followed", call.span
+            )
             machine.unmodelled(instruction.name, call.span)
             return Opaque(f"the result of {call.text} with operands that are not followed")
     for name, operand in operands.items():

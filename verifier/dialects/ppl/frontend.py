@@ -16,6 +16,7 @@ from verifier.source.scopes import names_of_module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Range
 
 #: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
@@ -41,7 +42,7 @@ def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> None:
         if vm.trace.chosen:
             listed = ", ".join(f"`{name}`" for name in vm.trace.chosen)
             vm.approximate(
-                "runtime",
+                LedgerKind.RUNTIME,
                 f"the tiling callback chooses {listed} so that local memory suffices",
                 definition.name_span,
             )

@@ -17,7 +17,7 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import DType, LoopKind
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import AssumptionKind, Operation
 from verifier.symbolic.values import Enumerator, Opaque, Range
 
 Handler = Callable[[Machine, Call], object]
@@ -207,7 +207,7 @@ def _demand(machine: Machine, call: Call) -> object:
         argument = call.args[0]
         condition = machine.as_bool(argument.value, argument.span)
         if condition is not None:
-            machine.assume(condition, pretty(condition), argument.span, "assert")
+            machine.assume(condition, pretty(condition), argument.span, AssumptionKind.ASSERT)
     return None
 
 

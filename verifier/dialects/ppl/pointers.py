@@ -15,7 +15,7 @@ from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import Assumption, AssumptionKind
 from verifier.symbolic.values import Opaque
 
 
@@ -36,7 +36,9 @@ def _positive(vm: VM, size: Expr, span: Span) -> None:
         condition = E.ge(factor, 1)
         if condition is E.TRUE or any(a.condition is condition for a in assumptions):
             continue
-        assumptions.append(Assumption(condition, f"{pretty(factor)} >= 1", span, "type"))
+        assumptions.append(
+            Assumption(condition, f"{pretty(factor)} >= 1", span, AssumptionKind.TYPE)
+        )
 
 
 def _bounded(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:

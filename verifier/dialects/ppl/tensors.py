@@ -21,6 +21,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Enumerator, Opaque, SliceValue
 
 RANK: Final = 4
@@ -51,7 +52,7 @@ def four(
         return tuple(otherwise) if otherwise is not None else None
     items = machine.as_items(argument.value, argument.span)
     if items is None:
-        machine.approximate("opaque", f"{what} is not followed", argument.span)
+        machine.approximate(LedgerKind.OPAQUE, f"{what} is not followed", argument.span)
         return None
     if len(items) != RANK:
         machine.check(
@@ -66,7 +67,7 @@ def four(
     numbers = [machine.as_int(item, argument.span) for item in items]
     known = [number for number in numbers if number is not None]
     if len(known) != len(numbers):
-        machine.approximate("opaque", f"{what} is not followed", argument.span)
+        machine.approximate(LedgerKind.OPAQUE, f"{what} is not followed", argument.span)
         return None
     while len(known) < RANK:
         known.append(E.const(1))
@@ -347,7 +348,9 @@ def subscript(machine: Machine, view: View, index: object, span: Span) -> object
         start = machine.as_int(item.start, span) if item.start is not None else E.const(0)
         stop = machine.as_int(item.stop, span) if item.stop is not None else axis.size
         if start is None or stop is None:
-            machine.approximate("opaque", f"a slice of `{view.name}` is not followed", span)
+            machine.approximate(
+                LedgerKind.OPAQUE, f"a slice of `{view.name}` is not followed", span
+            )
             return views.inexact(view, view.axes, "a slice that is not followed")
         offset.append(start)
         shape.append(stop - start)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from verifier.hardware.engines import Engine
-from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
-from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind
+from verifier.symbolic.memory.presence import Touch, Turn, held
+from verifier.symbolic.tensors import Loop, LoopKind, Storage
 
 #: by the loops around a site: the iteration whose tensor an access names; None: no particular one
 Named: TypeAlias = tuple[Expr | None, ...]
@@ -56,10 +54,30 @@ class Lifetime:
     named: Named = ()
     #: until when it is certain that they live, so many at once
     certain: int = -1
+    #: of one tensor: all that is done to it; of several it is only known until when
+    touches: tuple[Touch, ...] = ()
+    #: that there is such a tensor
+    needs: Bool = E.TRUE
+    #: the iterations that made it, where they are not those that go on
+    made: tuple[tuple[E.Sym, Expr], ...] = ()
+
+    @property
+    def path(self) -> tuple[Bool, ...]:
+        """The branches that it is made in."""
+        if not self.made:
+            return self.storage.path
+        return tuple(map(E.Substitution(dict(self.made)).bool, self.storage.path))
 
     def surely(self, point: int) -> bool:
         """Whether it is certain, where the lifetime is said to have that point, that it does."""
-        return point <= self.certain
+        return bool(self.touches) or point <= self.certain
+
+    def held(self, point: int) -> Bool:
+        """When it lives then, in a trip of the loops there that suits, given :meth:`at`."""
+        if not self.touches:
+            return E.TRUE
+        again = not self.first <= point <= self.last
+        return E.and_(self.needs, held(self.touches, point, again=again))
 
     def certain_to(self, end: int) -> int:
         """Until when it is certain to live if it lives until ``end``, as certainly as before."""
@@ -89,12 +107,12 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     """
     storage = uses.storage
     accesses = uses.all
+    told = any(number is not None for number in named)
     orders = [access.order for access in accesses]
     once = min(orders, default=storage.order), max(orders, default=storage.order)
-    span = _Span(*once)
-    around = _loops(accesses, storage.loops)
-    for loop in around:
-        span.widen(_second(loop), *_around(uses, accesses, loop, table.extent[id(loop)], span))
+    span = Span(*once)
+    around = loops_around(accesses, storage.loops)
+    turns = {id(loop): turn_of(table, uses, accesses, loop, span) for loop in around}
     copies = E.const(1)
     together: list[Together] = []
     exact = True
@@ -108,13 +126,13 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             if visited.most > 0:
                 together.append(Together(loop, visited.most, visited.exact))
             continue
-        ages = [_age(access, position, loop) for access in accesses]
+        ages = [age_of(access, position, loop) for access in accesses]
         oldest = max((age for age in ages if age is not None), default=0)
         if None in ages or oldest or any(loop not in a.operation.loops for a in accesses):
             kept = loop.trips if None in ages else E.minimum(loop.trips, oldest + 1)
             copies = copies * kept
             first, last = table.extent[id(loop)]
-            span.widen(_second(loop), min(span.start, first), max(span.end, last))
+            span.widen(second_trip(loop), min(span.start, first), max(span.end, last))
         if None in ages:
             exact = exact and _all_visited(accesses, position, loop)
             together.append(Together(loop, None, _all_used(accesses, position, loop)))
@@ -132,11 +150,28 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
         together=tuple(together),
         named=named,
         certain=_last_for_certain(storage, accesses, around, span.end) if exact else -1,
+        touches=() if together or told else _touches(storage, accesses, turns),
     )
 
 
+def _touches(
+    storage: Storage, accesses: Sequence[Access], turns: Mapping[int, Turn]
+) -> tuple[Touch, ...]:
+    """What is done to the one tensor that each iteration makes; nothing where that is not so."""
+    out: list[Touch] = []
+    own = {loop.symbol for loop in storage.loops if loop.kind is not LoopKind.GRID}
+    for access in accesses:
+        path = E.and_(*(c for c in (*access.path, *access.given) if c not in storage.path))
+        inside = all(loop in access.operation.loops for loop in storage.loops)
+        if not inside and not own.isdisjoint(path.free()):
+            return ()  # it is of the last iteration
+        around = (turns.get(id(loop)) for loop in access.operation.loops)
+        out.append(Touch(access.order, path, tuple(turn for turn in around if turn is not None)))
+    return tuple(out)
+
+
 @dataclass(slots=True)
-class _Span:
+class Span:
     """From when to when, made wider by loops that come round again."""
 
     start: int
@@ -149,17 +184,18 @@ class _Span:
             self.start, self.end = start, end
 
 
-def _around(
-    uses: Uses, accesses: list[Access], loop: Loop, extent: tuple[int, int], span: _Span
-) -> tuple[int, int]:
-    """From when to when a tensor lives if a loop that does not make it comes round again."""
-    first, last = extent
+def turn_of(table: Index, uses: Uses, accesses: Sequence[Access], loop: Loop, span: Span) -> Turn:
+    """What a loop that does not make a tensor does to it when it comes round again; the span is
+    made wider by that."""
+    first, last = table.extent[id(loop)]
     inside = [access for access in accesses if loop in access.operation.loops]
     head = min(inside, key=lambda access: access.order)
     written = any(access in uses.writes for access in inside)
     carried = head not in uses.writes or accumulates(head.operation)
-    low = min(span.start, first) if written and (carried or span.end > last) else span.start
-    return low, max(span.end, last) if carried else span.end
+    turn = Turn(loop, first, last, written and (carried or span.end > last), carried)
+    low = min(span.start, first) if turn.brought else span.start
+    span.widen(second_trip(loop), low, max(span.end, last) if carried else span.end)
+    return turn
 
 
 def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: int) -> int:
@@ -292,98 +328,14 @@ def _carried_around(uses: Uses, access: Access, visitor: Loop) -> bool:
     return False
 
 
-def lives(table: Index, uses: Uses) -> list[Lifetime]:
-    """The lifetimes of the tensors of a site: those of any iteration, and each that is named."""
-    groups: dict[Named, Uses] = {}
-    for access in uses.all:
-        part = groups.setdefault(_named(uses.storage, access), Uses(uses.storage))
-        (part.writes if access in uses.writes else part.reads).append(access)
-    found = {named: _stages(table, part, named) for named, part in groups.items()}
-    return [_kept(table, life, found) for stages in found.values() for life in stages]
-
-
-def _stages(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
-    """The lifetimes of tensors of which more live in the loop that makes them than behind it."""
-    for position, loop in enumerate(uses.storage.loops):
-        if loop.kind is LoopKind.GRID or named[position] is not None:
-            continue
-        inside, outside = (
-            Uses(
-                uses.storage,
-                [a for a in uses.writes if (loop in a.operation.loops) is there],
-                [a for a in uses.reads if (loop in a.operation.loops) is there],
-            )
-            for there in (True, False)
-        )
-        ages = [[_age(a, position, loop) for a in part.all] for part in (inside, outside)]
-        if not all(ages) or None in ages[0] or None in ages[1]:
-            continue
-        if max(filter(None, ages[0]), default=0) <= max(filter(None, ages[1]), default=0):
-            continue
-        end = table.extent[id(loop)][1]
-        during, after = lifetime(table, inside, named), lifetime(table, outside, named)
-        during = replace(
-            during,
-            end=max(during.end, end),
-            last=max(during.last, end),
-            certain=during.certain_to(max(during.end, end)),
-        )
-        widened = tuple((again, max(low, end + 1), high) for again, low, high in after.widened)
-        return [during, replace(after, start=end + 1, first=end + 1, widened=widened)]
-    return [lifetime(table, uses, named)]
-
-
-def _named(storage: Storage, access: Access) -> Named:
-    """Which iterations of the loops around its tensor an access names by their numbers."""
-    instance = access.view.instance
-    return tuple(
-        instance[k]
-        if k < len(instance) and loop.kind is not LoopKind.GRID and instance[k].is_const
-        else None
-        for k, loop in enumerate(storage.loops)
-    )
-
-
-def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]]) -> Lifetime:
-    """The lifetime of a named tensor that is one of any iteration's too, as in its own iteration.
-
-    While its iteration goes on it counts as that iteration's. In those after it, it is there
-    besides theirs.
-    """
-    any_ = [
-        other
-        for named, stages in found.items()
-        if named != life.named
-        and all(n is None or n is m for n, m in zip(named, life.named, strict=True))
-        for other in stages
-    ]
-    if not any_:
-        return life
-    made = [
-        (loop, number)
-        for loop, number in zip(life.storage.loops, life.named, strict=True)
-        if number is not None
-    ]
-    later = E.or_(*(E.gt(loop.trips, number + 1) for loop, number in made))
-    start = min(life.start, *(table.extent[id(loop)][0] for loop, _ in made))
-    own = max(other.last for other in any_)
-    return replace(
-        life,
-        start=start,
-        first=own + 1,
-        last=max(own, life.last),
-        widened=(*life.widened, (later, start, life.end)),
-    )
-
-
-def _second(loop: Loop) -> Bool:
+def second_trip(loop: Loop) -> Bool:
     """Whether a loop has a second trip; so it is taken to be if that differs from time to time."""
     if any(symbol.origin is E.Origin.LOOP for symbol in loop.trips.free()):
         return E.TRUE
     return E.ge(loop.trips, 2)
 
 
-def _loops(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
+def loops_around(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
     """The loops around accesses that do not make the tensor anew, innermost last."""
     found: dict[int, Loop] = {}
     for access in accesses:
@@ -393,7 +345,7 @@ def _loops(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
     return list(found.values())
 
 
-def _age(access: Access, position: int, loop: Loop) -> int | None:
+def age_of(access: Access, position: int, loop: Loop) -> int | None:
     """How many iterations before the access its tensor was made; None if that is not constant.
 
     After the loop, the tensor of the last iteration has the age 0.
@@ -404,54 +356,3 @@ def _age(access: Access, position: int, loop: Loop) -> int | None:
     made = instance[position] if position < len(instance) else now if inside else None
     age = None if made is None else now - made
     return age.const if age is not None and age.is_const and age.const >= 0 else None
-
-
-def pipelined(table: Index) -> dict[int, Loop]:
-    """The loops whose iterations overlap, a stage each of loading, computing and storing (PPL)."""
-    return {
-        id(operation.loops[-1]): operation.loops[-1]
-        for operation in table.trace.operations
-        if operation.loops
-        and operation.instruction is not None
-        and Trait.PIPELINES in operation.instruction.traits
-    }
-
-
-def crosses_stages(accesses: list[Access]) -> bool:
-    """Whether transfers and computation both touch a tensor."""
-    engines = {access.operation.engine for access in accesses}
-    return Engine.TIU in engines and bool(engines & {Engine.DMA, Engine.SDMA})
-
-
-def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime) -> Lifetime:
-    """The lifetime in a pipeline: what is handed from stage to stage exists twice throughout, so
-    that one can be filled while the other is used (PPL-B06)."""
-    loop = next((x for x in uses.storage.loops if id(x) in pipelines), None)
-    if loop is None or not crosses_stages(uses.all):
-        return life
-    first, last = table.extent[id(loop)]
-    start, end = min(life.start, first), max(life.end, last)
-    certain = life.certain_to(end)
-    return Lifetime(life.storage, start, end, life.copies * 2, start, end, certain=certain)
-
-
-def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
-    """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
-    pipelines = pipelined(table)
-    found = [
-        staged(table, pipelines, uses, life)
-        for uses in table.storages
-        if uses.storage.buffer is buffer
-        and uses.storage.kind in (StorageKind.ALLOC, StorageKind.RESULT, StorageKind.CONSTANT)
-        and uses.storage.address is None
-        and uses.storage.placement.keys() <= _UNPLACED
-        and (uses.reads or uses.writes)
-        for life in lives(table, uses)
-    ]
-    return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
-
-
-def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:
-    """Whether two paths cannot both be taken, judged by their conditions alone."""
-    held = {id(condition) for condition in a}
-    return any(id(E.not_(condition)) in held for condition in b)

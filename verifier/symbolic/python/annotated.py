@@ -16,15 +16,23 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque
 
+#: positional-only parameters come after the others that are positional
+_EVALUATED = (
+    ir.ParamKind.POSITIONAL,
+    ir.ParamKind.POSITIONAL_ONLY,
+    ir.ParamKind.STAR,
+    ir.ParamKind.KEYWORD,
+    ir.ParamKind.DOUBLE_STAR,
+)
+
 
 def of_function(vm: VM, node: ir.FunctionDef | ir.LambdaExpr) -> None:
     """Evaluate the annotations of a definition, as CPython does after its defaults."""
     if isinstance(node, ir.LambdaExpr) or _postponed(vm.frame.module):
         return
-    # positional-only parameters come after the others that are positional
-    for kind in ("positional", "positional-only", "*", "keyword", "**"):
+    for kind in _EVALUATED:
         for param in node.params:
-            if param.kind == kind and param.annotation is not None:
+            if param.kind is kind and param.annotation is not None:
                 _evaluate(vm, param.annotation)
     if node.returns is not None:
         _evaluate(vm, node.returns)

@@ -13,6 +13,7 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
+from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf
 
 
@@ -94,7 +95,7 @@ def _mismatch_of_input(vm: VM, value: Parameter, length: E.Expr, count: int, spa
     fits = E.eq(length, count)
     if vm.decide(fits) is None:
         ranks.caught(vm, f"the length of `{value.name}`", span)
-        vm.assume(fits, f"{value.name} has {count} items", span, "type")
+        vm.assume(fits, f"{value.name} has {count} items", span, AssumptionKind.TYPE)
     elif fits is not E.TRUE:
         _mismatch(vm, E.not_(fits), f"{length!r}", count, span)
 

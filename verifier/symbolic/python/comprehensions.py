@@ -21,25 +21,29 @@ from verifier.symbolic.values import Range, Ref
 
 #: what can be run through, and not be changed
 _IMMUTABLE: Final = (tuple, str, bytes, Range)
+_BOXES: Final = {
+    ir.ComprehensionKind.LIST: ListBox,
+    ir.ComprehensionKind.SET: SetBox,
+    ir.ComprehensionKind.DICT: DictBox,
+}
 
 
 def evaluate(vm: VM, node: ir.Comprehension) -> object:
     """The list, set or dictionary; the generator that makes the items of a generator expression."""
     first = vm.eval(node.generators[0].iterable)
-    if node.kind == "generator":
+    if node.kind is ir.ComprehensionKind.GENERATOR:
         frame = vm.frame
         first = _started(vm, first, node.generators[0].iterable.span)
         promise = GeneratorExpression(node, first, frame.module, Ref(frame.scope), frame.function)
         return generators.of_expression(vm, EXPRESSIONS, promise)
-    box = {"list": ListBox, "set": SetBox, "dict": DictBox}[node.kind]()
-    result = vm.heap.new(box)
+    result = vm.heap.new(_BOXES[node.kind]())
 
     def add() -> None:
-        if node.kind == "dict":
+        if node.kind is ir.ComprehensionKind.DICT:
             assert node.key is not None
             key = vm.eval(node.key)
             vm.set_item(result, key, vm.eval(node.element), node.key.span)
-        elif node.kind == "set":
+        elif node.kind is ir.ComprehensionKind.SET:
             add_to_set(vm, result, vm.eval(node.element), node.span)
         else:
             append(vm, result, vm.eval(node.element), node.span)

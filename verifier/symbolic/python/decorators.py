@@ -11,6 +11,7 @@ from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 
 #: decorators of kernels, which leave a function what it is, as far as a trace can tell
@@ -91,7 +92,7 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         if standard or (isinstance(node, ir.Attribute) and node.attr in _OF_PROPERTIES):
             return vm.unfollowed(what, node.span)
         if isinstance(value, ExternalRef) and value.path.partition(".")[0] in apis.libraries():
-            vm.approximate("unmodelled", what, node.span)
+            vm.approximate(LedgerKind.UNMODELLED, what, node.span)
             return Opaque(what, lost=True)  # it may be anything: whoever uses it finds out
         return vm.unfollowed(what, node.span)  # it may be called, and what it reaches changed
     return vm.call(value, (made,), span=node.span)

@@ -38,7 +38,7 @@ from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.tensors import View
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import AssumptionKind, Trace
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
 
 
@@ -134,7 +134,7 @@ def run_all(
 def _finished(vm: VM, request: Request) -> Run:
     definition, trace, inputs = request.definition, vm.trace, vm.inputs
     for condition, text in request.conditions:
-        vm.assume(condition, text, definition.name_span, "contract")
+        vm.assume(condition, text, definition.name_span, AssumptionKind.CONTRACT)
     ended: tuple[str, Span] | None = None
     entry = _Entry(vm, request)
     try:
@@ -326,8 +326,8 @@ class _Entry:
             if enclosing is not None and enclosing.method and position == 0:
                 out[param.name] = Opaque(f"the object `{param.name}`", given=True)
                 continue
-            if param.kind in ("*", "**"):
-                text = f"the arguments `{param.kind}{param.name}`"
+            if param.kind in (ir.ParamKind.STAR, ir.ParamKind.DOUBLE_STAR):
+                text = f"the arguments `{param.kind.value}{param.name}`"
                 out[param.name] = Opaque(text, given=True)
                 continue
             if request.opaque:

@@ -11,6 +11,7 @@ from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import ObjectBox
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.paths import Paths
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import Opaque, OpaqueOf, Ref
 
 #: the rule that reports an error of Python's own, by the error's type (nearest base class)
@@ -81,7 +82,7 @@ class Faults(Paths):
         landing = next(one for one in reversed(self.landings) if one.takes(Exit.RAISE))
         known = sum(1 for e in landing.escapes if e.fault is not None and e.fault.foreign)
         if known >= MAX_FOREIGN:
-            self.approximate("skipped", "which of many calls raises is not followed", span)
+            self.approximate(LedgerKind.SKIPPED, "which of many calls raises is not followed", span)
             return
         fault = Fault(BaseException, f"{what} raises", span, "uncaught-exception", "", foreign=True)
         raises = self.unknown_bool(f"whether {what} raises an exception", span)
@@ -100,7 +101,7 @@ class Faults(Paths):
         if fault.foreign:
             pass
         elif fault.demand:
-            self.assume(E.not_(when), fault.text, fault.span, "assert")
+            self.assume(E.not_(when), fault.text, fault.span, AssumptionKind.ASSERT)
         else:
             self.check(
                 fault.rule,

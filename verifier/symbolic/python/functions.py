@@ -131,7 +131,7 @@ class _Binding:
         self._positional(rest, keywords)
         left = self._named(keywords)
         self._defaults()
-        gathered = next((p.name for p in self.params if p.kind == "**"), None)
+        gathered = next((p.name for p in self.params if p.kind is ir.ParamKind.DOUBLE_STAR), None)
         if gathered is not None:
             box = DictBox({key: arg.value for key, arg in left.items()})
             self.out[gathered] = self.vm.heap.new(box)
@@ -141,13 +141,17 @@ class _Binding:
         return self.out
 
     def _positional(self, rest: list[object], keywords: Mapping[str, Arg]) -> None:
-        takes = [p for p in self.params if p.kind in ("positional-only", "positional")]
+        takes = [
+            p
+            for p in self.params
+            if p.kind in (ir.ParamKind.POSITIONAL_ONLY, ir.ParamKind.POSITIONAL)
+        ]
         for param, value in zip(takes, rest, strict=False):
             self.out[param.name] = value
-            if param.name in keywords and param.kind == "positional":
+            if param.name in keywords and param.kind is ir.ParamKind.POSITIONAL:
                 self._mismatch(f"`{self.name}` gets `{param.name}` twice")
         more = rest[len(takes) :]
-        star = next((p.name for p in self.params if p.kind == "*"), None)
+        star = next((p.name for p in self.params if p.kind is ir.ParamKind.STAR), None)
         if star is not None:
             self.out[star] = tuple(more)
         elif more:
@@ -156,14 +160,17 @@ class _Binding:
     def _named(self, keywords: Mapping[str, Arg]) -> dict[str, Arg]:
         left = dict(keywords)
         for param in self.params:
-            if param.kind in ("positional", "keyword") and param.name in left:
+            if param.kind in (ir.ParamKind.POSITIONAL, ir.ParamKind.KEYWORD) and param.name in left:
                 self.out.setdefault(param.name, left.pop(param.name).value)
         return left
 
     def _defaults(self) -> None:
         defaults = dict(self.function.defaults)
         for param in self.params:
-            if param.name in self.out or param.kind in ("*", "**"):
+            if param.name in self.out or param.kind in (
+                ir.ParamKind.STAR,
+                ir.ParamKind.DOUBLE_STAR,
+            ):
                 continue
             value = defaults.get(param.name, UNBOUND)
             if value is UNBOUND:

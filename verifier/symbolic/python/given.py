@@ -15,6 +15,7 @@ from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
+from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 #: members of an enumeration that a parameter may be each of
@@ -129,7 +130,7 @@ def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
         last = member is held.own[-1]
         cases.append((left if last else E.and_(left, here), member))
         if last:
-            vm.assume(E.implies(left, here), "", p.span, "type")  # it is one of them
+            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)  # it is one of them
         left = E.and_(left, E.not_(here))
     return Guarded.of(cases)
 

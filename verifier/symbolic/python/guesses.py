@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python.inputs import Parameter
-from verifier.symbolic.trace import LedgerEntry
+from verifier.symbolic.trace import LedgerEntry, LedgerKind
 
 if TYPE_CHECKING:
     from verifier.symbolic.python.state import State
@@ -46,7 +46,7 @@ def doubt(state: State, p: Parameter, span: Span) -> None:
     """The rank that was assumed does not fit."""
     guess = p.guesses[0]
     reason = f"it is assumed that {p.name} has rank {guess.rank}, which does not fit here"
-    entry = LedgerEntry("skipped", reason, span, (), guess.order)
+    entry = LedgerEntry(LedgerKind.SKIPPED, reason, span, (), guess.order)
     if entry not in state.trace.ledger:
         state.trace.ledger.append(entry)
 

@@ -249,7 +249,11 @@ class _Reader:
         if found is None:
             return
         definition = found[1]
-        takes = [p.name for p in definition.params if p.kind in ("positional-only", "positional")]
+        takes = [
+            p.name
+            for p in definition.params
+            if p.kind in (ir.ParamKind.POSITIONAL_ONLY, ir.ParamKind.POSITIONAL)
+        ]
         numbers = {p.name: _literal(p.default) for p in definition.params if p.default is not None}
         passed: dict[str, Part] = {}
         for where, arg in given.items():

@@ -11,6 +11,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.concrete import MAX_BITS
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 
 #: products of terms in one multiplication
 MAX_TERMS = 4096
@@ -154,7 +155,7 @@ def bounded_unknown(
     if lo is not None and lo == hi:
         return E.const(lo)
     symbol = E.fresh("unknown", lo, hi)
-    vm.approximate("opaque", reason, span, [repr(symbol)])
+    vm.approximate(LedgerKind.OPAQUE, reason, span, [repr(symbol)])
     return symbol
 
 

@@ -61,7 +61,7 @@ def _captured(key: Key) -> frozenset[str]:
         elif isinstance(node, (ir.Nonlocal, ir.Global)):
             out.update(node.names)
         delayed = isinstance(node, (ir.FunctionDef, ir.LambdaExpr, ir.ClassDef)) or (
-            isinstance(node, ir.Comprehension) and node.kind == "generator"
+            isinstance(node, ir.Comprehension) and node.kind is ir.ComprehensionKind.GENERATOR
         )
         stack.extend((child, inside or delayed) for child in ir.children(node))
     return frozenset(out)

@@ -25,6 +25,7 @@ from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
 from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Guarded, Opaque, Range
 
 #: constant loops with device operations are unrolled up to so many trips if they have to be
@@ -272,7 +273,7 @@ class Runner:
 
     def unknown(self, way: Unknown) -> None:
         vm = self.vm
-        vm.approximate("havoc", f"a loop over {way.reason} is not followed", self.span)
+        vm.approximate(LedgerKind.HAVOC, f"a loop over {way.reason} is not followed", self.span)
         count = E.fresh("iterations", 0)
         item = Opaque(f"an item of {way.reason}")
         rng = Range(E.const(0), count, E.const(1), LoopKind.RANGE, self.span)

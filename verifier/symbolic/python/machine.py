@@ -17,7 +17,7 @@ from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.python.faults import Faults
 from verifier.symbolic.tensors import Axis, DType, Loop, LoopKind, Storage, StorageKind, View
-from verifier.symbolic.trace import Assumption, Operation
+from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
 
 
 class DeviceMachine(Faults):
@@ -123,6 +123,6 @@ class DeviceMachine(Faults):
             loop = Loop(index, made.size, LoopKind.GRID, made.index, self.trace.span)
             self.trace.grid = (*self.trace.grid, loop)
             text = f"{made.index} < {made.count}"
-            self.trace.assumptions.append(Assumption(loop.within, text, None, "grid"))
+            self.trace.assumptions.append(Assumption(loop.within, text, None, AssumptionKind.GRID))
         loop = self.trace.grid[axis]
         return loop.index, loop.trips

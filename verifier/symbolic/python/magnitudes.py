@@ -13,7 +13,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr, Sym
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Assumption
+from verifier.symbolic.trace import Assumption, AssumptionKind
 
 #: integers up to this are floats exactly
 EXACT: Final = 1 << 53
@@ -141,7 +141,9 @@ class _Measure:
             if not any(made.condition is condition for made in assumptions):
                 text = f"{symbol.name} < 2**{bits}"
                 order = self.vm.next_order()
-                assumptions.append(Assumption(condition, text, span, "type", order, True))
+                assumptions.append(
+                    Assumption(condition, text, span, AssumptionKind.TYPE, order, True)
+                )
 
 
 __all__ = ["EXACT", "OVERFLOW", "within"]

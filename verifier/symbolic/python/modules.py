@@ -24,7 +24,7 @@ from verifier.symbolic.python import losses, missing
 from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
 from verifier.symbolic.python.vm import VM, Globals
-from verifier.symbolic.trace import LedgerEntry
+from verifier.symbolic.trace import LedgerEntry, LedgerKind
 from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
             raise
     new = trace.ledger[noted[0][1] :]
     final = [entry for entry in new if entry.order == _FROM_THE_START]
-    skipped = [e for e in new if e.kind == "skipped" and e.order != _FROM_THE_START]
+    skipped = [e for e in new if e.kind is LedgerKind.SKIPPED and e.order != _FROM_THE_START]
     if not skipped:
         # what is not known of the module's data is unknown wherever a kernel uses it
-        known = [e for e in new if e.symbols or e.kind == "runtime"]
+        known = [e for e in new if e.symbols or e.kind is LedgerKind.RUNTIME]
         trace.ledger[noted[0][1] :] = [*final, *known]
         return
     for found, length in noted:
@@ -129,7 +129,9 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
     lost = losses.Losses(vm, lambda module, name: global_value(vm, module, name), before)
     lost.find(statement)
     if lost.everything:
-        trace.ledger.append(LedgerEntry("skipped", reason, skipped[0].span, (), _FROM_THE_START))
+        trace.ledger.append(
+            LedgerEntry(LedgerKind.SKIPPED, reason, skipped[0].span, (), _FROM_THE_START)
+        )
     _forget(vm, vm.frame.module, set(bound_by(statement)), reason)
     for owner, name in lost.rebound:
         _forget(vm, owner, {name}, reason)
@@ -255,7 +257,7 @@ def _evaluated(vm: VM, module: Module, name: str, binding: Binding, globals_: Gl
         with before_the_kernel(vm):
             value = _bound(vm, module, name, binding, globals_)
     except SourceError as error:
-        vm.approximate("unmodelled", f"`{name}` cannot be read: {error}", vm.trace.span)
+        vm.approximate(LedgerKind.UNMODELLED, f"`{name}` cannot be read: {error}", vm.trace.span)
         value = Opaque(f"`{name}`, which cannot be read")
     finally:
         globals_.running.discard(name)

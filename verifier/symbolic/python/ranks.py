@@ -14,6 +14,7 @@ from verifier.symbolic.python import guesses
 from verifier.symbolic.python.inputs import MAX_RANK, Guess, LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import AssumptionKind
 
 #: the rank that is taken where neither a condition nor the text says one
 USUAL = 2
@@ -39,7 +40,7 @@ def _demanded(vm: VM, p: Parameter, demand: Bool, span: Span) -> bool:
     known = vm.decide(demand)
     if known is None or (known and guesses.behind(vm, demand) is not None):
         caught(vm, f"the rank of `{p.name}`", span)
-        vm.assume(demand, "", span, "type")
+        vm.assume(demand, "", span, AssumptionKind.TYPE)
     elif not known:
         guesses.refuted(vm, demand, span)
     return known is not False
@@ -115,7 +116,7 @@ def _assume(vm: VM, p: Parameter, rank: int, span: Span) -> None:
     condition = E.eq(vm.inputs.rank_symbol(p), rank)
     assumptions = vm.trace.assumptions
     before = len(assumptions)
-    vm.assume(condition, f"{p.name} has rank {rank}", span, "type")
+    vm.assume(condition, f"{p.name} has rank {rank}", span, AssumptionKind.TYPE)
     for made in assumptions[before:]:
         if p not in vm.inputs.guessed:
             vm.inputs.guessed.append(p)

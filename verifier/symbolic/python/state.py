@@ -17,7 +17,7 @@ from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Lan
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
 from verifier.symbolic.tensors import Loop, Storage
-from verifier.symbolic.trace import Assumption, LedgerEntry, Trace
+from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, LedgerKind, Trace
 from verifier.symbolic.values import Opaque, Ref
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class State:
         """Whether other facts than the path's settle a condition."""
         return self._decide(facts, condition)
 
-    def assume(self, condition: Bool, text: str, span: Span, kind: str) -> None:
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         """Add an assumption to the rest of the path."""
         everywhere = not self._path and not self._loops
         guard = E.and_(*self._path, *(loop.within for loop in self._loops))
@@ -190,7 +190,9 @@ class State:
 
     # -- what is not known ------------------------------------------------------------
 
-    def approximate(self, kind: str, message: str, span: Span, symbols: Sequence[str] = ()) -> None:
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
         """Enter an approximation into the ledger."""
         for position, known in enumerate(self.trace.ledger):
             if known.message == message and known.span == span:
@@ -205,12 +207,12 @@ class State:
 
         This is the one way to pass over something that may change state, raise or give any value.
         """
-        self.approximate("skipped", reason, span)
+        self.approximate(LedgerKind.SKIPPED, reason, span)
         return Opaque(reason)
 
     def caller_gives(self, span: Span, demanded: str = SUCCEEDS) -> None:
         """The caller is to give what takes what is done with it: listed, and not checked."""
-        self.approximate("caller", f"`{self.text(span)}` {demanded}", span)
+        self.approximate(LedgerKind.CALLER, f"`{self.text(span)}` {demanded}", span)
 
     def unmodelled(self, name: str, span: Span) -> None:
         """Say that a device call has no model; the kernel cannot be called verified then."""
@@ -220,13 +222,13 @@ class State:
     def unknown_int(self, reason: str, span: Span) -> Expr:
         """An integer that is not followed."""
         symbol = E.fresh("unknown")
-        self.approximate("opaque", reason, span, [repr(symbol)])
+        self.approximate(LedgerKind.OPAQUE, reason, span, [repr(symbol)])
         return symbol
 
     def unknown_bool(self, reason: str, span: Span) -> Bool:
         """A truth value that is not followed."""
         symbol = E.fresh("unknown", 0, 1)
-        self.approximate("opaque", reason, span, [repr(symbol)])
+        self.approximate(LedgerKind.OPAQUE, reason, span, [repr(symbol)])
         return E.eq(symbol, 1)
 
     # -- counting, naming, text -------------------------------------------------------

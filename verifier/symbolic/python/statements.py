@@ -29,6 +29,7 @@ from verifier.symbolic.python.flow import Ended, Exit, Fault
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import Opaque
 
 
@@ -93,7 +94,7 @@ def _assert(vm: VM, stmt: ir.Assert) -> None:
     text = vm.text(stmt.test.span)
     if isinstance(value, Opaque):
         if not value.harmless or _about_sizes(vm, stmt.test):
-            vm.approximate("assumption", f"`{text}` is not followed", stmt.span)
+            vm.approximate(LedgerKind.ASSUMPTION, f"`{text}` is not followed", stmt.span)
         return
     condition = vm.truth(value, stmt.test.span)
     _bit_tests(vm, stmt.test, condition)
@@ -103,7 +104,7 @@ def _assert(vm: VM, stmt: ir.Assert) -> None:
     if vm.decide(condition) is False:
         guesses.refuted(vm, condition, stmt.span)
         guesses.failed(vm, stmt.span)
-    vm.assume(condition, text, _blamed(vm, stmt.test.span), "assert")
+    vm.assume(condition, text, _blamed(vm, stmt.test.span), AssumptionKind.ASSERT)
     if condition is E.FALSE:
         raise Ended
 
@@ -190,7 +191,7 @@ def _raise(vm: VM, stmt: ir.Raise) -> None:
     text = f"not reached: {vm.text(stmt.span)}"
     guesses.failed(vm, stmt.span)
     if not vm.catching and not handlers.in_generator(vm):
-        vm.assume(E.FALSE, text, _blamed(vm, stmt.span), "assert")
+        vm.assume(E.FALSE, text, _blamed(vm, stmt.span), AssumptionKind.ASSERT)
         raise Ended
     if stmt.exception is None:
         handlers.reraise(vm, stmt.span)

@@ -24,7 +24,7 @@ from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop
-from verifier.symbolic.trace import LedgerEntry
+from verifier.symbolic.trace import LedgerEntry, LedgerKind
 from verifier.symbolic.values import Opaque, Ref
 
 _tokens = itertools.count(1)
@@ -296,7 +296,7 @@ def forget_all(vm: VM) -> None:
         if stack.guarded:
             what = "a generator is dropped in the middle of a `try`"
             span = stack.span or vm.trace.span
-            vm.trace.ledger.append(LedgerEntry("skipped", what, span, (), stack.order))
+            vm.trace.ledger.append(LedgerEntry(LedgerKind.SKIPPED, what, span, (), stack.order))
         if stack.stack:
             _unwind(stack)
     stacks.clear()

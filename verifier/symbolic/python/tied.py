@@ -7,7 +7,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.trace import Assumption, LedgerEntry
+from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, LedgerKind
 
 
 def is_tensor(p: Parameter) -> bool:
@@ -29,7 +29,7 @@ def _say(vm: VM, p: Parameter, true: Bool) -> None:
     assert p.asked is not None
     was = vm.inputs.truth(p)
     both = E.or_(E.and_(was, true), E.and_(E.not_(was), E.not_(true)))
-    vm.trace.assumptions.append(Assumption(both, "", p.span, "type", p.asked, True))
+    vm.trace.assumptions.append(Assumption(both, "", p.span, AssumptionKind.TYPE, p.asked, True))
 
 
 def of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
@@ -51,11 +51,11 @@ def tie_tensors(vm: VM) -> None:
     for p in vm.inputs.parameters.values():
         if p.kind in ("int", "bool"):
             for reason, span, order in p.refused:
-                ledger.append(LedgerEntry("skipped", reason, span, (), order))
+                ledger.append(LedgerEntry(LedgerKind.SKIPPED, reason, span, (), order))
         if p.kind != "tensor":
             continue
         for reason, span, order in p.unfollowed:
-            ledger.append(LedgerEntry("skipped", reason, span, (), order))
+            ledger.append(LedgerEntry(LedgerKind.SKIPPED, reason, span, (), order))
         if p.asked is None:
             continue
         if p.has_default and p.default is None:

@@ -47,6 +47,7 @@ from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.widening import Loosened, loosened
 from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import Opaque
 
 #: closed forms are refined this often before what is left is only what may be there
@@ -191,7 +192,7 @@ class GenericLoop:
     def _rather_exact(self, mark: Mark, number: int) -> bool:
         """Unroll where a generic trip would say less: only Python ran, or something was lost."""
         vm = self.vm
-        lost = any(entry.kind == "skipped" for entry in vm.trace.ledger[mark.lengths[3] :])
+        lost = any(entry.kind is LedgerKind.SKIPPED for entry in vm.trace.ledger[mark.lengths[3] :])
         if lost and self._rather_few(mark):
             return True
         if self.exact is None or self.traced_once:
@@ -239,7 +240,7 @@ class GenericLoop:
         vm.heap = before.fork()
         if not outcome.died:
             text = "no iteration of a loop that always raises"
-            vm.assume(E.not_(some), text, self.loop.span, "assert")
+            vm.assume(E.not_(some), text, self.loop.span, AssumptionKind.ASSERT)
             return
         vm.narrow(E.not_(some))
 
@@ -259,13 +260,13 @@ class GenericLoop:
         assert nth is not None
         count = E.fresh("iterations", 0)
         vm.approximate(
-            "havoc",
+            LedgerKind.HAVOC,
             f"a path leaves the loop over `{loop.name}` early; the number of iterations is "
             "not followed",
             loop.span,
             [repr(count)],
         )
-        vm.assume(E.le(count, trips), "", loop.span, "type")
+        vm.assume(E.le(count, trips), "", loop.span, AssumptionKind.TYPE)
         GenericLoop(
             vm,
             Loop(loop.index, count, loop.kind, loop.name, loop.span),
@@ -369,7 +370,7 @@ class GenericLoop:
         vm = self.vm
         if self.whole and outcome.left:  # a trip that leaves the loop is none of these
             with vm.inside(self.loop):
-                vm.assume(outcome.stays, "", self.loop.span, "type")
+                vm.assume(outcome.stays, "", self.loop.span, AssumptionKind.TYPE)
         some = E.gt(self.loop.trips, 0)
         certain = vm.decide(some) is True
         for place, form in forms.items():
@@ -399,7 +400,9 @@ def leaving(vm: VM, trip: Callable[[], None], span: Span) -> NoReturn:
         Ended: always; its ways out have landed where they are waited for.
     """
     vm.gathered(Wait.TRIP, trip)
-    vm.assume(E.FALSE, "", span, "type")  # a trip that does come to its end is not the last one
+    vm.assume(
+        E.FALSE, "", span, AssumptionKind.TYPE
+    )  # a trip that does come to its end is not the last one
     raise Ended
 
 

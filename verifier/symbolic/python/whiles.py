@@ -16,6 +16,7 @@ from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.trace import LedgerKind
 
 #: trips that are followed one by one
 LIMIT = 4096
@@ -172,7 +173,7 @@ class _While:
         vm = self.vm
         count = E.fresh("iterations", 0)
         vm.approximate(
-            "havoc",
+            LedgerKind.HAVOC,
             "a while loop with a symbolic condition is not followed",
             self.stmt.span,
             [repr(count)],

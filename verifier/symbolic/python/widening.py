@@ -23,6 +23,7 @@ from verifier.symbolic.python.listforms import slots
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.parts import parts
 from verifier.symbolic.python.terms import join, same
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ratio, Ref
 
 #: a place is said to hold one of so many values, before it is said to hold anything
@@ -122,7 +123,7 @@ class May:
 
         def told(symbol: Expr) -> Expr:
             text = f"{reason} has no closed form"
-            loop.vm.approximate("havoc", text, loop.loop.span, [repr(symbol)])
+            loop.vm.approximate(LedgerKind.HAVOC, text, loop.loop.span, [repr(symbol)])
             return symbol
 
         cases = list(self.values)
@@ -287,7 +288,7 @@ class AnyList(Loosened):
     def at(self, loop: Context, index: Expr) -> object:
         count = E.fresh("length", 0)
         reason = f"the value of a list carried around the loop over `{loop.loop.name}`"
-        loop.vm.approximate("havoc", f"{reason} is not followed", loop.loop.span)
+        loop.vm.approximate(LedgerKind.HAVOC, f"{reason} is not followed", loop.loop.span)
         return (Many(count, loop.vm.loop_symbol("item"), (Opaque(reason, lost=True),)),)
 
     def holds(self, loop: Context, now: object, after: Heap) -> bool:

@@ -11,6 +11,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.views.common import is_one, product
 from verifier.symbolic.views.linear import linear_start
 
@@ -53,7 +54,7 @@ def ap(
     if runtime:
         reason = "the offset is known at run time only"
         machine.approximate(
-            "runtime", f"runtime offset into `{view.name}`: taken to stay inside", span
+            LedgerKind.RUNTIME, f"runtime offset into `{view.name}`: taken to stay inside", span
         )
     return View(
         storage=storage,

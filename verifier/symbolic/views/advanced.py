@@ -17,6 +17,7 @@ from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, Bound, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import (
     DynamicSlice,
     IndexGrid,
@@ -310,7 +311,7 @@ def _arrays(
         elif isinstance(item, View):
             runtime = True
             machine.approximate(
-                "runtime",
+                LedgerKind.RUNTIME,
                 f"runtime offset into dimension {dim} of `{view.name}`: taken to stay inside",
                 span,
             )
@@ -321,7 +322,7 @@ def _arrays(
             if number is None:
                 runtime = True
                 machine.approximate(
-                    "opaque", f"runtime offset into dimension {dim} of `{view.name}`", span
+                    LedgerKind.OPAQUE, f"runtime offset into dimension {dim} of `{view.name}`", span
                 )
                 number = E.const(0)
             elif number.is_const and number.const < 0:

@@ -11,6 +11,7 @@ from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
@@ -172,7 +173,7 @@ class _Basic:
         if start is None or stop is None or step is None:
             extent = E.fresh("extent", 0, None, E.Origin.HAVOC)
             self.machine.approximate(
-                "havoc",
+                LedgerKind.HAVOC,
                 f"the extent of dimension {dim} of `{self.view.name}` is known at run time only",
                 self.span,
                 [symbol.name for symbol in extent.free()],
@@ -208,10 +209,10 @@ class _Basic:
                 return found
         if isinstance(value, (View, Register)):
             text = f"runtime offset into dimension {dim} of `{self.view.name}`"
-            self.machine.approximate("runtime", f"{text}: taken to stay inside", self.span)
+            self.machine.approximate(LedgerKind.RUNTIME, f"{text}: taken to stay inside", self.span)
         else:
             text = f"an offset into dimension {dim} of `{self.view.name}` is not followed"
-            self.machine.approximate("opaque", text, self.span)
+            self.machine.approximate(LedgerKind.OPAQUE, text, self.span)
         return None
 
     def from_end(self, index: Expr, size: Expr) -> Expr:

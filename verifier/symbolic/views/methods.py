@@ -16,6 +16,7 @@ from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import SliceValue
 from verifier.symbolic.views.basic import subscript
 from verifier.symbolic.views.common import inexact, is_one, product, rewrite
@@ -299,7 +300,9 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
         "NKI-X29",
         span,
     )
-    machine.approximate("runtime", f"runtime rows of `{view.name}`: taken to stay inside", span)
+    machine.approximate(
+        LedgerKind.RUNTIME, f"runtime rows of `{view.name}`: taken to stay inside", span
+    )
     axes = (machine.axis(count), *view.axes[1:])
     return replace(
         inexact(view, axes, "the rows are known at run time only", indirect=True),

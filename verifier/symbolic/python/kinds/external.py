@@ -26,6 +26,7 @@ from verifier.symbolic.python.parts import box_parts, parts, reachable
 from verifier.symbolic.python.state import IS_THERE, SUCCEEDS
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import (
     ApiRef,
     ExternalRef,
@@ -76,7 +77,7 @@ def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool =
     vm.may_raise(said, call.span)
     for arg in (*call.args, *call.keywords.values()):
         if isinstance(arg.value, Bool) or (arg.value is False and arg in call.args):
-            vm.approximate("demand", f"{said} may demand `{vm.text(arg.span)}`", arg.span)
+            vm.approximate(LedgerKind.DEMAND, f"{said} may demand `{vm.text(arg.span)}`", arg.span)
     tensors, state = _given(vm, given)
     if tensors:
         vm.unmodelled(text or call.text or "a call", call.span)
@@ -233,7 +234,7 @@ class OpaqueKind(Kind[VM]):
 def some_dtype(vm: VM, reason: str, span: Span) -> DType:
     """A dtype that is not known."""
     code = E.fresh("dtype", 0, len(dt.NAMES) - 1)
-    vm.approximate("opaque", f"a dtype depends on {reason}", span, [repr(code)])
+    vm.approximate(LedgerKind.OPAQUE, f"a dtype depends on {reason}", span, [repr(code)])
     return DType(code)
 
 

@@ -26,6 +26,7 @@ from verifier.symbolic.python.state import IS_THERE, SUCCEEDS
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, StorageKind, View
+from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import (
     TEXT,
     TRUTH,
@@ -167,7 +168,7 @@ class ParameterKind(TensorKind):
         there = E.ge(vm.inputs.length(p), least)
         if vm.decide(there) is None:
             ranks.caught(vm, f"the length of `{p.name}`", span)
-            vm.assume(there, f"{p.name} has at least {least} items", span, "type")
+            vm.assume(there, f"{p.name} has at least {least} items", span, AssumptionKind.TYPE)
         else:
             text = f"`{p.name}` has fewer than {least} items"
             vm.fault(IndexError, text, span, when=E.not_(there))

@@ -23,6 +23,7 @@ from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 ITERATOR: Final = Table("iterator")
@@ -189,7 +190,7 @@ def going_on(vm: VM, kind: IteratorKind, ref: Ref, span: Span) -> object:
 def _is_cut_off(vm: VM, reason: str, span: Span) -> bool:
     """Whether :meth:`VM.unfollowed` has been told so."""
     return any(
-        entry.kind == "skipped" and entry.message == reason and entry.span == span
+        entry.kind is LedgerKind.SKIPPED and entry.message == reason and entry.span == span
         for entry in vm.trace.ledger
     )
 

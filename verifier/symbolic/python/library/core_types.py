@@ -34,6 +34,7 @@ from verifier.symbolic.python.model import (
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import (
     ApiRef,
     ExternalRef,
@@ -160,7 +161,9 @@ def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
     if isinstance(value, Parameter) and value.kind is None and isinstance(cls, Class):
         if cls.name not in value.annotation and not isinstance(value.default, Ref):
             # what is handed to a kernel from outside is data, unless the kernel says otherwise
-            vm.approximate("runtime", f"`{value.name}` is no instance of `{cls.name}`", span)
+            vm.approximate(
+                LedgerKind.RUNTIME, f"`{value.name}` is no instance of `{cls.name}`", span
+            )
             return E.FALSE
     known = vm.type_of(value)
     foreign = isinstance(value, (Opaque, ExternalRef)) and not isinstance(value, OpaqueOf)

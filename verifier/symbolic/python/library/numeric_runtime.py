@@ -19,6 +19,7 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.library import loggers
 from verifier.symbolic.python.model import BoundBuiltin
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, OpaqueOf
 
 #: the memo of a run that says that the program changes its environment
@@ -39,7 +40,7 @@ def _unset(vm: VM, key: object, span: Span) -> bool:
         return False
     name = f"variable `{key}`" if isinstance(key, str) else "variables"
     verb = "is" if isinstance(key, str) else "are"
-    vm.approximate("runtime", f"the environment {name} {verb} not set", span)
+    vm.approximate(LedgerKind.RUNTIME, f"the environment {name} {verb} not set", span)
     return True
 
 

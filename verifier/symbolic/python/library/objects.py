@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
@@ -218,7 +219,7 @@ def _implied(vm: VM, span: Span) -> object:
         vm.fault(RuntimeError, "super(): __class__ cell not found", span)
         return vm.unfollowed("`super()` outside of a class", span)
     params = function.definition.params
-    if not params or params[0].kind in ("keyword", "**"):
+    if not params or params[0].kind in (ir.ParamKind.KEYWORD, ir.ParamKind.DOUBLE_STAR):
         vm.fault(RuntimeError, "super(): no arguments", span)
         return vm.unfollowed("`super()` without an argument", span)
     scope: Scope = vm.scope()
@@ -227,7 +228,7 @@ def _implied(vm: VM, span: Span) -> object:
         assert isinstance(outer, Scope)
         scope = outer
     first = scope.names.get(params[0].name, UNBOUND)
-    if params[0].kind == "*" and isinstance(first, tuple):
+    if params[0].kind is ir.ParamKind.STAR and isinstance(first, tuple):
         first = first[0] if first else UNBOUND
     if first is UNBOUND:
         vm.fault(RuntimeError, "super(): arg[0] deleted", span)

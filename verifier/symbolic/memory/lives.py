@@ -1,0 +1,298 @@
+"""The tensors of a site, and how long those that can be told apart live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from verifier.hardware.engines import Engine
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.index import Access, Index, Uses
+from verifier.symbolic.memory.lifetime import (
+    Lifetime,
+    Named,
+    Span,
+    Together,
+    age_of,
+    lifetime,
+    loops_around,
+    second_trip,
+    turn_of,
+)
+from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind
+
+#: what the dialect says of tensors that the compiler places all the same
+_UNPLACED = frozenset({"layout"})
+#: tensors of so many iterations are told apart, if so many live at once
+_OLDEST = 8
+
+
+def lives(table: Index, uses: Uses) -> list[Lifetime]:
+    """The lifetimes of the tensors of a site: those of any iteration, and each that is named."""
+    groups: dict[Named, Uses] = {}
+    for access in uses.all:
+        part = groups.setdefault(_named(uses.storage, access), Uses(uses.storage))
+        (part.writes if access in uses.writes else part.reads).append(access)
+    found = {named: _of_one_name(table, part, named) for named, part in groups.items()}
+    return [_kept(table, life, found) for stages in found.values() for life in stages]
+
+
+def _of_one_name(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
+    """The lifetimes of the tensors that accesses name alike: one for each age, where ages tell
+    them apart."""
+    found = _Ages.of(table, uses, named)
+    return [lifetime(table, uses, named)] if found is None else found.lifetimes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Aged:
+    """An access, and how many iterations before it its tensor was made; behind the loop that makes
+    them: how many before the last one."""
+
+    access: Access
+    age: int
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Ages:
+    """The tensors of a site of which the one loop that makes them hands some to later iterations,
+    or to what follows."""
+
+    table: Index
+    uses: Uses
+    loop: Loop
+    accesses: list[_Aged]
+    turns: dict[int, Turn]
+    span: Span
+
+    @staticmethod
+    def of(table: Index, uses: Uses, named: Named) -> _Ages | None:
+        loops = uses.storage.loops
+        if any(number is not None for number in named):
+            return None
+        handing: dict[int, list[int]] = {}
+        for position, loop in enumerate(loops):
+            if loop.kind is LoopKind.GRID:
+                continue
+            ages = [age_of(access, position, loop) for access in uses.all]
+            known = [age for age in ages if age is not None]
+            if len(known) < len(ages) or max(known) > _OLDEST:
+                return None
+            if any(known) or any(loop not in access.operation.loops for access in uses.all):
+                handing[position] = known
+        if len(handing) != 1:
+            return None
+        ((position, known),) = handing.items()
+        loop = loops[position]
+        accesses = [
+            _Aged(access, age, loop in access.operation.loops)
+            for access, age in zip(uses.all, known, strict=True)
+        ]
+        span = Span(uses.all[0].order, uses.all[-1].order)
+        turns = {
+            id(each): turn_of(table, uses, uses.all, each, span)
+            for each in loops_around(uses.all, loops)
+        }
+        return _Ages(table, uses, loop, accesses, turns, span)
+
+    def lifetimes(self) -> list[Lifetime]:
+        oldest = max(each.age for each in self.accesses)
+        behind = sorted({each.age for each in self.accesses if not each.inside})
+        first, *later = map(self._during, range(oldest + 1))
+        most = self._most(oldest)
+        if most:
+            first = replace(first, together=(Together(self.loop, most),))
+        return [first, *later, *map(self._behind, behind)]
+
+    def _most(self, oldest: int) -> int:
+        """How many iterations lie at most between two that made tensors which live at once."""
+        made = min(each.access.order for each in self.accesses if each.age == 0)
+        used = max(each.access.order for each in self.accesses if each.age == oldest)
+        return oldest if made <= used else oldest - 1
+
+    def _path(self, each: _Aged, index: Expr) -> Bool:
+        """The branches that an access is in, beyond those of its tensor, in that trip."""
+        made, own = self.uses.storage.path, self.loop.symbol
+        path = (
+            condition
+            for condition in (*each.access.path, *each.access.given)
+            if condition not in made or (each.age and own in condition.free())
+        )
+        return E.Substitution({own: index}).bool(E.and_(*path))
+
+    def _around(self, each: _Aged) -> tuple[Turn, ...]:
+        turns = (self.turns.get(id(loop)) for loop in each.access.operation.loops)
+        return tuple(turn for turn in turns if turn is not None)
+
+    def _elsewhere(self, each: _Aged, order: int, index: Expr, *facts: Bool) -> Touch:
+        """An access that comes in another trip, or on the other side of the loop's end."""
+        path = E.and_(self._path(each, index), *facts)
+        return Touch(order, in_any_trip(path, self._around(each)))
+
+    def _during(self, age: int) -> Lifetime:
+        """The tensor of so many iterations ago, while the loop goes on."""
+        first, last = self.table.extent[id(self.loop)]
+        now, trips = self.loop.index, self.loop.trips
+        touches: list[Touch] = []
+        for each in self.accesses:
+            order = each.access.order
+            if not each.inside and each.age < age:
+                continue  # it is one of a later iteration
+            if not each.inside:
+                meant = E.eq(now - age, trips - 1 - each.age)
+                touches.append(self._elsewhere(each, order, now, meant))
+            elif each.age == age:
+                touches.append(Touch(order, self._path(each, now), self._around(each)))
+            elif each.age < age:
+                touches.append(self._elsewhere(each, first - 1, now - (age - each.age)))
+            else:
+                then = now + (each.age - age)
+                touches.append(self._elsewhere(each, last + 1, then, E.lt(then, trips)))
+        orders = [min(max(touch.order, first), last) for touch in touches]
+        start, end = min(orders), max(orders)
+        made = () if not age else ((self.loop.symbol, now - age),)
+        needs = E.ge(now, age)
+        return self._lifetime(start, end, touches, needs, made)
+
+    def _behind(self, age: int) -> Lifetime:
+        """The tensor of so many iterations before the last one, after the loop."""
+        _, last = self.table.extent[id(self.loop)]
+        trips = self.loop.trips
+        touches: list[Touch] = []
+        for each in self.accesses:
+            if not each.inside and each.age == age:
+                path = self._path(each, self.loop.index)
+                touches.append(Touch(each.access.order, path, self._around(each)))
+            elif each.inside and each.age <= age:
+                then = trips - 1 - (age - each.age)
+                touches.append(self._elsewhere(each, last + 1, then))
+        end = max(touch.order for touch in touches)
+        made = ((self.loop.symbol, trips - 1 - age),)
+        return self._lifetime(last + 1, end, touches, E.gt(trips, age), made)
+
+    def _lifetime(
+        self,
+        start: int,
+        end: int,
+        touches: Sequence[Touch],
+        needs: Bool,
+        made: tuple[tuple[E.Sym, Expr], ...],
+    ) -> Lifetime:
+        span = Span(start, end)
+        for turn in (turn for touch in touches for turn in touch.turns):
+            low = min(span.start, turn.first) if turn.brought else span.start
+            span.widen(
+                second_trip(turn.loop), low, max(span.end, turn.last) if turn.carried else span.end
+            )
+        return Lifetime(
+            self.uses.storage,
+            span.start,
+            span.end,
+            E.const(1),
+            start,
+            end,
+            widened=tuple(span.widened),
+            named=(None,) * len(self.uses.storage.loops),
+            touches=tuple(touches),
+            needs=needs,
+            made=made,
+        )
+
+
+def _named(storage: Storage, access: Access) -> Named:
+    """Which iterations of the loops around its tensor an access names by their numbers."""
+    instance = access.view.instance
+    return tuple(
+        instance[k]
+        if k < len(instance) and loop.kind is not LoopKind.GRID and instance[k].is_const
+        else None
+        for k, loop in enumerate(storage.loops)
+    )
+
+
+def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]]) -> Lifetime:
+    """The lifetime of a named tensor that is one of any iteration's too, as in its own iteration.
+
+    While its iteration goes on it counts as that iteration's. In those after it, it is there
+    besides theirs.
+    """
+    any_ = [
+        other
+        for named, stages in found.items()
+        if named != life.named
+        and all(n is None or n is m for n, m in zip(named, life.named, strict=True))
+        for other in stages
+    ]
+    if not any_:
+        return life
+    made = [
+        (loop, number)
+        for loop, number in zip(life.storage.loops, life.named, strict=True)
+        if number is not None
+    ]
+    later = E.or_(*(E.gt(loop.trips, number + 1) for loop, number in made))
+    start = min(life.start, *(table.extent[id(loop)][0] for loop, _ in made))
+    own = max(other.last for other in any_)
+    return replace(
+        life,
+        start=start,
+        first=own + 1,
+        last=max(own, life.last),
+        widened=(*life.widened, (later, start, life.end)),
+    )
+
+
+def pipelined(table: Index) -> dict[int, Loop]:
+    """The loops whose iterations overlap, a stage each of loading, computing and storing (PPL)."""
+    return {
+        id(operation.loops[-1]): operation.loops[-1]
+        for operation in table.trace.operations
+        if operation.loops
+        and operation.instruction is not None
+        and Trait.PIPELINES in operation.instruction.traits
+    }
+
+
+def crosses_stages(accesses: list[Access]) -> bool:
+    """Whether transfers and computation both touch a tensor."""
+    engines = {access.operation.engine for access in accesses}
+    return Engine.TIU in engines and bool(engines & {Engine.DMA, Engine.SDMA})
+
+
+def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime) -> Lifetime:
+    """The lifetime in a pipeline: what is handed from stage to stage exists twice throughout, so
+    that one can be filled while the other is used (PPL-B06)."""
+    loop = next((x for x in uses.storage.loops if id(x) in pipelines), None)
+    if loop is None or not crosses_stages(uses.all):
+        return life
+    first, last = table.extent[id(loop)]
+    start, end = min(life.start, first), max(life.end, last)
+    certain = life.certain_to(end)
+    return Lifetime(life.storage, start, end, life.copies * 2, start, end, certain=certain)
+
+
+def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
+    """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
+    pipelines = pipelined(table)
+    found = [
+        staged(table, pipelines, uses, life)
+        for uses in table.storages
+        if uses.storage.buffer is buffer
+        and uses.storage.kind in (StorageKind.ALLOC, StorageKind.RESULT, StorageKind.CONSTANT)
+        and uses.storage.address is None
+        and uses.storage.placement.keys() <= _UNPLACED
+        and (uses.reads or uses.writes)
+        for life in lives(table, uses)
+    ]
+    return sorted(found, key=lambda life: (life.start, life.storage.order, life.storage.id))
+
+
+def exclusive(a: tuple[Bool, ...], b: tuple[Bool, ...]) -> bool:
+    """Whether two paths cannot both be taken, judged by their conditions alone."""
+    held = {id(condition) for condition in a}
+    return any(id(E.not_(condition)) in held for condition in b)

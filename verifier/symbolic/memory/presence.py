@@ -1,0 +1,94 @@
+"""Under which conditions a tensor holds something at one point of program order.
+
+It does so between two touches: one at the point or before it, one at the point or after it. A touch
+comes if its branch is taken and the loops around it run; in a loop that the point is in, too, it
+may come in an earlier or a later trip, if the loop carries what the tensor holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A loop around a touch that does not make the tensor, with its place in program order.
+
+    ``brought``: what earlier trips left there counts in later ones, before these touch it;
+    ``carried``: after these have touched it.
+    """
+
+    loop: Loop
+    first: int
+    last: int
+    brought: bool
+    carried: bool
+
+    def contains(self, point: int) -> bool:
+        return self.first <= point <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A read or a write. ``path``: when its branch is taken; ``turns``: outermost first."""
+
+    order: int
+    path: Bool
+    turns: tuple[Turn, ...] = ()
+
+
+def held(touches: Sequence[Touch], point: int, *, again: bool = False) -> Bool:
+    """When a tensor holds something at a point, in the trip that the indices of the loops name.
+
+    Symbols in it that stand for other trips may be chosen. ``again``: it is known that loops have
+    more trips.
+    """
+    earlier = E.or_(*(c for touch in touches for c in _comes(touch, point, -1, again)))
+    later = E.or_(*(c for touch in touches for c in _comes(touch, point, 1, again)))
+    return E.and_(earlier, later)
+
+
+def _comes(touch: Touch, point: int, side: int, again: bool) -> Iterator[Bool]:
+    """The ways in which a touch comes before a point (``side`` -1) or after it."""
+    shared = [turn for turn in touch.turns if turn.contains(point)]
+    deeper = touch.turns[len(shared) :]
+    if (touch.order - point) * side >= 0:
+        yield in_any_trip(touch.path, deeper)
+    for k, turn in enumerate(shared):
+        if turn.carried if side > 0 else turn.brought:
+            yield in_any_trip(touch.path, (*shared[k + 1 :], *deeper), turn, side, again)
+
+
+def in_any_trip(
+    path: Bool,
+    turns: Sequence[Turn],
+    other: Turn | None = None,
+    side: int = 0,
+    again: bool = False,
+) -> Bool:
+    """That a branch is taken in some trip of loops; ``other``: around them, in a trip on that side
+    of the one that its index names."""
+    put: dict[E.Sym, Expr] = {}
+    facts: list[Bool] = []
+    around = (other, *turns) if other is not None else tuple(turns)
+    named = set(path.free()).union(*(turn.loop.trips.free() for turn in around))
+    for turn in around:
+        loop = turn.loop
+        trips = E.Substitution(put).expr(loop.trips)
+        if loop.symbol not in named:
+            if turn is not other:
+                facts.append(E.ge(trips, 1))
+            elif not again:
+                facts.append(E.lt(loop.index + 1, trips) if side > 0 else E.ge(loop.index, 1))
+            continue
+        trip = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
+        if turn is other:
+            facts.append(E.gt(trip, loop.index) if side > 0 else E.lt(trip, loop.index))
+        facts.append(E.lt(trip, trips))
+        put[loop.symbol] = trip
+    return E.and_(E.Substitution(put).bool(path), *facts)
