@@ -46,8 +46,8 @@ class VerdictKind(Enum):
 class Verdict:
     """What became of one obligation.
 
-    ``said`` tells whether the kernel or its contract means to exclude the counterexample, or no
-    input is to blame for it.
+    ``said`` tells whether the kernel or its contract means to exclude the counterexample, or it is
+    about the text.
     ``precondition`` is a condition on the inputs that excludes the violation; ``exact``: where it
     does not hold, the obligation is broken.
     """
@@ -304,8 +304,7 @@ class Discharger:
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=unshown)
         always = self._always(obligation, answer.model)
         needed = self._needed(obligation)
-        # no precondition is missing where it fails whenever it is reached, or because of the text
-        said = not needed or not obligation.rule.learns
+        said = not obligation.rule.learns
         gap = self._first_gap
         if not always and gap is not None and obligation.order >= gap[0]:
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=gap[1])

@@ -530,12 +530,18 @@ def deduplicate(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """One diagnostic per site, rule and kernel, in report order.
 
     Of several (paths, iterations, contracts, targets) the worst verdict stays, with its smallest
-    counterexample; the targets and presets of all are joined. What no precondition excludes stays
-    rather than what one does. Preconditions that read differently stay all.
+    counterexample; the targets and presets of all are joined. What a precondition excludes is
+    apart from what none does. Preconditions that read differently stay all.
     """
     sites: dict[tuple[object, ...], list[Diagnostic]] = {}
     for diagnostic in diagnostics:
-        key = (diagnostic.span, diagnostic.rule, diagnostic.kernel, _stated(diagnostic))
+        key = (
+            diagnostic.span,
+            diagnostic.rule,
+            diagnostic.kernel,
+            diagnostic.part,
+            _stated(diagnostic),
+        )
         sites.setdefault(key, []).append(diagnostic)
     return sorted(map(_merged, sites.values()), key=sort_key)
 
@@ -552,10 +558,9 @@ def _merged(group: Sequence[Diagnostic]) -> Diagnostic:
     """One diagnostic for those of a site."""
     if len(group) == 1:
         return group[0]
-    counted = [d for d in group if not d.part] or group
-    best = min(counted, key=_preference)
-    targets = tuple(sorted({target for d in counted for target in d.targets}))
-    presets = tuple(sorted({preset for d in counted for preset in d.presets}))
+    best = min(group, key=_preference)
+    targets = tuple(sorted({target for d in group for target in d.targets}))
+    presets = tuple(sorted({preset for d in group for preset in d.presets}))
     if targets == best.targets and presets == best.presets:
         return best
     message = best.message
