@@ -1,0 +1,198 @@
+"""Kernels near the edge of their preconditions: ``python -m tests.oracles.preconditions PATH``.
+
+For each kernel whose precondition is known, inputs are drawn that meet it, close to a bound or not,
+and inputs that break one of its conditions. The executor runs them on shapes alone. An input that
+meets a sufficient precondition must run in order; one that breaks an exact one must not. Exit
+status 1 if a run disagrees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.fixtures.support import settings_of
+from tests.oracles.admitted import traced
+from tests.oracles.agreement import demands
+from tests.oracles.drawing import Inputs, constants
+from tests.oracles.executing import Job, Ran, ran
+from verifier import rulebase
+from verifier.engine import analyze_file, obligations
+from verifier.engine.analysis import project_of
+from verifier.engine.precondition import Conditions
+from verifier.engine.verdicts import Discharger
+from verifier.hardware import catalogue
+from verifier.report.model import FileRequest, FileResult, KernelReport
+from verifier.source.discovery import KernelEntry, kernels
+from verifier.source.files import collect
+from verifier.source.project import Project
+from verifier.source.text import SourceError
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.pretty import pretty
+
+_CHECK = 60.0
+#: how far from a bound inputs are drawn
+_NEAR = (0, 0, 1, 127, 4096)
+#: how runs end that say nothing
+_NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
+
+
+@dataclass(slots=True)
+class Totals:
+    """What became of the runs: by side and outcome."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Inputs to draw: within the precondition or not, with what else holds of them."""
+
+    inside: bool
+    facts: tuple[Bool, ...]
+    about: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    options = _options().parse_args(arguments)
+    totals = Totals()
+    for path in options.paths:
+        for file in collect([path]):
+            root = path if path.is_dir() else path.parent
+            for line in disagreements(file, root, options.runs, options.seed, totals):
+                print(line, flush=True)
+    print("  ".join(f"{name}: {count}" for name, count in sorted(totals.counts.items())))
+    return 1 if totals.wrong else 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracles.preconditions")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    parser.add_argument("--runs", type=int, default=40, help="of each kernel")
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs")
+    return parser
+
+
+def disagreements(file: Path, root: Path, runs: int, seed: int, totals: Totals) -> list[str]:
+    """What is wrong between the preconditions of a file's kernels and runs of them."""
+    file, root = file.resolve(), root.resolve()
+    settings = settings_of(file.read_text(encoding="utf-8", errors="replace"))
+    folders = (str(file.parent), str(root))
+    request = FileRequest(
+        str(file), folders, settings.targets, settings.api_version, timeout=_CHECK
+    )
+    result = analyze_file(request)
+    before = len(totals.wrong)
+    for kernel, entry, project in _known(request, result):
+        totals.counts["kernels"] += 1
+        rng = random.Random(f"{seed} {kernel.name} {kernel.target} {kernel.contract}")
+        drawn = list(_drawn(project, entry, kernel, runs, rng))
+        inputs = tuple(given for _, given in drawn)
+        job = Job(kernel.path, kernel.name, kernel.target, kernel.api_version, inputs)
+        if not inputs:
+            continue
+        (found,) = ran([job], 3.0)
+        for (side, _), run in zip(drawn, found, strict=True):
+            _judge(kernel, side, run, totals)
+    return totals.wrong[before:]
+
+
+def _known(
+    request: FileRequest, result: FileResult
+) -> Iterator[tuple[KernelReport, KernelEntry, Project]]:
+    """The kernels whose preconditions suffice."""
+    project = project_of(request)
+    with suppress(SourceError):
+        module = project.module(Path(request.path))
+        with module.syntax_held():
+            entries = {(str(e.path), e.line): e for e in kernels(project, module)}
+        for kernel in result.kernels:
+            entry = entries.get((kernel.path, kernel.line))
+            condition = kernel.precondition
+            if entry is None or kernel.dialect != "nki" or condition is None:
+                continue
+            if condition.sufficient and condition.conjuncts:
+                yield kernel, entry, project
+
+
+def _drawn(
+    project: Project, entry: KernelEntry, kernel: KernelReport, runs: int, rng: random.Random
+) -> Iterator[tuple[Side, Mapping[str, Any]]]:
+    """Inputs on both sides."""
+    run, solver = traced(project, entry, kernel)
+    target = catalogue.find(kernel.target)
+    assert target is not None
+    rules = rulebase.of_dialect(kernel.dialect)
+    pending = obligations.of_run(run, target, {rule.id for rule in rules}, rules)
+    result = Discharger(run, solver).discharge(pending)
+    found = Conditions(run, result.verdicts, solver, result.admitted)
+    found.gather()
+    inputs = Inputs(run, solver, constants(entry.path))
+    said = inputs.facts
+    types = [item.condition for item in found.dtypes]
+    wanted = [item.condition for item in found.items]
+    for _ in range(runs):
+        side = _side(wanted, types, rng)
+        inputs.facts = (*said, *side.facts)
+        given = inputs.draw(rng)
+        if given is not None:
+            yield replace(side, about=side.about or kernel.name), given
+
+
+def _side(wanted: Sequence[Bool], types: Sequence[Bool], rng: random.Random) -> Side:
+    """Near one of the conditions, on one side of it."""
+    condition = rng.choice(wanted)
+    near = rng.choice(_NEAR)
+    if rng.random() < 0.5:
+        return Side(True, (*wanted, *types, *_within(condition, near)), pretty(condition))
+    others = (other for other in wanted if other is not condition)
+    broken = E.not_(condition)
+    return Side(False, (*others, *types, broken, *_within(broken, near)), pretty(condition))
+
+
+def _within(condition: Bool, near: int) -> tuple[Bool, ...]:
+    """What holds of inputs that are ``near`` to the bound of a comparison."""
+    if condition.kind is not E.BoolKind.LE or condition.expr is None:
+        return ()
+    return (E.ge(condition.expr, -near),)
+
+
+def _judge(kernel: KernelReport, side: Side, run: Ran, totals: Totals) -> None:
+    outcome = run.outcome
+    broken = any(d.severity != "note" for d in outcome.diagnostics)
+    place = "inside" if side.inside else "outside"
+    if outcome.ended is not None and not broken:
+        kind, message, span = outcome.ended
+        if kind in _NOTHING:
+            totals.counts[f"{place} {kind}"] += 1
+            return
+        if kind == "raised" and demands(span, message.partition(":")[0]):
+            totals.counts[f"{place} refused"] += 1
+            return
+        broken = True
+    totals.counts[f"{place} {'broken' if broken else 'clean'}"] += 1
+    condition = kernel.precondition
+    assert condition is not None
+    exact = condition.exact or side.inside
+    if broken == side.inside and exact and not run.guessed:
+        totals.counts["wrong"] += 1
+        first = next((d for d in outcome.diagnostics if d.severity != "note"), None)
+        what = outcome.ended if first is None else f"{first.rule} in line {first.span.line}"
+        totals.wrong.append(
+            f"{kernel.path}:{kernel.line}: {kernel.name} on {kernel.target}: {place} of "
+            f"`{condition.text}` near `{side.about}`: {what}\n    {run.arguments}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
