@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.fixtures.support import settings_of
 from tests.oracles.admitted import traced
-from tests.oracles.agreement import demands
+from tests.oracles.agreement import NOT_RUN, demands
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier import rulebase
@@ -138,22 +138,29 @@ def _drawn(
     found = Conditions(run, result.verdicts, solver, result.admitted)
     found.gather()
     inputs = Inputs(run, solver, constants(entry.path))
-    said = inputs.facts
+    said = (*inputs.facts, *result.admitted)
     types = [item.condition for item in found.dtypes]
     wanted = [item.condition for item in found.items]
+    unseen = [
+        item.condition
+        for item in found.items
+        if {result.verdicts[p].obligation.rule.id for p in item.of} <= NOT_RUN
+    ]
     for _ in range(runs):
-        side = _side(wanted, types, rng)
+        side = _side(wanted, types, unseen, rng)
         inputs.facts = (*said, *side.facts)
         given = inputs.draw(rng)
         if given is not None:
             yield replace(side, about=side.about or kernel.name), given
 
 
-def _side(wanted: Sequence[Bool], types: Sequence[Bool], rng: random.Random) -> Side:
-    """Near one of the conditions, on one side of it."""
+def _side(
+    wanted: Sequence[Bool], types: Sequence[Bool], unseen: Sequence[Bool], rng: random.Random
+) -> Side:
+    """Near one of the conditions, on one side of it; ``unseen``: no run shows a breach."""
     condition = rng.choice(wanted)
     near = rng.choice(_NEAR)
-    if rng.random() < 0.5:
+    if condition in unseen or rng.random() < 0.5:
         return Side(True, (*wanted, *types, *_within(condition, near)), pretty(condition))
     others = (other for other in wanted if other is not condition)
     broken = E.not_(condition)
