@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from rules.nki import kit
@@ -11,7 +12,7 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
@@ -252,9 +253,27 @@ register(
 )
 
 
-def _wide(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The extents that are not 1: dimensions of size 1 may be left out or added."""
-    return tuple(extent for extent in shape if extent is not E.const(1))
+def _same_but_ones(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Bool:
+    """Whether two shapes are one once extents of 1 are left out: they may be left out or added."""
+    one = E.const(1)
+    a, b = (tuple(extent for extent in shape if extent is not one) for shape in (a, b))
+    # what both begin and end with is the same in both, be it 1 or not
+    while a and b and a[0] is b[0]:
+        a, b = a[1:], b[1:]
+    while a and b and a[-1] is b[-1]:
+        a, b = a[:-1], b[:-1]
+    return E.or_(
+        *(
+            E.and_(
+                *(E.eq(a[i], b[j]) for i, j in zip(kept, others, strict=True)),
+                *(E.eq(extent, 1) for i, extent in enumerate(a) if i not in kept),
+                *(E.eq(extent, 1) for j, extent in enumerate(b) if j not in others),
+            )
+            for count in range(min(len(a), len(b)) + 1)
+            for kept in combinations(range(len(a)), count)
+            for others in combinations(range(len(b)), count)
+        )
+    )
 
 
 def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
@@ -266,7 +285,7 @@ def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
         "value",
         E.or_(
             kit.broadcastable(value.shape, dst.shape),
-            kit.same_shape(_wide(value.shape), _wide(dst.shape)),
+            _same_but_ones(value.shape, dst.shape),
         ),
         "the value has the shape of the target, or dimensions of size 1",
         "the assigned value does not fit the target",

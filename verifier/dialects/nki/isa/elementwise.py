@@ -254,7 +254,7 @@ def _copy_by_registers(
             "0.2": "dst*, src*, engine=engine.unknown, name=None",
             "0.4": None,
         },
-        roles=(tile("dst"), tile("src")),
+        roles=(tile("dst"), tile("src", shape=Streams("dst", "NKI-OLD01"))),
         engines=Engines(Engine.UNKNOWN),
         footprint=copies("src"),
         result=result,
