@@ -31,7 +31,15 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
+from verifier.symbolic.memory.events import (
+    Added,
+    Filled,
+    Life,
+    Origin,
+    Returned,
+    UndefinedLanes,
+    UndefinedRead,
+)
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import (
@@ -47,7 +55,7 @@ from verifier.symbolic.values import (
 TRACED: Final = 100
 
 #: what shows only where it is known which elements were written, and which sums were begun
-TRACKED_EVENTS: Final = frozenset({UndefinedRead, Returned, Added})
+TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
 _SUM_EVENTS: Final = frozenset({UndefinedRead, Added})
 #: operations until a run is looked at for the first time
 _PROBED: Final = 16

@@ -21,8 +21,10 @@ from verifier.executor.lanes import (
     local_place,
     system_place,
 )
+from verifier.executor.memory import TRACKED
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
+from verifier.executor.semantics.tpu.base import Function
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -40,8 +42,10 @@ from verifier.symbolic.values import RecordValue
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
 
+#: bytes that count as one element of a memory that is followed element by element
+_WORD: Final = 4
 #: buffers with more bytes keep no record of what was written when only shapes are run
-_TRACKED: Final = 1 << 28
+_TRACKED: Final = TRACKED * _WORD
 
 #: elements of a buffer that is as large as need be
 _ENDLESS: Final = 1 << 56
@@ -173,7 +177,7 @@ _FIELDS: Final = tuple(field.name for field in fields(Storage))
 
 
 def _fresh(machine: ConcreteMachine, size: int) -> ByteMemory:
-    machine.largest = max(machine.largest, size)
+    machine.largest = max(machine.largest, size // _WORD)
     return ByteMemory(size, tracked=size <= _TRACKED or not machine.options.shapes_only)
 
 
@@ -596,7 +600,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             if function is None:
                 raise SemanticsMissing(operation.name)
             regions = {each.role: each.region for each in used}
-            function(operation, LaneOperands(machine, operation, regions))
+            _computed(function, operation, LaneOperands(machine, operation, regions))
         for each in used:
             for memory, place in each.parts if each.destroys else ():
                 memory.unmark(place)
@@ -605,6 +609,21 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             return  # a rule has said so, and there are no bytes that could be wrong
         raise UnsupportedError(
             f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
+        ) from None
+
+
+def _computed(function: Function, operation: Operation, operands: LaneOperands) -> None:
+    """Do what an operation means.
+
+    Raises:
+        UnsupportedError: it means nothing for operands of these shapes and types.
+    """
+    try:
+        function(operation, operands)
+    except (ValueError, TypeError, IndexError, KeyError) as error:
+        name = operation.name
+        raise UnsupportedError(
+            f"{name} has no meaning for these operands ({error})", operation.span
         ) from None
 
 

@@ -126,6 +126,15 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True)
+class PerChannel:
+    """So many numbers for each channel of another operand: ``[1, C, 1, columns]``."""
+
+    of: str
+    fact: str
+    columns: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """As many elements as another operand, in one order, whatever the shapes."""
 
@@ -161,7 +170,9 @@ class Sized:
     fact: str
 
 
-Shape: TypeAlias = Sized | Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
+Shape: TypeAlias = (
+    Sized | Streams | Lanes | PerPartition | Elements | PerChannel | Counted | Permuted | Spread
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import In, Lies, Limit
+from verifier.symbolic.roles import In, Lies, Limit, PerChannel
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
 _UINT16: Final = dt.codes("uint16")
@@ -182,9 +182,9 @@ def _quantised(
     )
 
 
-def _pairs(fact: str) -> Part:
-    """Scale and offset of each channel, where they are no numbers."""
-    return vector("quant", lies=Lies("compact", fact))
+def _of_channels(fact: str, columns: int) -> Part:
+    """Scale and offset of each channel, or multiplier, shift and offset, if they are no numbers."""
+    return vector("quant", shape=PerChannel("dst", fact, columns), lies=Lies("compact", fact))
 
 
 def _shift(fact: str) -> Part:
@@ -198,7 +198,7 @@ _QUANTISATION: Final = (
         "dst_round_mode*, src_round_mode*, scale=0, offset=0, quant=None",
         "TPU-E14",
         (_WIDE, _NARROW),
-        _pairs("TPU-E14"),
+        _of_channels("TPU-E14", 2),
         needs=Capability.REQUANTISING_BY_FLOATS,
     ),
     _quantised(
@@ -207,7 +207,7 @@ _QUANTISATION: Final = (
         "round_mode*, multiplier=0, shift=0, offset=0, quant=None",
         "TPU-E15",
         (_WIDE, _NARROW),
-        _pairs("TPU-E15"),
+        _of_channels("TPU-E15", 3),
         _shift("TPU-E15"),
     ),
     _quantised(
@@ -216,7 +216,7 @@ _QUANTISATION: Final = (
         "round_mode*, offset=0, scale=0, quant=None",
         "TPU-E16",
         (_NARROW, FP32),
-        _pairs("TPU-E16"),
+        _of_channels("TPU-E16", 2),
     ),
     _quantised(
         "dq1",
@@ -224,7 +224,7 @@ _QUANTISATION: Final = (
         "round_mode*, offset=0, multiplier=0, shift=0, quant=None",
         "TPU-E17",
         (_NARROW, _WIDE),
-        _pairs("TPU-E17"),
+        _of_channels("TPU-E17", 3),
         _shift("TPU-E17"),
         needs=Capability.DEQUANTISING_BY_INTEGERS,
     ),

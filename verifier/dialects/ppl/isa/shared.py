@@ -125,9 +125,12 @@ def _role(
     )
 
 
+#: an undefined element is a fault where it is read, in check and in runs
+_USED: Final = Decides("it is used")
+
+
 def _read(name: str, when: When = ALWAYS) -> Reads:
-    """An undefined element is a fault where it is read, in check and in runs."""
-    return Reads(role=name, fate=Decides("it is used"), when=when)
+    return Reads(role=name, fate=_USED, when=when)
 
 
 def source(
@@ -170,7 +173,8 @@ def target(
     """A tensor that is written; ``adds``: a flag that says if what was there is added to."""
     role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories)
     if adds:
-        return Part(role, (), (Writes(role=name, effect=lambda call: flag(call, adds)),))
+        added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
+        return Part(role, (), (added,))
     return Part(role, (), (Writes(role=name),))
 
 
