@@ -77,7 +77,8 @@ def judged(
         return "outside", ""
     if not broken:
         always = sorted({d.rule for d in said if d.verdict == "always" and d.severity == "error"})
-        always = [rule for rule in always if rule not in NOT_RUN]
+        doubted = {d.rule for d in outcome.doubts}
+        always = [rule for rule in always if rule not in NOT_RUN | doubted]
         return "clean", f"every input breaks {always}, but this one does not: {what}" * bool(always)
     names = " or ".join(broken)
     if kernel.status == "verified":
