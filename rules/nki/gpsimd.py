@@ -387,21 +387,7 @@ def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
         )
     if not op.operands["dst"].given:
         return
-    yield check(
-        op,
-        "dst",
-        E.and_(E.eq(dst.partitions, shape.rows(data)), E.eq(dst.free, shape.columns(data))),
-        f"dst has {shape.words}",
-        f"dst does not have the shape that {kit.described(op).short} writes",
-        shape.fact,
-        values=(
-            ("partitions of dst", dst.partitions),
-            ("dst free size", dst.free),
-            (f"partitions of {role}", data.partitions),
-            (f"{role} free size", data.free),
-        ),
-        about=("dst", role),
-    )
+    yield from kit.sized(op, "dst", f"the shape that {kit.described(op).short} writes")
 
 
 register(

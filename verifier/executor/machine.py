@@ -500,6 +500,9 @@ class ConcreteMachine:
     def as_view(self, value: object, span: Span) -> View | None:
         return value if isinstance(value, View) else None
 
+    def is_tensor(self, value: object, otherwise: str, span: Span) -> bool:
+        return isinstance(value, View)
+
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
         return self.device.declared(self, value, shape, span)
 

@@ -225,9 +225,8 @@ class Instruction:
     removal: tuple[str, ...] = ()
 
     def role(self, name: str) -> Role | None:
-        return next(
-            (r for r in self.roles if name in (r.name, r.parameter) or name in r.others), None
-        )
+        """How the parameter of that name is taken; None where nothing is said of it."""
+        return next((role for role in self.roles if name in role.names), None)
 
     @property
     def short(self) -> str:

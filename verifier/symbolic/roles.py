@@ -315,3 +315,8 @@ class Role:
     codes: Codes | None = None
     range_by: RangeBy | None = None
     about: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What parameters may be called that it is given by."""
+        return (self.name, *((self.parameter,) if self.parameter else ()), *self.others)

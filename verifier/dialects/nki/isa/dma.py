@@ -37,7 +37,7 @@ from verifier.symbolic.effects import (
 )
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import Limit, SameType
+from verifier.symbolic.roles import Limit, SameType, Sized
 
 
 def _skips(call: Call) -> Bool | None:
@@ -166,7 +166,17 @@ SENDRECV: Final = Instruction(
     },
     roles=(
         tile("src"),
-        tile("dst", same_dtype=SameType("src", "NKI-SRV02", "0.2")),
+        tile(
+            "dst",
+            shape=Sized(
+                "src",
+                lambda src: src.partitions,
+                lambda src: src.free,
+                "the shape of src",
+                "NKI-SRV02",
+            ),
+            same_dtype=SameType("src", "NKI-SRV02", "0.2"),
+        ),
         plain("send_to_rank", _RANKS),
         plain("recv_from_rank", _RANKS),
     ),
