@@ -192,7 +192,8 @@ def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
     if src is None or dst is None:
         return
     yield from kit.sized(op, "dst")
-    if kit.choice(op.value("dma_engine")) == "gpsimd_dma":
+    little = kit.described(op).sends_little
+    if little is not None and little.holds(op) is E.TRUE:
         most = target.core_message_max
         yield check(
             op,

@@ -31,7 +31,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.instruction import Instruction, Picks, Trait
 from verifier.symbolic.roles import Counted, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -181,12 +181,12 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
     role = described(op).role("index")
     assert role is not None and role.dtypes is not None
     fact = role.dtypes.fact
-    picked = function(op).rpartition("_")[2]
-    if picked == "h":
+    picks = described(op).picks
+    if picks is Picks.ROWS:
         yield equal(op, "index", "h of index", i[2], "h of the gathered rows", g[2], fact)
         yield equal(op, "index", "w of index", i[3], "1", E.const(1), fact)
         yield equal(op, "param", "w of the table", t[3], "w of the rows", g[3], fact)
-    elif picked == "w":
+    elif picks is Picks.COLUMNS:
         yield equal(op, "param", "h of the table", t[2], "1", E.const(1), fact)
         general = same(i, (E.const(1), g[3], E.const(1), E.const(1)))
         batched = E.and_(
@@ -206,7 +206,7 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
         yield equal(op, "index", "w of index", i[3], "2", E.const(2), fact)
         yield equal(op, "index", "c of index", i[1], "h * w of the rows", g[2] * g[3], fact)
     for axis in (0, 1):
-        if picked != "h":
+        if picks is not Picks.ROWS:
             mine, theirs = f"{AXES[axis]} of the rows", f"{AXES[axis]} of the table"
             yield equal(op, "dst", mine, g[axis], theirs, t[axis], fact)
     if op.engine is Engine.DMA:

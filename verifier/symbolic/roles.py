@@ -91,10 +91,14 @@ class SameType:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """One element for each element of another operand: equal partitions, equal free sizes."""
+    """One element for each element of another operand: equal partitions, equal free sizes.
+
+    ``column``: a fact: one element per partition is not repeated.
+    """
 
     of: str
     fact: str
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,6 @@ from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
 
-_IDENTITY: Final = "language.shared_identity_matrix"
-
 
 def _repeats(instruction: Instruction) -> bool:
     """Whether it makes a tile of a shape that is asked for out of another tile."""
@@ -52,7 +50,7 @@ def _asked_shape(op: Operation) -> Iterator[Check]:
 
 
 def _identity(op: Operation) -> Iterator[Check]:
-    size, dst = kit.as_expr(op.value("n")), op.view("dst")
+    size, dst = kit.as_expr(op.value(kit.described(op).square)), op.view("dst")
     if size is not None and dst is not None:
         square = E.and_(*(E.eq(extent, size) for extent in dst.shape))
         yield check(
@@ -69,7 +67,7 @@ def _identity(op: Operation) -> Iterator[Check]:
 
 def _of_two(instruction: Instruction) -> bool:
     """Whether it computes on two tiles or numbers, element by element, or weighs a tile."""
-    if instruction.role("w") is not None or _repeats(instruction) or instruction.name == _IDENTITY:
+    if instruction.role("w") is not None or _repeats(instruction) or instruction.square:
         return True
     vectors = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
     return vectors == ["x", "y"] and instruction.role("condition") is None
@@ -103,7 +101,7 @@ def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
     if op.view("w") is not None:
         yield from _weights(op)
         return
-    if op.name == _IDENTITY:
+    if kit.described(op).square:
         yield from _identity(op)
         return
     if _repeats(kit.described(op)):

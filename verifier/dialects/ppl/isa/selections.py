@@ -25,7 +25,7 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.instruction import Instruction, Picks, Trait
 from verifier.symbolic.roles import In, Lies, Limit, PerChannel
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
@@ -38,54 +38,52 @@ _QUANTISES: Final = frozenset({Trait.QUANTISES})
 _SORTS: Final = frozenset({Trait.SORTS})
 
 
-def _gather(
-    name: str, what: str, codes: frozenset[int], fact: str, more: str, rows: bool = False
-) -> Instruction:
-    lies = Lies("row-aligned", fact) if rows else None
+def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str) -> Instruction:
+    lies = Lies("row-aligned", fact) if picks is Picks.ROWS else None
     return function(
         name,
-        f"dst = the {what} of param that index names",
+        f"dst = the {picks.value} of param that index names",
         f"dst*, param*, index*{more}",
         target("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
         source("index", types(codes, fact)),
         traits=_GATHERS,
+        picks=picks,
     )
 
 
-def _scatter(
-    name: str, what: str, codes: frozenset[int], fact: str, more: str, rows: bool = False
-) -> Instruction:
-    lies = Lies("row-aligned", fact) if rows else None
+def _scatter(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str) -> Instruction:
+    lies = Lies("row-aligned", fact) if picks is Picks.ROWS else None
     return function(
         name,
-        f"the {what} of dst that index names = those of param",
+        f"the {picks.value} of dst that index names = those of param",
         f"dst*, param*, index*{more}",
         updated("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
         source("index", types(codes, fact)),
         traits=_SCATTERS,
+        picks=picks,
     )
 
 
 _FILLED: Final = ", is_param_repeated=False, const_val=0, fill_const=False"
 _INDEXED: Final = (
-    _gather("tiu.gather_hw", "elements", _UINT16, "TPU-E07", ", const_val=0, fill_const=False"),
-    _gather("tiu.gather_w", "columns", _NARROW_INDEX, "TPU-E06", _FILLED),
-    _gather("tiu.gather_h", "rows", _NARROW_INDEX, "TPU-E08", _FILLED, rows=True),
-    _scatter("tiu.scatter_hw", "elements", _UINT16, "TPU-E07", ""),
+    _gather("tiu.gather_hw", Picks.ELEMENTS, _UINT16, "TPU-E07", ", const_val=0, fill_const=False"),
+    _gather("tiu.gather_w", Picks.COLUMNS, _NARROW_INDEX, "TPU-E06", _FILLED),
+    _gather("tiu.gather_h", Picks.ROWS, _NARROW_INDEX, "TPU-E08", _FILLED),
+    _scatter("tiu.scatter_hw", Picks.ELEMENTS, _UINT16, "TPU-E07", ""),
     _scatter(
         "tiu.scatter_w",
-        "columns",
+        Picks.COLUMNS,
         _NARROW_INDEX,
         "TPU-E06",
         ", bcast=False, is_param_repeated=False",
     ),
+    _scatter("tiu.scatter_h", Picks.ROWS, _NARROW_INDEX, "TPU-E08", ", is_param_repeated=False"),
+    _gather("dma.gather_h", Picks.ROWS, _UINT32, "TPU-F09", ", const_val=0, index_start_pos=0"),
     _scatter(
-        "tiu.scatter_h", "rows", _NARROW_INDEX, "TPU-E08", ", is_param_repeated=False", rows=True
+        "dma.scatter_h", Picks.ROWS, _UINT32, "TPU-F09", ", index_start_pos=0, inplace_add=False"
     ),
-    _gather("dma.gather_h", "rows", _UINT32, "TPU-F09", ", const_val=0, index_start_pos=0"),
-    _scatter("dma.scatter_h", "rows", _UINT32, "TPU-F09", ", index_start_pos=0, inplace_add=False"),
 )
 
 _CHOSEN: Final = In(OUTSIDE, ("TPU-F10",))

@@ -14,7 +14,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Engines, Instruction, Made, Reader, Result, Trait
+from verifier.symbolic.instruction import Engines, Instruction, Made, Picks, Reader, Result, Trait
 from verifier.symbolic.roles import (
     Elements,
     In,
@@ -291,6 +291,7 @@ def function(
     others: tuple[str, ...] = (),
     moves_out: str = "",
     traits: frozenset[Trait] = frozenset(),
+    picks: Picks | None = None,
 ) -> Instruction:
     """A function of ``pl.tiu``, ``pl.dma``, ``pl.sdma`` or ``pl.hau`` by its name there.
 
@@ -321,4 +322,5 @@ def function(
         others=tuple(f"ppl.{other}" for other in others),
         moves_out=moves_out,
         traits=traits,
+        picks=picks,
     )
