@@ -27,13 +27,13 @@ from verifier.executor.findings import MisuseError
 from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import TRACKED_EVENTS, Options
 from verifier.executor.memory import TRACKED
-from verifier.executor.running import Outcome, Typed, run
+from verifier.executor.running import Outcome, Typed, Unsized, run
 from verifier.executor.session import Session, using
 from verifier.executor.worker import drawn as random_tensor
 from verifier.hardware import catalogue
+from verifier.hardware.chips import Chip
 from verifier.report.model import Diagnostic, FileRequest, FileResult
 from verifier.rulebase import all_rules
-from verifier.symbolic.memory.events import LanesLived
 
 #: seconds for one analysis, which takes a hundredth of one
 TIMEOUT = 20.0
@@ -47,10 +47,6 @@ _FIRST = Options()
 #: rules that only show where every element of a tensor is followed
 _FOLLOWED = frozenset(
     rule.id for rule in all_rules() if any(m.event in TRACKED_EVENTS for m in rule.monitors)
-)
-#: rules of what is live at once
-_TOGETHER = frozenset(
-    rule.id for rule in all_rules() if any(m.event is LanesLived for m in rule.monitors)
 )
 
 
@@ -89,9 +85,12 @@ class _Case:
         )
         return analyze_file(request)
 
-    def ran(self, options: Options, numbers: bool) -> Outcome:
+    def ran(self, options: Options, numbers: bool, sized: bool = True) -> Outcome:
+        """``sized``: the buffers of a TPU are as large as was drawn, as a contract says."""
         self.session.options = replace(options, shapes_only=not numbers)
         arguments: dict[str, Any] = dict(self.drawn.inputs)
+        if not sized and isinstance(self.session.target, Chip):
+            arguments |= {name: Unsized(t.dtype) for name, t in self.drawn.tensors.items()}
         if numbers:
             rng = np.random.default_rng(0)
             arguments |= {
@@ -160,7 +159,7 @@ def _judged(case: _Case) -> str:
             if not result.kernels[0].reasons:
                 _numbers(case, first, numbers)
         if case.drawn.symbolic and kind != "refused":
-            _symbolic(case, symbolic, first)
+            _symbolic(case, symbolic, case.ran(_FIRST, numbers=False, sized=False))
     return kind
 
 
@@ -186,9 +185,8 @@ def _sites(found: Sequence[Diagnostic]) -> set[tuple[str, int]]:
 
 
 def _site(found: Diagnostic) -> tuple[str, int]:
-    """A rule and a line; of what is live at once, a run tells the first excess, and the check the
-    largest one."""
-    return found.rule, 0 if found.rule in _TOGETHER else found.span.line
+    """A rule and a line, if that is the same for both."""
+    return found.rule, 0 if found.rule in agreement.TOGETHER else found.span.line
 
 
 def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
@@ -235,6 +233,8 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     for rule, line in sorted(_sites(said) - broken):
         if rule in _FOLLOWED and machine is not None and machine.largest > TRACKED:
             case.reasons.append("run: a tensor is too large to follow every element of it")
+        elif machine is not None and rule in machine.unsettled:
+            case.reasons.append("run: there are too many elements to go through all of them")
         elif rule in agreement.UNJUDGED:
             case.reasons.append(f"run: {rule} is not judged by runs")
         else:

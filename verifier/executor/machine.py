@@ -163,6 +163,7 @@ class ConcreteMachine:
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
+        self.unsettled: set[str] = set()  # rules with too many elements to go through
         #: what may be meant
         self.doubts: list[report.Diagnostic] = []
         self._seen: set[tuple[str, str, Span]] = set()
@@ -421,7 +422,10 @@ class ConcreteMachine:
         """Record a check that does not hold; the first one ends the run unless it goes on."""
         if check.predicate is E.TRUE or not check.exact:
             return
-        if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
+        held = findings.holds(check.predicate, (*check.given, *(check.path or ())))
+        if held is None:
+            self.unsettled.add(rule.id)
+        if held is not False:
             return
         found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
