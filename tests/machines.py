@@ -27,6 +27,9 @@ class Unasked:
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         _unasked(f"axis {axis} of the grid")
 
+    def is_tensor(self, value: object, otherwise: str, span: Span) -> bool:
+        _unasked("whether something is a tensor")
+
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
         _unasked("the tensor behind a pointer")
 

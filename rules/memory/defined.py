@@ -213,6 +213,10 @@ class _Seen:
         if access.target:
             if is_matmul(operation) and operation.api != "beta1":
                 return  # it follows the accumulation protocol, which has its own rule
+            why = _decides(access)
+            if why:
+                yield Read(access, why)
+                return
             same = Carried(lambda call, index: index, access.role)
             yield from self._carried(access, same, True)
             return
@@ -262,6 +266,13 @@ class _Seen:
     def _visible(self, storage: Storage) -> bool:
         seen = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
         return seen or id(storage) in self._returned
+
+
+def _decides(access: Access) -> str:
+    """Why what an operation adds to has to be defined where it does."""
+    instruction = access.operation.instruction
+    writes = instruction.footprint.writes_of(access.role) if instruction is not None else ()
+    return next((write.decides for write in writes if write.decides), "")
 
 
 def _destination(operation: Operation, role: str) -> View | None:

@@ -18,6 +18,7 @@ from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
@@ -28,7 +29,7 @@ from verifier.symbolic.memory.events import (
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import LoopKind, StorageKind
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import Operation, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +92,6 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
                 yield from _flow(table, uses, level)
 
 
-#: writes that several cores may do: the same constant, or sums that the memory makes
-_REPEATABLE = frozenset({"ppl.dma.zero", "ppl.dma.fill", "ppl.dma.reduce"})
 #: iterations of a loop wait for nobody
 _NONE = Barriers((), ())
 
@@ -118,6 +117,11 @@ def _unordered(access: Access, uses: Uses, level: int, beside: SideBySide) -> bo
     return loop.kind is LoopKind.GRID
 
 
+def _repeatable(operation: Operation) -> bool:
+    instruction = operation.instruction
+    return instruction is not None and Trait.REPEATABLE in instruction.traits
+
+
 def _overlapping_writes(
     table: Index, uses: Uses, level: int, beside: SideBySide, barriers: Barriers
 ) -> Iterator[Check]:
@@ -126,7 +130,7 @@ def _overlapping_writes(
         for write in uses.writes
         if _unordered(write, uses, level, beside)
         and not accumulates(write.operation)
-        and write.operation.name not in _REPEATABLE
+        and not _repeatable(write.operation)
     ]
     for position, first in enumerate(writes):
         for second in writes[position:]:

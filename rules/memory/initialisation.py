@@ -199,6 +199,7 @@ def undefined_lanes(event: UndefinedLanes, target: Hardware) -> Iterator[Check]:
     span = operation.span_of(role)
     yield replace(
         _written_before(view.name, span, when, "PPL-B12", adder if adds else ""),
+        notes=(allocation_note(view.storage),),
         severity=None if event.certain else "warning",
     )
 
@@ -473,7 +474,7 @@ register(
         monitors=(
             Monitor(Returned, returned_unwritten),
             Monitor(Filled, partly_filled, meant=True),
-            Monitor(Wasted, nothing_filled),
+            Monitor(Wasted, nothing_filled, meant=True),
         ),
         replayed=Replayed(Shown.STATED, whole=True),
         failing=examples.OUTPUT_FAILING,

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from rules.memory import examples
 from verifier.dialects.names import NKI, PPL
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.memory.events import Ended
+from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
@@ -106,6 +107,16 @@ def ended_without(event: Ended, target: Target) -> Iterator[Check]:
     yield _something(event.trace, returned or event.wrote)
 
 
+def wasted(event: Wasted, target: Hardware) -> Iterator[Check]:
+    """A run that wrote none of its buffers: of others that may be otherwise."""
+    yield Check(
+        predicate=E.FALSE,
+        span=event.span,
+        text=f"`{event.kernel}` writes to a buffer",
+        message=f"`{event.kernel}` writes to none of its buffers: its work is lost",
+    )
+
+
 def returned_buffers(event: Ended, target: Target) -> Iterable[Check]:
     """As :func:`output_buffers`, of what a run returned."""
     return output_buffers(event.trace, target)
@@ -141,7 +152,7 @@ register(
         facts=("NKI-E30", "PPL-A03"),
         on="trace",
         check=some_output,
-        monitors=(Monitor(Ended, ended_without),),
+        monitors=(Monitor(Ended, ended_without), Monitor(Wasted, wasted, meant=True)),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
         dialects=(NKI, PPL),
         failing=examples.NO_OUTPUT_FAILING,

@@ -218,33 +218,54 @@ def _indices_of_cores(
         values=(counted,),
     )
     valid = kit.as_expr(op.value("num_valid_indices"))
-    if valid is None:
-        return
-    yield check(
-        op,
-        "num_valid_indices",
-        E.le(valid, count),
-        f"num_valid_indices <= index free size * {cores}",
-        "more indices are valid than there are",
-        "LGA04",
-        values=(("num_valid_indices", valid), counted),
-        about=("index",),
-    )
-    if dst is not None and width is not None and op.operands["dst"].given:
+    if valid is not None:
         yield check(
             op,
             "num_valid_indices",
-            E.eq(valid * width, dst.free),
-            "num_valid_indices * num_elem_per_idx == dst free size",
+            E.le(valid, count),
+            f"num_valid_indices <= index free size * {cores}",
+            "more indices are valid than there are",
+            "LGA04",
+            values=(("num_valid_indices", valid), counted),
+            about=("index",),
+        )
+    if dst is not None and width is not None and op.operands["dst"].given:
+        used = "num_valid_indices" if valid is not None else f"index free size * {cores}"
+        number = valid if valid is not None else count
+        yield check(
+            op,
+            "num_valid_indices" if valid is not None else "dst",
+            E.eq(number * width, dst.free),
+            f"{used} * num_elem_per_idx == dst free size",
             "the gathered elements do not fill dst",
             "LGA05",
             values=(
-                ("num_valid_indices", valid),
+                (used, number),
                 ("num_elem_per_idx", width),
                 ("dst free size", dst.free),
             ),
             about=("dst",),
             severity="warning",
+        )
+        yield from _own_lanes(op, dst)
+
+
+def _own_lanes(op: Operation, dst: View) -> Iterator[Check]:
+    """Each partition gathers from itself."""
+    data = op.view("src_buffer")
+    if data is not None:
+        yield check(
+            op,
+            "dst",
+            E.eq(dst.partitions, data.partitions),
+            "partitions of dst == partitions of src_buffer",
+            "each partition gathers its own elements",
+            "LGA08",
+            values=(
+                ("partitions of dst", dst.partitions),
+                ("partitions of src_buffer", data.partitions),
+            ),
+            about=("dst", "src_buffer"),
         )
 
 
@@ -302,7 +323,7 @@ register(
             "memory. Index tiles therefore come in groups of 16 partitions, with a limited number "
             "of indices, and fill the destination exactly."
         ),
-        facts=("LGA01", "LGA02", "LGA04", "LGA05", "P14", "TPK02", "TPK03", "L32"),
+        facts=("LGA01", "LGA02", "LGA04", "LGA05", "LGA08", "P14", "TPK02", "TPK03", "L32"),
         on="operation",
         operations=(
             "isa.local_gather",
@@ -366,21 +387,7 @@ def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
         )
     if not op.operands["dst"].given:
         return
-    yield check(
-        op,
-        "dst",
-        E.and_(E.eq(dst.partitions, shape.rows(data)), E.eq(dst.free, shape.columns(data))),
-        f"dst has {shape.words}",
-        f"dst does not have the shape that {kit.described(op).short} writes",
-        shape.fact,
-        values=(
-            ("partitions of dst", dst.partitions),
-            ("dst free size", dst.free),
-            (f"partitions of {role}", data.partitions),
-            (f"{role} free size", data.free),
-        ),
-        about=("dst", role),
-    )
+    yield from kit.sized(op, "dst", f"the shape that {kit.described(op).short} writes")
 
 
 register(

@@ -15,7 +15,7 @@ from verifier.rulebase import Check, Note, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Operators, Trait
-from verifier.symbolic.roles import Limit, Role
+from verifier.symbolic.roles import Limit, Role, Sized
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
@@ -64,6 +64,32 @@ def role(op: Operation, name: str) -> Role:
     found = described(op).role(name)
     assert found is not None, (op.name, name)
     return found
+
+
+def sized(op: Operation, name: str, words: str = "") -> Iterator[Check]:
+    """An operand has the partitions and elements that follow from another one (:class:`Sized`).
+
+    ``words``: the shape as messages say it, if not as the contract does.
+    """
+    shape, view = role(op, name).shape, op.view(name)
+    of = op.view(shape.of) if isinstance(shape, Sized) else None
+    if not isinstance(shape, Sized) or view is None or of is None:
+        return
+    yield check(
+        op,
+        name,
+        E.and_(E.eq(view.partitions, shape.rows(of)), E.eq(view.free, shape.columns(of))),
+        f"{name} has {shape.words}",
+        f"{name} does not have {words or shape.words}",
+        shape.fact,
+        values=(
+            (f"partitions of {name}", view.partitions),
+            (f"{name} free size", view.free),
+            (f"partitions of {shape.of}", of.partitions),
+            (f"{shape.of} free size", of.free),
+        ),
+        about=(name, shape.of),
+    )
 
 
 def value_limit(op: Operation, name: str) -> Limit | None:

@@ -191,22 +191,9 @@ def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
             )
     if src is None or dst is None:
         return
-    yield check(
-        op,
-        "dst",
-        E.and_(E.eq(src.partitions, dst.partitions), E.eq(src.free, dst.free)),
-        "dst has the shape of src",
-        "dst and src have different shapes",
-        "SRV02",
-        values=(
-            ("partitions of src", src.partitions),
-            ("src free size", src.free),
-            ("partitions of dst", dst.partitions),
-            ("dst free size", dst.free),
-        ),
-        about=("src", "dst"),
-    )
-    if kit.choice(op.value("dma_engine")) == "gpsimd_dma":
+    yield from kit.sized(op, "dst")
+    little = kit.described(op).sends_little
+    if little is not None and little.holds(op) is E.TRUE:
         most = target.core_message_max
         yield check(
             op,

@@ -381,7 +381,7 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
     inner = [use for use in others if not kit.holds_all(chip, write.tensor, use.tensor)]
     meets = [_meet(chip, use.tensor, read.tensor) for use in inner]
     big = kit.block(chip, write.tensor)
-    lanes = E.or_(E.le(small.channels, big.channels), E.le(chip.lanes, big.channels))
+    lanes = E.or_(E.le(small.channels, big.channels), _rounds(chip, write.tensor, small.end))
     whole = E.and_(lanes, E.le(small.end, big.end))
     there = _meet(chip, write.tensor, read.tensor)
     inside = E.or_(whole, E.not_(there), *meets, *again)
@@ -404,6 +404,18 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
         notes=(Note(write.span, "what is read was written here"),),
         severity="warning",
     )
+
+
+def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:
+    """Whether a write goes round all lanes, and full rounds of it reach up to a byte of each.
+
+    In the last round it may leave lanes out: of several batches each has such a gap then.
+    """
+    n, channels, h, w = wrote.shape
+    rest = E.mod(channels, chip.lanes)
+    full = kit.block(chip, replace(wrote, shape=(n, channels - rest, h, w)))
+    gapless = E.or_(E.eq(rest, 0), E.le(n, 1))
+    return E.and_(E.le(chip.lanes, channels), gapless, E.le(end, full.end))
 
 
 def _touched(chip: Chip, read: Use, write: Use, first: bool = False) -> Iterator[tuple[Bool, bool]]:
@@ -474,7 +486,7 @@ def _read_check(read: Use, predicate: Bool, exact: bool) -> Check:
     return replace(
         _written_before(role, name, read.span, adds=read.touch.writes),
         predicate=predicate,
-        given=() if predicate is E.TRUE else read.within,
+        given=() if predicate is E.TRUE else (*read.within, *kit.nonempty(read.tensor.shape)),
         values=((f"{role} address", read.tensor.address),),
         exact=exact,
         reason="" if exact else "in which iteration it was written is not known exactly",

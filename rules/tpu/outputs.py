@@ -419,7 +419,7 @@ register(
         facts=("BUG-04",),
         on="trace",
         check=early_returns,
-        monitors=(Monitor(Wasted, nothing_stored),),
+        monitors=(Monitor(Wasted, nothing_stored, meant=True),),
         replayed=Replayed(Shown.AT_THE_END),
         severity="warning",
         dialects=(OKK,),

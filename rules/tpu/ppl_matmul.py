@@ -43,7 +43,8 @@ def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
         k = E.ite(ltrans, a[1], a[3])
         k_right = E.ite(rtrans, b[3], b[1])
         n = E.ite(rtrans, b[1], b[3])
-        rows, columns = E.ite(both, n, m), E.ite(both, m, n)
+        turned = E.or_(both, flag(op, "rst_trans"))
+        rows, columns = E.ite(turned, n, m), E.ite(turned, m, n)
         yield _equal(op, "right", "k of right", k_right, "k of left", k, "TPU-D10")
         yield _equal(op, "dst", "rows of dst", out[1], "rows of the product", rows, "TPU-D10")
         yield _equal(

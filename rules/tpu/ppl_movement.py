@@ -20,6 +20,7 @@ from rules.tpu.ppl_kit import (
     number,
     one_of,
     product,
+    same,
     tensors,
     traits,
 )
@@ -30,7 +31,7 @@ from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.instruction import Instruction, Picks, Trait
 from verifier.symbolic.roles import Counted, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -180,16 +181,34 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
     role = described(op).role("index")
     assert role is not None and role.dtypes is not None
     fact = role.dtypes.fact
-    picked = function(op).rpartition("_")[2]
-    if picked == "h":
+    picks = described(op).picks
+    if picks is Picks.ROWS:
         yield equal(op, "index", "h of index", i[2], "h of the gathered rows", g[2], fact)
         yield equal(op, "index", "w of index", i[3], "1", E.const(1), fact)
         yield equal(op, "param", "w of the table", t[3], "w of the rows", g[3], fact)
-    elif picked == "w":
+    elif picks is Picks.COLUMNS:
         yield equal(op, "param", "h of the table", t[2], "1", E.const(1), fact)
+        general = same(i, (E.const(1), g[3], E.const(1), E.const(1)))
+        batched = E.and_(
+            E.or_(E.eq(i[0], 1), E.eq(i[0], g[0])), same(i[1:], (g[1], E.const(1), g[3]))
+        )
+        yield check(
+            op,
+            "index",
+            E.or_(general, batched),
+            "index is [1, w, 1, 1], or has one row for each channel",
+            "the indices do not go with the gathered columns",
+            fact,
+            values=(*zip((f"{axis} of index" for axis in AXES), i, strict=True), ("w", g[3])),
+            views=(target,),
+        )
     else:
         yield equal(op, "index", "w of index", i[3], "2", E.const(2), fact)
         yield equal(op, "index", "c of index", i[1], "h * w of the rows", g[2] * g[3], fact)
+    for axis in (0, 1):
+        if picks is not Picks.ROWS:
+            mine, theirs = f"{AXES[axis]} of the rows", f"{AXES[axis]} of the table"
+            yield equal(op, "dst", mine, g[axis], theirs, t[axis], fact)
     if op.engine is Engine.DMA:
         yield _most(op, table.shape[1], "c of param", fact)
         yield _most(op, target.shape[1], "c of dst", fact)
@@ -266,6 +285,19 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
             f"`pl.{function(op).partition('.')[2]}` picks more elements than there are",
             "TPU-G02",
             values=(("K", count), ("elements", length)),
+        )
+    numbers = number(op, "num")
+    if numbers is not None and target is not None:
+        # the numbers lie along w (TPU-E13)
+        what = tuple(target.shape[axis] for axis in (0, 2))
+        yield check(
+            op,
+            "dst",
+            E.and_(E.eq(target.shape[3], numbers), *(E.eq(size, 1) for size in what)),
+            "dst is [1, lanes, 1, num]",
+            f"`pl.{function(op)}` makes as many numbers as it is told",
+            "TPU-E13",
+            values=(("num", numbers), ("w of dst", target.shape[3])),
         )
     if function(op) == "tiu.arange_broadcast" and target is not None:
         yield equal(op, "dst", "c of dst", target.shape[1], "lanes", E.const(chip.lanes), "TPU-E13")

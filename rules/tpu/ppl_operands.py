@@ -24,6 +24,7 @@ from rules.tpu.ppl_kit import (
     layout,
     local,
     number,
+    same,
     tensors,
 )
 from verifier.hardware import dtypes as dt
@@ -34,7 +35,7 @@ from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Elements
+from verifier.symbolic.roles import Elements, PerChannel
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -151,10 +152,43 @@ def elementwise_shapes(op: Operation, chip: Chip) -> Iterator[Check]:
             f"`{op.call_text}` has no tensor among its sources",
             "TPU-A10",
         )
+    yield from _per_channel(op)
 
 
 def _by_element(instruction: Instruction) -> bool:
-    return any(isinstance(role.shape, Elements) for role in instruction.roles)
+    return any(isinstance(role.shape, (Elements, PerChannel)) for role in instruction.roles)
+
+
+def _channel_facts(instruction: Instruction) -> tuple[str, ...]:
+    shapes = (role.shape for role in instruction.roles)
+    return tuple(shape.fact for shape in shapes if isinstance(shape, PerChannel))
+
+
+def _per_channel(op: Operation) -> Iterator[Check]:
+    """What has numbers for each channel has as many channels, and nothing else."""
+    for role in described(op).roles:
+        shape, view = role.shape, op.view(role.name)
+        target = op.view(shape.of) if isinstance(shape, PerChannel) else None
+        if view is None or target is None or not isinstance(shape, PerChannel):
+            continue
+        channels = target.shape[1]
+        wanted = (E.const(1), channels, E.const(1), E.const(shape.columns))
+        yield check(
+            op,
+            role.name,
+            same(view.shape, wanted),
+            f"{role.name} is [1, c of {shape.of}, 1, {shape.columns}]",
+            f"{role.name} of `pl.{function(op)}` has not {shape.columns} for each channel",
+            shape.fact,
+            values=(
+                *(
+                    (f"{axis} of {role.name}", size)
+                    for axis, size in zip(AXES, view.shape, strict=True)
+                ),
+                (f"c of {shape.of}", channels),
+            ),
+            views=(target,),
+        )
 
 
 def _fits(op: Operation, role: str, view: View, target: View, shape: Elements) -> Iterator[Check]:
@@ -410,6 +444,7 @@ declare(
     elementwise(_SPREAD.replace("pl.tiu.fadd(b, a, wide)", "pl.tiu.fadd(b, a, row)")),
     elementwise(_SPREAD),
     concerns=_by_element,
+    enforces=_channel_facts,
 )
 declare(
     "ppl-strides",

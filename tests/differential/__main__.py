@@ -94,7 +94,7 @@ def _summary(
     count = sum(kinds.values())
     parts = ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
     print(f"{count} kernels from number {options.seed} on in {seconds:.0f} s: {parts}")
-    print(f"drawn for: {len(subjects())} pairs of an instruction and a generation")
+    print(f"drawn for: {len(subjects())} pairs of an instruction and a generation or a chip")
     for dialect in undrawn():
         print(f"not drawn: {dialect}")
     print(f"disagreements: {wrong}")

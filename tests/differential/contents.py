@@ -1,17 +1,15 @@
-"""What tiles hold before an instruction takes them, and what becomes of them after it."""
+"""What tiles of NKI hold before an instruction takes them, and what becomes of them after it."""
 
 from __future__ import annotations
 
-from tests.differential.kernels import Shape, Text, Tile
+from tests.differential.kernels import Shape, Tile
+from tests.differential.nki_tensors import Tensors
 from verifier.hardware import dtypes as dt
 
-#: names of the memories on the chip
-ON_CHIP = ("sbuf", "psum")
 
-
-def held(text: Text, buffer: str, dtype: str, shape: Shape, *, read: bool, write: bool) -> Tile:
+def held(text: Tensors, buffer: str, dtype: str, shape: Shape, *, read: bool, write: bool) -> Tile:
     """An operand in a memory, with something in it if it is read."""
-    if buffer not in ON_CHIP:
+    if buffer not in text.on_chip:
         if not write:
             return Tile(text.parameter(dtype, shape), "hbm", dtype, shape)
         name = text.allocated(buffer, dtype, shape)
@@ -27,7 +25,7 @@ def held(text: Text, buffer: str, dtype: str, shape: Shape, *, read: bool, write
     return tile
 
 
-def _part_of_larger(text: Text, buffer: str, dtype: str, shape: Shape) -> Tile | None:
+def _part_of_larger(text: Tensors, buffer: str, dtype: str, shape: Shape) -> Tile | None:
     """A tile that is a part of another one: further down, further right, or in steps."""
     if len(shape) != 2:
         return None
@@ -43,7 +41,7 @@ def _part_of_larger(text: Text, buffer: str, dtype: str, shape: Shape) -> Tile |
     return Tile(f"{whole}[{first}, {second}]", buffer, dtype, shape)
 
 
-def fill(text: Text, tile: Tile) -> None:
+def fill(text: Tensors, tile: Tile) -> None:
     """Write a tile: as a rule all of it, at times a part, or nothing."""
     rng = text.rng
     if text.slips():
@@ -67,7 +65,7 @@ def fill(text: Text, tile: Tile) -> None:
     _write(text, tile, tile.shape)
 
 
-def _part(text: Text, tile: Tile) -> tuple[Tile, Shape] | None:
+def _part(text: Tensors, tile: Tile) -> tuple[Tile, Shape] | None:
     """A part of a tile: fewer rows or columns."""
     axis = text.rng.randrange(len(tile.shape)) if tile.shape else 0
     if "[" in tile.text or not tile.shape or tile.shape[axis] < 2:
@@ -77,7 +75,7 @@ def _part(text: Text, tile: Tile) -> tuple[Tile, Shape] | None:
     return _sliced(tile, axis, 0, until)
 
 
-def _halves(text: Text, tile: Tile) -> list[tuple[Tile, Shape]]:
+def _halves(text: Tensors, tile: Tile) -> list[tuple[Tile, Shape]]:
     axis = text.rng.randrange(len(tile.shape)) if tile.shape else 0
     if "[" in tile.text or not tile.shape or tile.shape[axis] < 2:
         return []
@@ -95,7 +93,7 @@ def _sliced(tile: Tile, axis: int, begin: int, end: int) -> tuple[Tile, Shape]:
     return Tile(text, tile.buffer, tile.dtype, shape), shape
 
 
-def _write(text: Text, tile: Tile, shape: Shape) -> None:
+def _write(text: Tensors, tile: Tile, shape: Shape) -> None:
     """Numbers into a tile: out of an input, one number everywhere, or out of another tile."""
     beta1 = text.api == "beta1"
     floating = dt.DTYPES[tile.dtype][1] in ("float", "int")
@@ -106,7 +104,7 @@ def _write(text: Text, tile: Tile, shape: Shape) -> None:
         else:
             text.add(f"nisa.dma_copy(dst={tile.text}, src={given})")
         return
-    if tile.buffer in ON_CHIP and ((floating and text.one(0.6)) or beta1):
+    if tile.buffer in text.on_chip and ((floating and text.one(0.6)) or beta1):
         number = text.rng.choice(("0", "1", "2"))
         if beta1:
             text.add(f"{_assigned(tile)} = {number}")
@@ -120,7 +118,7 @@ def _write(text: Text, tile: Tile, shape: Shape) -> None:
         text.add(f"nl.store({tile.text}, {source})")
         return
     text.add(f"nisa.dma_copy(dst={source}, src={given})")
-    copy = "tensor_copy" if tile.buffer in ON_CHIP else "dma_copy"
+    copy = "tensor_copy" if tile.buffer in text.on_chip else "dma_copy"
     text.add(f"nisa.{copy}(dst={tile.text}, src={source})")
 
 
@@ -128,9 +126,9 @@ def _assigned(tile: Tile) -> str:
     return tile.text if "[" in tile.text else f"{tile.text}[...]"
 
 
-def stored(text: Text, tile: Tile) -> None:
+def stored(text: Tensors, tile: Tile) -> None:
     """Bring a tile to where its numbers are seen: all of it, a part, or not at all."""
-    if tile.buffer not in ON_CHIP or text.one(0.05):
+    if tile.buffer not in text.on_chip or text.one(0.05):
         return
     if "[" in tile.text and text.one(0.1):
         tile = Tile(tile.text.partition("[")[0], tile.buffer, tile.dtype, ())

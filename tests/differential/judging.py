@@ -25,12 +25,15 @@ from verifier.engine.analysis import analyze_file
 from verifier.executor import places, replay
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import Loaded, isolated, kernel, load
-from verifier.executor.machine import Options
-from verifier.executor.running import Outcome, Typed, run
+from verifier.executor.machine import TRACKED_EVENTS, Options
+from verifier.executor.memory import TRACKED
+from verifier.executor.running import Outcome, Typed, Unsized, run
 from verifier.executor.session import Session, using
 from verifier.executor.worker import drawn as random_tensor
 from verifier.hardware import catalogue
+from verifier.hardware.chips import Chip
 from verifier.report.model import Diagnostic, FileRequest, FileResult
+from verifier.rulebase import all_rules
 
 #: seconds for one analysis, which takes a hundredth of one
 TIMEOUT = 20.0
@@ -39,6 +42,12 @@ _SMALL = 1 << 16
 #: every rule that a run can judge is judged
 _STRICT = Options(keep_going=True)
 _FIRST = Options()
+
+
+#: rules that only show where every element of a tensor is followed
+_FOLLOWED = frozenset(
+    rule.id for rule in all_rules() if any(m.event in TRACKED_EVENTS for m in rule.monitors)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +85,17 @@ class _Case:
         )
         return analyze_file(request)
 
-    def ran(self, options: Options, numbers: bool) -> Outcome:
+    def ran(self, options: Options, numbers: bool, sized: bool = True) -> Outcome:
+        """``sized``: the buffers of a TPU are as large as was drawn, as a contract says."""
         self.session.options = replace(options, shapes_only=not numbers)
         arguments: dict[str, Any] = dict(self.drawn.inputs)
+        if not sized and isinstance(self.session.target, Chip):
+            arguments |= {name: Unsized(t.dtype) for name, t in self.drawn.tensors.items()}
         if numbers:
             rng = np.random.default_rng(0)
-            arguments = {
+            arguments |= {
                 name: Typed(t.dtype, random_tensor(rng, t.dtype, t.shape))
-                for name, t in self.drawn.inputs
+                for name, t in self.drawn.tensors.items()
             }
         found = kernel(self.loaded, "kernel", self.path)
         return run(self.session, found, arguments, self.drawn.grid, "kernel")
@@ -142,12 +154,12 @@ def _judged(case: _Case) -> str:
         whole = case.ran(_STRICT, numbers=False)
         kind = _concrete(case, result, whole)
         first = whole if not _sites(whole.diagnostics) else case.ran(_FIRST, numbers=False)
-        if sum(int(np.prod(t.shape)) for _, t in case.drawn.inputs) <= _SMALL:
+        if sum(int(np.prod(t.shape)) for t in case.drawn.tensors.values()) <= _SMALL:
             numbers = case.ran(_FIRST, numbers=True)
             if not result.kernels[0].reasons:
                 _numbers(case, first, numbers)
-        if case.drawn.symbolic:
-            _symbolic(case, symbolic, first)
+        if case.drawn.symbolic and kind != "refused":
+            _symbolic(case, symbolic, case.ran(_FIRST, numbers=False, sized=False))
     return kind
 
 
@@ -169,7 +181,12 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
 
 
 def _sites(found: Sequence[Diagnostic]) -> set[tuple[str, int]]:
-    return {(d.rule, d.span.line) for d in found if d.severity != "note"}
+    return {_site(d) for d in found if d.severity != "note"}
+
+
+def _site(found: Diagnostic) -> tuple[str, int]:
+    """A rule and a line, if that is the same for both."""
+    return found.rule, 0 if found.rule in agreement.TOGETHER else found.span.line
 
 
 def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
@@ -184,15 +201,19 @@ def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple
 
 def _tensor(diagnostic: Diagnostic) -> int:
     """The line in which what is read is allocated: the note about it is the last one."""
-    return diagnostic.labels[-1].span.line
+    return diagnostic.labels[-1].span.line if diagnostic.labels else 0
 
 
 def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     """What the check says of the sizes that were drawn is what the run does."""
     report = result.kernels[0]
     said = [d for d in result.diagnostics if d.verdict != "unknown"]
-    open_ = {(d.rule, d.span.line) for d in result.diagnostics if d.verdict == "unknown"}
-    broken = _sites(outcome.diagnostics)
+    open_ = {_site(d) for d in result.diagnostics if d.verdict == "unknown"}
+    if any(d.rule == "no-admitted-input" for d in said):
+        case.reasons.append("the kernel does not admit the input")
+        return "refused"
+    # what one input cannot tell is broken if the check of all inputs says so
+    broken = _sites(outcome.diagnostics) | (_sites(outcome.doubts) & _sites(said))
     cut = bool(report.calls.unmodelled) or bool(report.reasons)
     if cut:
         case.reasons += [_normal(reason.message) for reason in report.reasons]
@@ -208,8 +229,13 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     for rule in sorted({rule for rule, _ in _sites(said) - broken} & agreement.NOT_RUN):
         # some rules are judged only in runs that are made for them
         broken |= _sites(case.ran(replace(_STRICT, about=rule), numbers=False).diagnostics)
+    machine = case.session.machine
     for rule, line in sorted(_sites(said) - broken):
-        if rule in agreement.UNJUDGED:
+        if rule in _FOLLOWED and machine is not None and machine.largest > TRACKED:
+            case.reasons.append("run: a tensor is too large to follow every element of it")
+        elif machine is not None and rule in machine.unsettled:
+            case.reasons.append("run: there are too many elements to go through all of them")
+        elif rule in agreement.UNJUDGED:
             case.reasons.append(f"run: {rule} is not judged by runs")
         else:
             case.problems.append(f"line {line}: the check says {rule}, the run does not break it")
@@ -279,5 +305,6 @@ def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:
 def _normal(message: str) -> str:
     """A reason without the names and numbers of its kernel."""
     message = re.sub(r"line \d+", "line 0", message)
+    message = re.sub(r" has no meaning for these operands .*", " has no meaning for some", message)
     message = re.sub(r"`[a-z]+\d+[^`]*`", "`_`", message)
     return re.sub(r"\b\d+\b", "0", message)[:120]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.differential.contents import ON_CHIP, held
-from tests.differential.kernels import Shape, Text, Tile
-from tests.differential.plain import DTYPES, Plain, number, plain
+from tests.differential.kernels import Plain, Shape, Text, Tile, number
+from tests.differential.plain import plain
 from verifier.dialects.nki import names
 from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Signature
@@ -15,24 +14,40 @@ from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.places import NOWHERE
 from verifier.executor.session import Session
 from verifier.hardware import dtypes as dt
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Instruction, Made, Trait
-from verifier.symbolic.roles import Lanes, PerPartition, Role, Sized, Takes, Types
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Instruction, Made
+from verifier.symbolic.roles import (
+    Counted,
+    Elements,
+    Lanes,
+    Permuted,
+    PerPartition,
+    Role,
+    Sized,
+    Spread,
+    Takes,
+    Types,
+)
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator
 
-#: extents of the partition axis, and of the others; what lies at limits is drawn more seldom
-_ROWS = (1, 2, 3, 4, 5, 8, 16, 16, 32, 32, 32, 64, 64, 96, 128, 128)
-_COLUMNS = (1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 8, 12, 16, 16, 24, 32, 32, 33, 64, 64, 96, 128, 128)
-_LIMITS = (127, 129, 256, 511, 512, 513, 1024, 2048, 4096, 4097, 8193, 16385, 60000)
-_BUFFERS = {
-    Buffer.SBUF: "sbuf",
-    Buffer.PSUM: "psum",
-    Buffer.HBM: "hbm",
-    Buffer.SHARED_HBM: "shared_hbm",
+#: memories that operands are drawn in
+_BUFFERS: Mapping[Buffer, str] = {
+    buffer: str(buffer.value)
+    for buffer in (
+        Buffer.SBUF,
+        Buffer.PSUM,
+        Buffer.HBM,
+        Buffer.SHARED_HBM,
+        Buffer.LOCAL,
+        Buffer.L2,
+    )
 }
+#: what parameters take that are given tensors
+_TENSORS = (Takes.TILE, Takes.VECTOR, Takes.TENSOR_OR_NUMBER, Takes.TILES)
 _VECTORS = (0.0, 1.0, 2.0, -1.5, 1, 3)
 
 
@@ -43,7 +58,7 @@ class Call:
     text: Text
     instruction: Instruction
     signature: Signature
-    target: Target
+    target: Hardware
     #: the extents that operands without a shape of their own have
     base: Shape
     other: int
@@ -51,25 +66,30 @@ class Call:
     shapes: dict[str, Shape] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
     made: Made | None = None
+    #: the parameter that is left out, so that the call gives back what it makes
+    left_out: str = ""
+    #: gives operands the shapes that go together, where descriptions do not say which do
+    fits: Callable[[Call], None] | None = None
 
     @property
     def api(self) -> str:
         return self.signature.generation
 
+    def view(self, role: str) -> View | None:
+        """An operand as a description may ask for it: no tensor is made yet."""
+        return None
 
-def extents(text: Text) -> tuple[Shape, int]:
-    """Extents that the operands of a kernel share: of tiles, and one more for columns."""
-    rng = text.rng
-    columns = rng.choice(_COLUMNS)
-    shape: Shape = (rng.choice(_ROWS), columns)
-    if text.slips(0.5):
-        axis = rng.randrange(2)
-        shape = tuple(rng.choice(_LIMITS) if k == axis else n for k, n in enumerate(shape))
-    if text.one(0.12) and columns % 2 == 0:
-        shape = (shape[0], columns // 2, 2)
-    elif text.one(0.05):
-        shape = (shape[0], rng.choice((1, 2, 3)), rng.choice((1, 3, 4)), 2)
-    return shape, rng.choice(_COLUMNS)
+    def value(self, role: str) -> object:
+        """A plain argument as a description reads it."""
+        found = self.arguments.get(role)
+        return found.value if isinstance(found, Plain) else None
+
+    def numbers(self, role: str, otherwise: Shape = ()) -> Shape:
+        """A list of numbers among the arguments."""
+        value = self.value(role)
+        if not isinstance(value, tuple) or not all(isinstance(item, Expr) for item in value):
+            return otherwise
+        return tuple(item.const for item in value)
 
 
 def drawn(call: Call) -> None:
@@ -78,7 +98,7 @@ def drawn(call: Call) -> None:
     text, roles = call.text, call.instruction.roles
     for name, parameter in listed.items():
         role = call.instruction.role(name)
-        if role is None or role.takes in (Takes.PLAIN, Takes.FLAG):
+        if role is None or role.takes in (Takes.PLAIN, Takes.FLAG, Takes.INTEGER):
             limit = role.value if role is not None else None
             found = plain(text, parameter, call.base, limit) if name != "mask" else None
             if found is not None:
@@ -89,14 +109,18 @@ def drawn(call: Call) -> None:
         role
         for role in roles
         if (known := listed.get(_named(call, role))) is not None
-        and role.takes in (Takes.TILE, Takes.VECTOR, Takes.TILES)
+        and role.takes in _TENSORS
         and (known.default is None or text.one(0.5))
     ]
     for role in wanted:
         _plan(call, role)
-    if call.instruction.result is not None and _free(call, "dst"):
+    if call.fits is not None and not text.slips():
+        call.fits(call)
+    if call.instruction.result is not None and (call.left_out or _free(call, "dst")):
         _make(call)
     for role in wanted:
+        if role.name == call.left_out:
+            continue
         call.arguments[_named(call, role)] = _operand(call, role)
 
 
@@ -132,6 +156,10 @@ def _free(call: Call, name: str) -> bool:
     return not any(_model(role) == name for role in roles) and (own is None or _model(own) is None)
 
 
+def _roles(call: Call) -> tuple[Role, ...]:
+    return call.instruction.roles
+
+
 def _model(role: Role) -> str | None:
     """The operand that the shape of another follows."""
     return role.shape.of if role.shape is not None else None
@@ -158,6 +186,8 @@ def _shape(call: Call, role: Role) -> Shape:
     model = _model(role)
     if model is None or model not in call.shapes:
         shape = call.base
+        if any(isinstance(r.shape, Spread) and r.shape.of == role.name for r in _roles(call)):
+            shape = (shape[0], 1, *shape[2:])
         if text.one(0.15) and len(shape) == 2 and _free(call, role.name):
             shape = (shape[0], call.other)
     else:
@@ -180,9 +210,19 @@ def _following(call: Call, role: Role, model: Shape) -> Shape:
     if isinstance(role.shape, Lanes):
         return (*model[:1], call.other)
     if isinstance(role.shape, Sized):
-        view = _view(_machine(call), role.shape.of, model, "float32")
+        view = _view(_machine(call), text.home, role.shape.of, model, "float32")
         sizes = (role.shape.rows(view), role.shape.columns(view))
         return tuple(max(1, size.const) for size in sizes if size.is_const) or model
+    if isinstance(role.shape, Elements) and role.shape.repeats:
+        # one element may stand for all along an axis that is not the one of the lanes
+        return tuple(1 if k != 1 and text.one(0.1) else n for k, n in enumerate(model))
+    if isinstance(role.shape, Permuted):
+        order = role.shape.order(call)
+        return tuple(model[axis] for axis in order if axis < len(model))
+    if isinstance(role.shape, Spread):
+        return (model[0], text.rng.choice((model[1], call.base[1], 16)), *model[2:])
+    if isinstance(role.shape, Counted) and text.one(0.2):
+        return (model[0] * model[2], model[1], 1, *model[3:])
     if len(model) == 3 and text.one(0.2):
         return (model[0], model[1] * model[2])
     return model
@@ -191,12 +231,12 @@ def _following(call: Call, role: Role, model: Shape) -> Shape:
 def _dtype(call: Call, role: Role) -> str:
     text, rng = call.text, call.text.rng
     if text.slips():
-        return rng.choice(DTYPES)
+        return rng.choice(text.dtypes)
     same = role.same_dtype
     if same is not None and same.role in call.dtypes:
         return call.dtypes[same.role]
     admitted = _admitted(role.dtypes, call.api)
-    common = [name for name in DTYPES if admitted is None or name in admitted]
+    common = [name for name in text.dtypes if admitted is None or name in admitted]
     first = next(iter(call.dtypes.values()), None)
     if first is not None and first in common and text.one(0.6):
         return first
@@ -217,9 +257,9 @@ def _machine(call: Call) -> ConcreteMachine:
     return machine
 
 
-def _view(machine: ConcreteMachine, name: str, shape: Shape, dtype: str) -> View:
+def _view(machine: ConcreteMachine, home: Buffer, name: str, shape: Shape, dtype: str) -> View:
     sizes = tuple(E.const(n) for n in shape)
-    return machine.allocate(name, sizes, DType.named(dtype), Buffer.SBUF, NOWHERE)
+    return machine.allocate(name, sizes, DType.named(dtype), home, NOWHERE)
 
 
 def _make(call: Call) -> None:
@@ -232,7 +272,7 @@ def _make(call: Call) -> None:
     for name, shape in call.shapes.items():
         if name == "dst" or any(n < 0 for n in shape) or not shape:
             continue
-        view = _view(machine, name, shape, call.dtypes[name])
+        view = _view(machine, call.text.home, name, shape, call.dtypes[name])
         operands[name] = Operand(name, view, NOWHERE)
     result = call.instruction.result
     assert result is not None
@@ -256,13 +296,13 @@ def _operand(call: Call, role: Role) -> Plain | Tile | list[Tile]:
     shape, dtype = call.shapes[role.name], call.dtypes[role.name]
     if role.takes is Takes.TILES:
         return [_tile(call, role, shape, dtype) for _ in range(text.rng.choice((1, 1, 2, 3)))]
-    if role.takes is Takes.VECTOR:
+    if role.takes in (Takes.VECTOR, Takes.TENSOR_OR_NUMBER):
         vector = isinstance(role.shape, PerPartition)
         tiles = [a for a in call.arguments.values() if isinstance(a, Tile)]
         if text.one(0.5) and (vector or tiles):
             return number(text.rng.choice(_VECTORS))
     if text.slips(0.1):
-        return Plain(text.rng.choice(("None", "1", "nl.float32", "'t'")), None)
+        return Plain(text.rng.choice(("None", "1", text.typed("float32").text, "'t'")), None)
     return _tile(call, role, shape, dtype)
 
 
@@ -280,8 +320,9 @@ def _tile(call: Call, role: Role, shape: Shape, dtype: str) -> Tile:
         return tile
     # what adds to what is there, or leaves some of it alone, is given something
     kept = any(write.keeps or not write.where.exact for write in writes) and text.one(0.7)
-    tile = held(text, buffer, dtype, shape, read=reads or kept, write=bool(writes))
-    if tile.buffer in ON_CHIP:
+    layout = role.lies.layout if role.lies is not None else ""
+    tile = text.held(buffer, dtype, shape, read=reads or kept, write=bool(writes), layout=layout)
+    if tile.buffer in text.on_chip:
         text.tiles.append(tile)
         if writes:
             text.written.append(tile)
@@ -289,20 +330,17 @@ def _tile(call: Call, role: Role, shape: Shape, dtype: str) -> Tile:
 
 
 def _buffer(call: Call, role: Role, written: bool) -> str:
-    text, rng = call.text, call.text.rng
+    text: Text = call.text
+    rng = text.rng
     if text.slips():
-        return rng.choice(("sbuf", "psum", "shared_hbm", "hbm"))
+        return rng.choice(text.memories)
     if role.memories is not None:
         admitted = [_BUFFERS[buffer] for buffer in role.memories.buffers if buffer in _BUFFERS]
         return rng.choice((admitted[0], admitted[0], *admitted))
-    traits = call.instruction.traits
-    if Trait.COLLECTIVE in traits:
-        return "shared_hbm" if written else "hbm"
-    if Trait.DMA in traits:
-        return rng.choice(("sbuf", "shared_hbm" if written else "hbm"))
-    if role.name == "dst" and call.made is not None and call.made.buffer in _BUFFERS:
-        return _BUFFERS[call.made.buffer]
-    return rng.choice(("sbuf", "sbuf", "sbuf", "psum"))
+    anywhere = text.anywhere(call.instruction, role.name, written)
+    if role.name == "dst" and call.made is not None and set(anywhere) <= set(text.on_chip):
+        return _BUFFERS.get(call.made.buffer, anywhere[0])
+    return rng.choice(anywhere)
 
 
 def shown(arguments: Mapping[str, Plain | Tile | list[Tile]]) -> dict[str, str]:

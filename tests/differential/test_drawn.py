@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 
 from tests.differential.__main__ import several
-from tests.differential.drawing import DRAWN, numbered, subjects
+from tests.differential.drawing import numbered, subjects, undrawn
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
-from verifier.dialects.nki.versions import GENERATIONS
-from verifier.dialects.registry import instructions
+from verifier.dialects.registry import DIALECTS
+from verifier.hardware.chips import CHIPS
 
 COUNT = int(os.environ.get("TILELINT_DRAWN", "500"))
 
@@ -28,20 +28,27 @@ def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert kinds["undecided"] + kinds["unsupported"] < COUNT // 50, kinds
 
 
-def test_every_instruction_is_drawn_in_every_generation() -> None:
-    described = {i.name for i in instructions(DRAWN)}
+def test_every_instruction_is_drawn_in_every_generation_and_for_every_chip() -> None:
+    assert undrawn() == ()
     pairs = subjects()
-    assert described <= {instruction.name for instruction, _ in pairs}
-    assert {api for _, api in pairs} == set(GENERATIONS)
-    for number, (instruction, _) in enumerate(pairs):
+    assert len(set(pairs)) == len(pairs)
+    for name, dialect in DIALECTS.items():
+        mine = [pair for pair in pairs if pair[1] in dialect.generations]
+        assert {i.name for i, _, _ in mine} == set(dialect.instructions)
+        assert {api for _, api, _ in mine} == set(dialect.generations)
+        chips = {chip for chip, found in CHIPS.items() if dialect.runs(found)}
+        assert {chip for _, _, chip in mine} == (chips or {""}), name
+        assert not chips or len(mine) == len(chips) * len(dialect.instructions)
+    for number, (instruction, _, chip) in enumerate(pairs):
         drawn = numbered(number)
         assert drawn.subjects[0] == instruction.name
+        assert chip in ("", drawn.target)
         called = instruction.signatures and f".{instruction.short}(" in drawn.text
         assert called or (not instruction.signatures and "] " in drawn.text), drawn.text
 
 
 def test_a_kernel_is_the_same_each_time() -> None:
-    assert [numbered(n) for n in range(0, 700, 70)] == [numbered(n) for n in range(0, 700, 70)]
+    assert [numbered(n) for n in range(0, 1700, 70)] == [numbered(n) for n in range(0, 1700, 70)]
 
 
 BODY = (

@@ -56,6 +56,13 @@ for i in range(P):
 use(a)
 use(b)"""
 
+ANEW = """\
+a = big(30000)
+for i in range({trips}):
+    nisa.memset(dst=a, value=0.0)
+    use(a)
+    use(big(30000))"""
+
 ONE_OF_TWO = """\
 a, b = big(20000), big(20000)
 c = a if P > 3 else b
@@ -133,6 +140,9 @@ def verdicts(body: str) -> tuple[str, list[tuple[str, object]]]:
         # two are carried
         (TWO.format(columns=13000), []),
         (TWO.format(columns=18000), [("always", [1, 1])]),
+        # made outside, written anew in each trip: it has its place all the same
+        (ANEW.format(trips="P"), [("sometimes", [2, 1])]),
+        (ANEW.format(trips="1"), []),
         # only the first trip needs it; only later ones do
         (
             "a = big(40000)\n"

@@ -21,6 +21,7 @@ from verifier.hardware import dtypes as dt
 from verifier.report.model import Diagnostic, KernelReport
 from verifier.rulebase import Shown, all_rules
 from verifier.source.ir import Span
+from verifier.symbolic.memory.events import LanesLived, Lived
 
 #: rules that no run breaks
 UNJUDGED = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is Shown.NEVER)
@@ -29,6 +30,11 @@ UNJUDGED = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is S
 NOT_RUN = UNJUDGED - {"no-admitted-input"} | {
     rule.id for rule in all_rules() if any(m.event in WATCHED for m in rule.monitors)
 }
+
+#: rules of what is live at once: a run tells the first excess, the check the largest one
+TOGETHER = frozenset(
+    rule.id for rule in all_rules() if any(m.event in (Lived, LanesLived) for m in rule.monitors)
+)
 
 NEEDED = " (needed, not said)"
 
@@ -77,13 +83,15 @@ def judged(
         return "outside", ""
     if not broken:
         always = sorted({d.rule for d in said if d.verdict == "always" and d.severity == "error"})
-        always = [rule for rule in always if rule not in NOT_RUN]
+        doubted = {d.rule for d in outcome.doubts}
+        always = [rule for rule in always if rule not in NOT_RUN | doubted]
         return "clean", f"every input breaks {always}, but this one does not: {what}" * bool(always)
     names = " or ".join(broken)
     if kernel.status == "verified":
         return "violated", f"verified, but breaks {names} in line {places[0][1]}: {what}"
     reported = {(d.rule, real(d.span.path), n) for d in said for n in lines_of(d)}
-    if any((rule, *place) in reported for rule in broken for place in places):
+    together = TOGETHER & {d.rule for d in said}
+    if any((rule, *place) in reported or rule in together for rule in broken for place in places):
         return "violated", ""
     if kernel.status != "violated" or cut_off(kernel, said):
         return "undecided", ""

@@ -14,7 +14,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter, left_out, truth_name
+from verifier.symbolic.python.inputs import MAX_RANK, Parameter, absent_name, left_out, truth_name
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 240
@@ -98,7 +98,7 @@ def counterexample(run: Run, model: _Model) -> dict[str, report.Value]:
     out: dict[str, report.Value] = {}
     symbols = {sym.name: sym for sym in _symbols(run)}
     for name, parameter in run.inputs.parameters.items():
-        if model.get(f"{name} is None"):
+        if model.get(absent_name(name)):
             out[name] = None
         else:
             out.update(_input(run, parameter, model, symbols))

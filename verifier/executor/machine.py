@@ -31,7 +31,15 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.memory.events import Added, Life, Origin, Returned, UndefinedRead
+from verifier.symbolic.memory.events import (
+    Added,
+    Filled,
+    Life,
+    Origin,
+    Returned,
+    UndefinedLanes,
+    UndefinedRead,
+)
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import (
@@ -47,7 +55,7 @@ from verifier.symbolic.values import (
 TRACED: Final = 100
 
 #: what shows only where it is known which elements were written, and which sums were begun
-TRACKED_EVENTS: Final = frozenset({UndefinedRead, Returned, Added})
+TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
 _SUM_EVENTS: Final = frozenset({UndefinedRead, Added})
 #: operations until a run is looked at for the first time
 _PROBED: Final = 16
@@ -155,6 +163,7 @@ class ConcreteMachine:
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
+        self.unsettled: set[str] = set()  # rules with too many elements to go through
         #: what may be meant
         self.doubts: list[report.Diagnostic] = []
         self._seen: set[tuple[str, str, Span]] = set()
@@ -413,7 +422,10 @@ class ConcreteMachine:
         """Record a check that does not hold; the first one ends the run unless it goes on."""
         if check.predicate is E.TRUE or not check.exact:
             return
-        if findings.holds(check.predicate, (*check.given, *(check.path or ()))) is not False:
+        held = findings.holds(check.predicate, (*check.given, *(check.path or ())))
+        if held is None:
+            self.unsettled.add(rule.id)
+        if held is not False:
             return
         found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
@@ -491,6 +503,9 @@ class ConcreteMachine:
 
     def as_view(self, value: object, span: Span) -> View | None:
         return value if isinstance(value, View) else None
+
+    def is_tensor(self, value: object, otherwise: str, span: Span) -> bool:
+        return isinstance(value, View)
 
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
         return self.device.declared(self, value, shape, span)

@@ -245,11 +245,13 @@ def _moved(
     """
     if machine.options.shapes_only:
         return None
+    from verifier.executor.semantics import SemanticsMissing
+
     moved = _Moved(machine, steps, bounds, role, numbers)
     try:
         _meaning(steps.operation.name)(steps.operation, moved)
-    except Exception:  # it fails in the same way when it is done
-        return None
+    except (SemanticsMissing, UnsupportedError, IndexError):
+        return None  # it has no meaning, or an index is out of bounds: so it is when it is done
     found = moved.found.get(to)
     return None if found is None else np.asarray(found, np.int32)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from verifier.executor import places
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.lanes import (
@@ -21,8 +20,11 @@ from verifier.executor.lanes import (
     local_place,
     system_place,
 )
+from verifier.executor.memory import TRACKED
+from verifier.executor.pipelines import Pipelines
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
+from verifier.executor.semantics.tpu.base import Function
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -40,8 +42,10 @@ from verifier.symbolic.values import RecordValue
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
 
+#: bytes that count as one element of a memory that is followed element by element
+_WORD: Final = 4
 #: buffers with more bytes keep no record of what was written when only shapes are run
-_TRACKED: Final = 1 << 28
+_TRACKED: Final = TRACKED * _WORD
 
 #: elements of a buffer that is as large as need be
 _ENDLESS: Final = 1 << 56
@@ -138,42 +142,11 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
     return View(made, (), made.shape, None, axes, coords, made.dtype, span=span)
 
 
-class Pipelines:
-    """The pipelined loops of a kernel, and which run of each is going on.
-
-    A loop is known by the lines of its statement; it has ended when something outside of them
-    happens.
-    """
-
-    def __init__(self) -> None:
-        self._runs: dict[tuple[str, int, int], int] = {}
-        self._open: set[tuple[str, int, int]] = set()
-
-    def mark(self, span: Span) -> None:
-        """``enable_pipeline()`` is called there."""
-        lines = places.loop_around(span)
-        if lines is not None and lines not in self._open:
-            self._open.add(lines)
-            self._runs[lines] = self._runs.get(lines, 0) + 1
-
-    def passed(self, span: Span) -> None:
-        """Something happens there."""
-        for lines in list(self._open):
-            if span.path == lines[0] and not lines[1] <= span.line <= lines[2]:
-                self._open.discard(lines)
-
-    def around(self, span: Span) -> tuple[object, ...] | None:
-        """The innermost pipelined loop around a place, and which run of it."""
-        inside = [x for x in self._open if x[0] == span.path and x[1] <= span.line <= x[2]]
-        best = max(inside, key=lambda x: x[1], default=None)
-        return None if best is None else (*best, self._runs[best])
-
-
 _FIELDS: Final = tuple(field.name for field in fields(Storage))
 
 
 def _fresh(machine: ConcreteMachine, size: int) -> ByteMemory:
-    machine.largest = max(machine.largest, size)
+    machine.largest = max(machine.largest, size // _WORD)
     return ByteMemory(size, tracked=size <= _TRACKED or not machine.options.shapes_only)
 
 
@@ -590,21 +563,36 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         if machine.options.shapes_only:
             for each in used:
                 for memory, place in each.parts if each.writes else ():
-                    memory.mark(place)
+                    _mark(machine, memory, place)
         else:
             function = MEANINGS.get(operation.name)
             if function is None:
                 raise SemanticsMissing(operation.name)
             regions = {each.role: each.region for each in used}
-            function(operation, LaneOperands(machine, operation, regions))
+            _computed(function, operation, LaneOperands(machine, operation, regions))
         for each in used:
             for memory, place in each.parts if each.destroys else ():
                 memory.unmark(place)
     except OutsideError as error:
-        if machine.options.shapes_only and not machine.clean:
-            return  # a rule has said so, and there are no bytes that could be wrong
+        if _reported(machine):
+            return
         raise UnsupportedError(
             f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
+        ) from None
+
+
+def _computed(function: Function, operation: Operation, operands: LaneOperands) -> None:
+    """Do what an operation means.
+
+    Raises:
+        UnsupportedError: it means nothing for operands of these shapes and types.
+    """
+    try:
+        function(operation, operands)
+    except (ValueError, TypeError, IndexError, KeyError) as error:
+        name = operation.name
+        raise UnsupportedError(
+            f"{name} has no meaning for these operands ({error})", operation.span
         ) from None
 
 
@@ -615,8 +603,28 @@ def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -
             each.region.memory.writer = operation.span_of(each.role)
         if each.reads:
             each.region.memory.consumed = True
-            if not all(memory.written(place) for memory, place in each.parts):
+            if not all(_is_written(machine, memory, place) for memory, place in each.parts):
                 _unwritten(machine, operation, each)
+
+
+def _reported(machine: ConcreteMachine) -> bool:
+    """Whether what reaches outside of a memory was reported: there are no bytes to go wrong."""
+    return machine.options.shapes_only and not machine.clean
+
+
+def _is_written(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> bool:
+    """Whether all of a tensor was written; of one that reaches outside: whether anything was."""
+    if memory.inside(place) or not _reported(machine):
+        return memory.written(place)
+    return memory.full or memory.touched
+
+
+def _mark(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> None:
+    """A tensor is written; where it reaches outside, what else it holds cannot be told."""
+    if memory.inside(place) or not _reported(machine):
+        memory.mark(place)
+    elif memory is not machine.state.get("local memory"):
+        memory.touched, memory.tracked = True, False
 
 
 def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
@@ -663,7 +671,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
 def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> None:
     """Tell of a read of what nothing wrote; of what was written in part with less certainty."""
     role = used.role
-    partly = any(memory.any_written(place) for memory, place in used.parts)
+    partly = any(m.inside(place) and m.any_written(place) for m, place in used.parts)
     spoiled = any(memory.spoiled for memory, _ in used.parts)
     view = operation.view(role)
     # another core may write it later: nothing made this one wait

@@ -144,6 +144,8 @@ class Writes:
     ``effect`` may be a condition: it adds exactly when that holds (else it overwrites); None where
     the flag is not followed. ``keeps``: the fact that says that what is left out matters: whoever
     calls has written it before. ``destroys``: what is left there means nothing (a work tensor).
+    ``decides``: why what is added to has to be defined there and then; without it, what is
+    undefined stays so, and nothing else becomes of it.
     """
 
     role: str
@@ -152,6 +154,7 @@ class Writes:
     effect: Callable[[Call], Effect | Bool | None] = _sets
     keeps: str = ""
     destroys: bool = False
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)

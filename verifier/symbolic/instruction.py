@@ -16,7 +16,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
-from verifier.symbolic.effects import Call, Footprint
+from verifier.symbolic.effects import Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import In, Role, StartLanes
 from verifier.symbolic.tensors import DType, Operand
@@ -133,6 +133,9 @@ class Trait(Enum):
     RANDOM = "draws numbers: twice the same call is not the same"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
+    LANGUAGE = "is of the language: the compiler of Beta 1 makes instructions of it as it needs"
+    #: the same constant, or sums that the memory makes
+    REPEATABLE = "may be done to the same elements by several cores"
     # -- of TPUs
     POOLS = "folds windows"
     CONVOLVES = "multiplies windows with weights, and adds up"
@@ -146,6 +149,54 @@ class Trait(Enum):
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"
     PIPELINES = "has the loop around it run in stages"
+
+
+@dataclass(frozen=True, slots=True)
+class Skips:
+    """It may skip what lies outside: a fact. ``advice``: where nothing can, that does no harm."""
+
+    fact: str
+    advice: bool = False
+
+
+class Picks(Enum):
+    """What an index names."""
+
+    ELEMENTS = "elements"
+    ROWS = "rows"
+    COLUMNS = "columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the operators that a call does one after the other.
+
+    ``operand``: what it takes besides; ``reverse``: the flag that puts that first. Facts:
+    ``together``: both are given, or none; ``alone``: a unary operator takes no operand;
+    ``turned``: the flag goes with an operator; ``fixed``: the flag may not be set.
+    """
+
+    operator: str
+    operand: str
+    reverse: str
+    together: str = ""
+    alone: str = ""
+    turned: str = ""
+    fixed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The operators that a call does one after the other, and which pairs there are: a fact.
+
+    ``parameter``: an operand that goes with one operator of a role: that role, the operator, and a
+    fact.
+    """
+
+    steps: tuple[Step, ...]
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    fact: str = ""
+    parameter: tuple[str, str, str, str] | None = None
 
 
 class Reader(Protocol):
@@ -220,14 +271,26 @@ class Instruction:
     #: two operands that are not both in PSUM, and the fact
     one_psum_input: tuple[str, str, str] | None = None
     traits: frozenset[Trait] = frozenset()
+    chain: Chain | None = None
+    #: what its operand `index` names
+    picks: Picks | None = None
+    #: the operand that says how many rows and columns the result has
+    square: str = ""
+    #: facts: as many elements come as go; until which generation axes of size 1 are repeated
+    counted: tuple[str, ...] = ()
+    repeats_until: str = ""
+    #: a fact: it does not convert
+    keeps_type: str = ""
+    #: when the target limits how much it sends at once
+    sends_little: When | None = None
+    skips: Skips | None = None
     #: what to write where it is gone, and the facts of its removal
     instead: str = ""
     removal: tuple[str, ...] = ()
 
     def role(self, name: str) -> Role | None:
-        return next(
-            (r for r in self.roles if name in (r.name, r.parameter) or name in r.others), None
-        )
+        """How the parameter of that name is taken; None where nothing is said of it."""
+        return next((role for role in self.roles if name in role.names), None)
 
     @property
     def short(self) -> str:

@@ -151,6 +151,11 @@ class Machine(Protocol):
         """The tensor a value is (a parameter used as a tensor becomes one)."""
         ...
 
+    def is_tensor(self, value: object, otherwise: str, span: Span) -> bool:
+        """Whether a value is known to be a tensor; ``otherwise``: why nothing is verified if it
+        turns out to be one after all."""
+        ...
+
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
         """The tensor of that shape at which a pointer points."""
         ...

@@ -91,10 +91,14 @@ class SameType:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """One element for each element of another operand: equal partitions, equal free sizes."""
+    """One element for each element of another operand: equal partitions, equal free sizes.
+
+    ``column``: a fact: one element per partition is not repeated.
+    """
 
     of: str
     fact: str
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,15 @@ class Elements:
     of: str
     fact: str
     repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PerChannel:
+    """So many numbers for each channel of another operand: ``[1, C, 1, columns]``."""
+
+    of: str
+    fact: str
+    columns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +174,9 @@ class Sized:
     fact: str
 
 
-Shape: TypeAlias = Sized | Streams | Lanes | PerPartition | Elements | Counted | Permuted | Spread
+Shape: TypeAlias = (
+    Sized | Streams | Lanes | PerPartition | Elements | PerChannel | Counted | Permuted | Spread
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,3 +319,8 @@ class Role:
     codes: Codes | None = None
     range_by: RangeBy | None = None
     about: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What parameters may be called that it is given by."""
+        return (self.name, *((self.parameter,) if self.parameter else ()), *self.others)

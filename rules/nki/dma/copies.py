@@ -14,32 +14,31 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
 def _dma_size(op: Operation, target: Target) -> Iterator[Check]:
-    if op.name == "isa.dma_compute":
+    dst_role, src_role = "dst", kit.described(op).footprint.reads[-1].role
+    if kit.role(op, src_role).takes is Takes.TILES:
         yield from _compute_sizes(op)
         return
-    dst_role, src_role = "dst", kit.described(op).footprint.reads[-1].role
     dst, src = op.view(dst_role), op.view(src_role)
     if dst is None or src is None:
         return
     equal = E.eq(dst.elements, src.elements)
     text = f"elements of {dst_role} == elements of {src_role}"
-    if op.name == "language.store" and not at_least(op.api, "0.2"):
+    until = kit.described(op).repeats_until
+    if until and not at_least(op.api, until):
         equal = E.or_(equal, kit.broadcastable(src.shape, dst.shape))
-        facts: tuple[str, ...] = ("L23",)
-    else:
-        facts = ("L23",) if op.name == "language.store" else ("D01", "DCP01")
     yield check(
         op,
         src_role,
         equal,
         text,
         f"{src_role} and {dst_role} have different numbers of elements",
-        *facts,
+        *kit.described(op).counted,
         values=(
             (f"elements of {dst_role}", dst.elements),
             (f"elements of {src_role}", src.elements),
@@ -293,14 +292,15 @@ def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
         return
     same = dst.dtype.same(src.dtype)
     names = f"{kit.dtype_words(src.dtype)} and {kit.dtype_words(dst.dtype)}"
-    if op.name == "isa.dma_transpose":
+    keeps_type = kit.described(op).keeps_type
+    if keeps_type:
         yield check(
             op,
             "dst",
             same,
             f"dtype of dst == dtype of src (they are {names})",
             "a DMA transpose does not convert: dst has another dtype than src",
-            "DTR03",
+            keeps_type,
             about=("dst", "src"),
         )
         return

@@ -188,7 +188,8 @@ register(
 
 
 def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
-    if kit.choice(op.value("oob_mode")) != "skip":
+    skips = kit.described(op).skips
+    if skips is None or kit.choice(op.value("oob_mode")) != "skip":
         return
     value = op.value("srcs")
     sources = value if isinstance(value, tuple) else (op.view("src"),)
@@ -201,9 +202,9 @@ def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(any(view.indirect for view in views)),
         "an operand is addressed at run time",
         "oob_mode skip has nothing to skip: every address of this DMA is static",
-        {"isa.dma_transpose": "DTR11", "isa.dma_compute": "DCM09"}.get(op.name, "D10"),
+        skips.fact,
         about=(),
-        severity=None if op.name != "isa.dma_copy" else "warning",
+        severity="warning" if skips.advice else None,
     )
 
 

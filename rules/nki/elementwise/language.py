@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from rules.nki import kit
@@ -11,12 +12,10 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
-
-_IDENTITY: Final = "language.shared_identity_matrix"
 
 
 def _repeats(instruction: Instruction) -> bool:
@@ -51,7 +50,7 @@ def _asked_shape(op: Operation) -> Iterator[Check]:
 
 
 def _identity(op: Operation) -> Iterator[Check]:
-    size, dst = kit.as_expr(op.value("n")), op.view("dst")
+    size, dst = kit.as_expr(op.value(kit.described(op).square)), op.view("dst")
     if size is not None and dst is not None:
         square = E.and_(*(E.eq(extent, size) for extent in dst.shape))
         yield check(
@@ -68,7 +67,7 @@ def _identity(op: Operation) -> Iterator[Check]:
 
 def _of_two(instruction: Instruction) -> bool:
     """Whether it computes on two tiles or numbers, element by element, or weighs a tile."""
-    if instruction.role("w") is not None or _repeats(instruction) or instruction.name == _IDENTITY:
+    if instruction.role("w") is not None or _repeats(instruction) or instruction.square:
         return True
     vectors = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
     return vectors == ["x", "y"] and instruction.role("condition") is None
@@ -102,7 +101,7 @@ def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
     if op.view("w") is not None:
         yield from _weights(op)
         return
-    if op.name == _IDENTITY:
+    if kit.described(op).square:
         yield from _identity(op)
         return
     if _repeats(kit.described(op)):
@@ -252,9 +251,27 @@ register(
 )
 
 
-def _wide(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The extents that are not 1: dimensions of size 1 may be left out or added."""
-    return tuple(extent for extent in shape if extent is not E.const(1))
+def _same_but_ones(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Bool:
+    """Whether two shapes are one once extents of 1 are left out: they may be left out or added."""
+    one = E.const(1)
+    a, b = (tuple(extent for extent in shape if extent is not one) for shape in (a, b))
+    # what both begin and end with is the same in both, be it 1 or not
+    while a and b and a[0] is b[0]:
+        a, b = a[1:], b[1:]
+    while a and b and a[-1] is b[-1]:
+        a, b = a[:-1], b[:-1]
+    return E.or_(
+        *(
+            E.and_(
+                *(E.eq(a[i], b[j]) for i, j in zip(kept, others, strict=True)),
+                *(E.eq(extent, 1) for i, extent in enumerate(a) if i not in kept),
+                *(E.eq(extent, 1) for j, extent in enumerate(b) if j not in others),
+            )
+            for count in range(min(len(a), len(b)) + 1)
+            for kept in combinations(range(len(a)), count)
+            for others in combinations(range(len(b)), count)
+        )
+    )
 
 
 def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
@@ -266,7 +283,7 @@ def _assignment_shape(op: Operation, target: Target) -> Iterator[Check]:
         "value",
         E.or_(
             kit.broadcastable(value.shape, dst.shape),
-            kit.same_shape(_wide(value.shape), _wide(dst.shape)),
+            _same_but_ones(value.shape, dst.shape),
         ),
         "the value has the shape of the target, or dimensions of size 1",
         "the assigned value does not fit the target",

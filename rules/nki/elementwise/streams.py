@@ -120,7 +120,7 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
         if reference is None:
             reference, name = view, role
             continue
-        column = op.name == "isa.tensor_tensor" and view.free is E.const(1)
+        column = stream.column if view.free is E.const(1) else ""
         yield check(
             op,
             role,
@@ -128,7 +128,7 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
             f"{role} free size == {name} free size",
             f"{role} and {name} have different numbers of elements per partition",
             stream.fact,
-            *(("TTN09",) if column else ()),
+            *((column,) if column else ()),
             values=((f"{role} free size", view.free), (f"{name} free size", reference.free)),
             about=(role, name),
             help=("nisa.tensor_scalar takes one value per partition as operand0",)

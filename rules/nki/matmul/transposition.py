@@ -27,24 +27,7 @@ def _transpose_engine(op: Operation) -> Engine | None:
 
 
 def _transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
-    data, dst = op.view("data"), op.view("dst")
-    if data is None or dst is None:
-        return
-    yield check(
-        op,
-        "dst",
-        E.and_(E.eq(dst.partitions, data.free), E.eq(dst.free, data.partitions)),
-        "partitions of dst == data free size and dst free size == partitions of data",
-        "dst does not have the transposed shape of data",
-        "TRN01",
-        values=(
-            ("partitions of dst", dst.partitions),
-            ("dst free size", dst.free),
-            ("partitions of data", data.partitions),
-            ("data free size", data.free),
-        ),
-        about=("dst", "data"),
-    )
+    yield from kit.sized(op, "dst")
 
 
 _TRANSPOSE = """\

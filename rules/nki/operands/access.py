@@ -11,6 +11,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -40,7 +41,7 @@ def _encodes_access(op: Operation) -> bool:
 
     In Beta 1 the compiler splits functions of the language as it needs.
     """
-    whole = op.name.startswith("isa.") or at_least(op.api, "0.2")
+    whole = Trait.LANGUAGE not in kit.described(op).traits or at_least(op.api, "0.2")
     return whole and kit.is_compute(op)
 
 

@@ -11,6 +11,7 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Chain, Step
 from verifier.symbolic.trace import Operation
 
 #: how many operators a help text lists
@@ -95,105 +96,103 @@ register(
 
 
 def _operator_arguments(op: Operation, target: Target) -> Iterator[Check]:
-    short = op.name.partition(".")[2]
-    if op.name == "isa.tensor_scalar":
-        absent = kit.is_absent(op, "op1"), kit.is_absent(op, "operand1")
-        if not kit.is_unary(op, "op1"):
-            yield check(
-                op,
-                "op1" if absent[1] else "operand1",
-                E.truth(absent[0] == absent[1]),
-                "op1 and operand1 are given together",
-                "op1 is given without operand1" if absent[1] else "operand1 is given without op1",
-                "TSC03",
-                about=(),
-            )
-        if op.value("reverse1") is True:
-            yield check(
-                op,
-                "reverse1",
-                E.truth(not absent[0]),
-                "reverse1 goes with op1",
-                "reverse1 is given without op1",
-                "TSC11",
-                about=(),
-            )
-    if op.name in ("isa.tensor_scalar", "isa.tensor_scalar_reduce") and at_least(op.api, "0.4"):
-        operator = kit.operator_name(op.value("op0"))
-        value = op.value("operand0")
-        if kit.is_unary(op, "op0") and not kit.is_unknown(value):
-            yield check(
-                op,
-                "operand0",
-                E.truth(value is None or kit.constant(value) == 0),
-                "operand0 is None or 0",
-                f"{operator} takes no operand0",
-                "TSC09" if op.name == "isa.tensor_scalar" else "TSR02",
-                about=(),
-            )
-    if op.name == "isa.tensor_scalar_reduce" and isinstance(op.value("reverse0"), bool):
+    chain = kit.described(op).chain
+    if chain is None:
+        return
+    for step in chain.steps:
+        yield from _operand_of(op, step)
+        yield from _reversal(op, step)
+    if chain.pairs:
+        yield from _pairs(op, chain)
+    if chain.parameter is not None:
+        yield from _parameter(op, *chain.parameter)
+
+
+def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
+    unary = kit.is_unary(op, step.operator)
+    if step.together and not unary:
+        absent = kit.is_absent(op, step.operator), kit.is_absent(op, step.operand)
+        missing, given = (
+            (step.operand, step.operator) if absent[1] else (step.operator, step.operand)
+        )
         yield check(
             op,
-            "reverse0",
-            E.truth(op.value("reverse0") is False),
-            "reverse0 is False",
-            "tensor_scalar_reduce cannot reverse its operands yet",
-            "TSR05",
+            given,
+            E.truth(absent[0] == absent[1]),
+            f"{step.operator} and {step.operand} are given together",
+            f"{given} is given without {missing}",
+            step.together,
             about=(),
         )
-    if op.name == "isa.activate2":
-        yield from _activate2_arguments(op, short)
+    value = op.value(step.operand)
+    if step.alone and unary and at_least(op.api, "0.4") and not kit.is_unknown(value):
+        yield check(
+            op,
+            step.operand,
+            E.truth(value is None or kit.constant(value) == 0),
+            f"{step.operand} is None or 0",
+            f"{kit.operator_name(op.value(step.operator))} takes no {step.operand}",
+            step.alone,
+            about=(),
+        )
 
 
-_STEPS: Final = frozenset(
-    {
-        ("multiply", "add"),
-        ("multiply", "subtract"),
-        ("multiply", "bypass"),
-        ("add", "bypass"),
-        ("subtract", "bypass"),
-        ("bypass", "bypass"),
-    }
-)
+def _reversal(op: Operation, step: Step) -> Iterator[Check]:
+    reverse = op.value(step.reverse)
+    if step.turned and reverse is True:
+        yield check(
+            op,
+            step.reverse,
+            E.truth(_named(op, step) != "bypass"),
+            f"{step.reverse} goes with {step.operator}",
+            f"{step.reverse} is given without {step.operator}",
+            step.turned,
+            about=(),
+        )
+    if step.fixed and isinstance(reverse, bool):
+        yield check(
+            op,
+            step.reverse,
+            E.truth(reverse is False),
+            f"{step.reverse} is False",
+            f"{kit.described(op).short} cannot reverse its operands yet",
+            step.fixed,
+            about=(),
+        )
 
 
-def _activate2_arguments(op: Operation, short: str) -> Iterator[Check]:
-    first, second = op.value("op0"), op.value("op1")
-    names = (
-        "bypass" if first is None else kit.operator_name(first),
-        "bypass" if second is None else kit.operator_name(second),
+def _named(op: Operation, step: Step) -> str | None:
+    absent = kit.is_absent(op, step.operator)
+    return "bypass" if absent else kit.operator_name(op.value(step.operator))
+
+
+def _pairs(op: Operation, chain: Chain) -> Iterator[Check]:
+    first, second = (_named(op, step) for step in chain.steps)
+    if first is None or second is None:
+        return
+    operators = " and ".join(step.operator for step in chain.steps)
+    short = kit.described(op).short
+    yield check(
+        op,
+        chain.steps[0].operator,
+        E.truth((first, second) in chain.pairs),
+        f"{operators} are a pair that {short} computes (they are {first} and {second})",
+        f"{short} cannot compute {first} followed by {second}",
+        chain.fact,
+        about=(),
     )
-    if None not in names:
+
+
+def _parameter(op: Operation, name: str, role: str, having: str, fact: str) -> Iterator[Check]:
+    value, operator = kit.constant(op.value(name)), kit.operator_name(op.value(role))
+    if value is not None and operator is not None and value != 0:
         yield check(
             op,
-            "op0",
-            E.truth(names in _STEPS),
-            f"op0 and op1 are a pair that {short} computes (they are {names[0]} and {names[1]})",
-            f"{short} cannot compute {names[0]} followed by {names[1]}",
-            "ATW02",
-            about=(),
-        )
-    for index, name in enumerate(names):
-        if op.value(f"reverse{index}") is True:
-            yield check(
-                op,
-                f"reverse{index}",
-                E.truth(name != "bypass"),
-                f"reverse{index} goes with op{index}",
-                f"reverse{index} is given without op{index}",
-                "ATW05",
-                about=(),
-            )
-    param = kit.constant(op.value("relu_param"))
-    operator = kit.operator_name(op.value("op"))
-    if param is not None and operator is not None and param != 0:
-        yield check(
-            op,
-            "relu_param",
-            E.truth(operator == "prelu"),
-            f"relu_param goes with prelu (op is {operator})",
+            name,
+            E.truth(operator == having),
+            f"{name} goes with {having} ({role} is {operator})",
             f"{operator} has no parameter",
-            "ATW08",
+            fact,
             about=(),
             severity="warning",
         )
@@ -211,7 +210,7 @@ register(
         ),
         facts=("TSC03", "TSC09", "TSC11", "TSR05", "ATW02", "ATW05", "ATW08"),
         on="operation",
-        operations=("isa.tensor_scalar", "isa.tensor_scalar_reduce", "isa.activate2"),
+        concerns=lambda instruction: instruction.chain is not None,
         check=_operator_arguments,
         sources=("NKI ISA tensor_scalar, tensor_scalar_reduce, activate2",),
         failing=kernel(

@@ -280,7 +280,9 @@ def _gather_tile(
         gathered.operands[name] = operand
         return
     if vector and not isinstance(operand.value, View):
-        view = machine.as_view(operand.value, operand.span) if _is_tensor(operand.value) else None
+        reason = f"`{name}` of `{text}` is taken to be a number"
+        known = machine.is_tensor(operand.value, reason, operand.span)
+        view = machine.as_view(operand.value, operand.span) if known else None
         if view is None:
             gathered.operands[name] = operand
             return
@@ -315,11 +317,6 @@ def _plain(machine: Machine, value: object, span: Span) -> object:
         return value
     items = machine.as_items(value, span)
     return value if items is None else tuple(_plain(machine, item, span) for item in items)
-
-
-def _is_tensor(value: object) -> bool:
-    """Whether an undecided value is known to be a tensor (a parameter that was used as one)."""
-    return getattr(value, "kind", None) == "tensor"
 
 
 def _gather_list(

@@ -100,8 +100,8 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
 
     ``named``: of which iterations they are, where the accesses name one.
 
-    A value that is read at the top of a loop body before the body writes it lives through the whole
-    loop; so does one that the loop fills and something after it reads. A site inside a loop whose
+    What a loop touches and does not make itself lives through the whole loop. A site inside a loop
+    whose
     tensors are used beyond their own iteration counts once per iteration; if only the last few are
     used, as in a pipeline that loads ahead, once for each of these.
     """
@@ -189,13 +189,10 @@ def turn_of(table: Index, uses: Uses, accesses: Sequence[Access], loop: Loop, sp
     made wider by that."""
     first, last = table.extent[id(loop)]
     inside = [access for access in accesses if loop in access.operation.loops]
-    head = min(inside, key=lambda access: access.order)
     written = any(access in uses.writes for access in inside)
-    carried = head not in uses.writes or accumulates(head.operation)
-    turn = Turn(loop, first, last, written and (carried or span.end > last), carried)
-    low = min(span.start, first) if turn.brought else span.start
-    span.widen(second_trip(loop), low, max(span.end, last) if carried else span.end)
-    return turn
+    low = min(span.start, first) if written else span.start
+    span.widen(second_trip(loop), low, max(span.end, last))
+    return Turn(loop, first, last, written)
 
 
 def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: int) -> int:

@@ -185,10 +185,8 @@ class _Ages:
     ) -> Lifetime:
         span = Span(start, end)
         for turn in (turn for touch in touches for turn in touch.turns):
-            low = min(span.start, turn.first) if turn.brought else span.start
-            span.widen(
-                second_trip(turn.loop), low, max(span.end, turn.last) if turn.carried else span.end
-            )
+            low = min(span.start, turn.first) if turn.written else span.start
+            span.widen(second_trip(turn.loop), low, max(span.end, turn.last))
         return Lifetime(
             self.uses.storage,
             span.start,

@@ -2,7 +2,7 @@
 
 It does so between two touches: one at the point or before it, one at the point or after it. A touch
 comes if its branch is taken and the loops around it run; in a loop that the point is in, too, it
-may come in an earlier or a later trip, if the loop carries what the tensor holds.
+may come in an earlier or a later trip.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from verifier.symbolic.tensors import Loop
 class Turn:
     """A loop around a touch that does not make the tensor, with its place in program order.
 
-    ``brought``: what earlier trips left there counts in later ones, before these touch it;
-    ``carried``: after these have touched it.
+    ``written``: it writes there, so that earlier trips leave something to later ones.
     """
 
     loop: Loop
     first: int
     last: int
-    brought: bool
-    carried: bool
+    written: bool
 
     def contains(self, point: int) -> bool:
         return self.first <= point <= self.last
@@ -60,7 +58,7 @@ def _comes(touch: Touch, point: int, side: int, again: bool) -> Iterator[Bool]:
     if (touch.order - point) * side >= 0:
         yield in_any_trip(touch.path, deeper)
     for k, turn in enumerate(shared):
-        if turn.carried if side > 0 else turn.brought:
+        if side > 0 or turn.written:
             yield in_any_trip(touch.path, (*shared[k + 1 :], *deeper), turn, side, again)
 
 

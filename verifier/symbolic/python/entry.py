@@ -29,7 +29,7 @@ from verifier.symbolic.python.flow import (
 )
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
-from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, is_text
+from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, absent_name, is_text
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
@@ -374,7 +374,7 @@ def _anything(name: str, default: object) -> object:
     given = Opaque(f"the argument `{name}`")
     if default is not None:
         return given
-    absent = E.bool_symbol(f"{name} is None")
+    absent = E.bool_symbol(absent_name(name))
     return Guarded(((absent, None), (E.not_(absent), given)))
 
 

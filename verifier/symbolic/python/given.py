@@ -9,7 +9,7 @@ from __future__ import annotations
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import ObjectBox
-from verifier.symbolic.python.inputs import Parameter, Word, left_out
+from verifier.symbolic.python.inputs import Parameter, Word, absent_name, left_out
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
@@ -30,7 +30,7 @@ def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     if p.pinned is not None:
         return _pinned(vm, p)
     if p.has_default and p.default is None:
-        absent = E.bool_symbol(f"{p.name} is None")
+        absent = E.bool_symbol(absent_name(p.name))
         return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p, sequence))))
     if p.has_default:
         return _like_default(vm, p)

@@ -304,6 +304,11 @@ def truth_name(name: str) -> str:
     return f"bool({name})"
 
 
+def absent_name(name: str) -> str:
+    """The symbol of whether an input is None."""
+    return f"{name} is None"
+
+
 def left_out(name: str) -> str:
     """The symbol of whether a caller leaves an input out, so that it is its default."""
     return f"{name} is its default"

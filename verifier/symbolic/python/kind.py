@@ -152,6 +152,11 @@ class Kind(Generic[M]):
         """The tensor that a value is."""
         return None
 
+    def is_tensor(self, vm: M, value: Any, otherwise: str, span: Span) -> bool:
+        """Whether a value is known to be a tensor; ``otherwise``: what is not followed if it turns
+        out to be one."""
+        return isinstance(value, View)
+
     def as_dtype(self, vm: M, value: Any, span: Span) -> DType | None:
         return None
 

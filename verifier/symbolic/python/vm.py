@@ -186,6 +186,12 @@ class VM(Operations):
             return self.as_view(live[0][1], span) if len(live) == 1 else None
         return self.kind(value).as_view(self, value, span)
 
+    def is_tensor(self, value: object, otherwise: str, span: Span) -> bool:
+        """Whether a value is known to be a tensor; see :class:`.Kind`."""
+        cases = self.cases(value) if isinstance(value, Guarded) else [(E.TRUE, value)]
+        found = [self.kind(item).is_tensor(self, item, otherwise, span) for _, item in cases]
+        return found == [True]
+
     def as_dtype(self, value: object, span: Span) -> DType | None:
         if isinstance(value, Guarded):
             return self._joined(value, lambda v: self.as_dtype(v, span))

@@ -88,6 +88,7 @@ def _folds_over(name: str, others: str, parameters: str) -> Instruction:
         ),
         result=Like(("x",)),
         removal=("NKI-M025",),
+        traits=frozenset({Trait.LANGUAGE}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.nki.isa.families import language
@@ -36,8 +37,8 @@ from verifier.symbolic.effects import (
     Writes,
 )
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import Limit, SameType
+from verifier.symbolic.instruction import Engines, Instruction, Skips, Trait
+from verifier.symbolic.roles import Limit, SameType, Sized
 
 
 def _skips(call: Call) -> Bool | None:
@@ -45,6 +46,11 @@ def _skips(call: Call) -> Bool | None:
 
 
 _SKIPS: Final = When("oob_mode is skip", _skips)
+#: as many elements come as go
+_COUNTED: Final = ("NKI-D01", "NKI-DCP01")
+_BY_GPSIMD: Final = When(
+    "dma_engine is gpsimd_dma", lambda call: E.truth(member(call, "dma_engine") == "gpsimd_dma")
+)
 _EVERY_ROW: Final = When("oob_mode is not skip", lambda call: E.truth(_skips(call) is E.FALSE))
 
 
@@ -104,6 +110,8 @@ DMA_COPY: Final = Instruction(
         ),
     ),
     traits=frozenset({Trait.DMA}),
+    skips=Skips("NKI-D10", advice=True),
+    counted=_COUNTED,
 )
 
 DMA_TRANSPOSE: Final = Instruction(
@@ -129,6 +137,8 @@ DMA_TRANSPOSE: Final = Instruction(
     ),
     result=Turned("src"),
     traits=frozenset({Trait.DMA}),
+    skips=Skips("NKI-DTR11"),
+    keeps_type="NKI-DTR03",
 )
 
 DMA_COMPUTE: Final = Instruction(
@@ -150,6 +160,7 @@ DMA_COMPUTE: Final = Instruction(
     engines=Engines(Engine.DMA),
     footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
     traits=frozenset({Trait.DMA}),
+    skips=Skips("NKI-DCM09"),
 )
 
 _RANKS: Final = Limit(least=0, most=1, fact="NKI-SRV01")
@@ -166,7 +177,17 @@ SENDRECV: Final = Instruction(
     },
     roles=(
         tile("src"),
-        tile("dst", same_dtype=SameType("src", "NKI-SRV02", "0.2")),
+        tile(
+            "dst",
+            shape=Sized(
+                "src",
+                lambda src: src.partitions,
+                lambda src: src.free,
+                "the shape of src",
+                "NKI-SRV02",
+            ),
+            same_dtype=SameType("src", "NKI-SRV02", "0.2"),
+        ),
         plain("send_to_rank", _RANKS),
         plain("recv_from_rank", _RANKS),
     ),
@@ -178,6 +199,7 @@ SENDRECV: Final = Instruction(
         orders=("send_to_rank", "recv_from_rank"),
     ),
     traits=frozenset({Trait.DMA}),
+    sends_little=_BY_GPSIMD,
 )
 
 LANGUAGE_LOAD: Final = language(
@@ -193,16 +215,20 @@ LANGUAGE_LOAD: Final = language(
     removal=("NKI-L22", "NKI-M024"),
 )
 
-LANGUAGE_STORE: Final = language(
-    "store",
-    "a tile into a tensor of HBM",
-    ("dst*, value*, |, mask=None, **", "dst*, value*"),
-    tile("value"),
-    reads=(moved("value"),),
-    engine=Engine.DMA,
-    traits=frozenset({Trait.DMA}),
-    instead="use `nisa.dma_copy(dst=tensor, src=tile)`",
-    removal=("NKI-L22", "NKI-M024"),
+LANGUAGE_STORE: Final = replace(
+    language(
+        "store",
+        "a tile into a tensor of HBM",
+        ("dst*, value*, |, mask=None, **", "dst*, value*"),
+        tile("value"),
+        reads=(moved("value"),),
+        engine=Engine.DMA,
+        traits=frozenset({Trait.DMA}),
+        instead="use `nisa.dma_copy(dst=tensor, src=tile)`",
+        removal=("NKI-L22", "NKI-M024"),
+    ),
+    counted=("NKI-L23",),
+    repeats_until="0.2",
 )
 
 LANGUAGE_LOAD_TRANSPOSE2D: Final = language(
@@ -234,7 +260,8 @@ LANGUAGE_ATOMIC_RMW: Final = Instruction(
         reads=(streamed("dst"), streamed("value")),
         writes=(Writes(role="dst", effect=lambda call: Effect.ADDS),),
     ),
-    traits=frozenset({Trait.DMA}),
+    counted=_COUNTED,
+    traits=frozenset({Trait.LANGUAGE, Trait.DMA}),
     instead="use `nisa.dma_compute`",
     removal=("NKI-M025",),
 )

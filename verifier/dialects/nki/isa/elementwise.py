@@ -42,7 +42,16 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Writes
-from verifier.symbolic.instruction import Admission, Commands, Engines, Instruction, Result, Trait
+from verifier.symbolic.instruction import (
+    Admission,
+    Chain,
+    Commands,
+    Engines,
+    Instruction,
+    Result,
+    Step,
+    Trait,
+)
 from verifier.symbolic.roles import Limit, PerPartition, SameType, Streams, Types
 from verifier.symbolic.values import Enumerator
 
@@ -134,8 +143,8 @@ TENSOR_TENSOR: Final = Instruction(
     },
     roles=(
         tile("dst", on_chip("NKI-BUF06")),
-        tile("data1", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
-        tile("data2", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01")),
+        tile("data1", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01", column="NKI-TTN09")),
+        tile("data2", on_chip("NKI-BUF06"), shape=Streams("dst", "NKI-TTN01", column="NKI-TTN09")),
         operator("op"),
     ),
     engines=Engines(_of_two_tiles, engines("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
@@ -183,6 +192,12 @@ TENSOR_SCALAR: Final = Instruction(
         reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")
     ),
     result=Like(("data",)),
+    chain=Chain(
+        (
+            Step("op0", "operand0", "reverse0", alone="NKI-TSC09"),
+            Step("op1", "operand1", "reverse1", together="NKI-TSC03", turned="NKI-TSC11"),
+        )
+    ),
 )
 
 SCALAR_TENSOR_TENSOR: Final = Instruction(
@@ -254,7 +269,7 @@ def _copy_by_registers(
             "0.2": "dst*, src*, engine=engine.unknown, name=None",
             "0.4": None,
         },
-        roles=(tile("dst"), tile("src")),
+        roles=(tile("dst"), tile("src", shape=Streams("dst", "NKI-OLD01"))),
         engines=Engines(Engine.UNKNOWN),
         footprint=copies("src"),
         result=result,

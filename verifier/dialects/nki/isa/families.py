@@ -125,7 +125,7 @@ def language(
         engines=Engines(engine),
         footprint=Footprint(reads=reads, writes=written("dst")),
         result=result,
-        traits=traits,
+        traits=traits | {Trait.LANGUAGE},
         reduces=reduces,
         instead=instead,
         removal=removal,

@@ -26,7 +26,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import SOME, Call, Effect, Footprint, Writes
-from verifier.symbolic.instruction import Engines, Instruction, Program, Reduction, Simulated
+from verifier.symbolic.instruction import Engines, Instruction, Program, Reduction, Simulated, Trait
 from verifier.symbolic.roles import In, PerPartition
 from verifier.symbolic.values import Enumerator
 
@@ -97,6 +97,7 @@ def _unary(name: str) -> Instruction:
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
         removal=("NKI-M024",),
+        traits=frozenset({Trait.LANGUAGE}),
     )
 
 
@@ -119,6 +120,7 @@ def _binary(name: str) -> Instruction:
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
         removal=("NKI-M024",),
+        traits=frozenset({Trait.LANGUAGE}),
     )
 
 
@@ -165,6 +167,7 @@ ASSIGN: Final = Instruction(
         reads=(moved("value"), streamed("dst", when=_IN_PLACE)),
         writes=(Writes(role="dst", effect=_fold_in_place),),
     ),
+    traits=frozenset({Trait.LANGUAGE}),
 )
 #: ``tile[...] = number``
 FILL: Final = Instruction(
@@ -177,6 +180,7 @@ FILL: Final = Instruction(
         reads=(streamed("dst", when=_IN_PLACE),),
         writes=(Writes(role="dst", effect=_fold_in_place),),
     ),
+    traits=frozenset({Trait.LANGUAGE}),
 )
 
 LANGUAGE_COPY: Final = language(
@@ -273,6 +277,7 @@ LANGUAGE_ZEROS: Final = Instruction(
     roles=(tile("dst"),),
     engines=Engines(Engine.UNKNOWN),
     footprint=Footprint(writes=written("dst")),
+    traits=frozenset({Trait.LANGUAGE}),
 )
 
 LANGUAGE_ONES: Final = language(
@@ -307,6 +312,8 @@ LANGUAGE_SHARED_IDENTITY_MATRIX: Final = Instruction(
     roles=(tile("dst"),),
     engines=Engines(Engine.UNKNOWN),
     footprint=Footprint(writes=written("dst")),
+    square="n",
+    traits=frozenset({Trait.LANGUAGE}),
 )
 
 INSTRUCTIONS: Final = (

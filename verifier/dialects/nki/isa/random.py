@@ -24,7 +24,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
-from verifier.symbolic.instruction import Engines, Instruction
+from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import In, PerPartition, Role, Types
 
 
@@ -142,6 +142,7 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     footprint=_seeds("seed"),
     removal=("NKI-M024",),
+    traits=frozenset({Trait.LANGUAGE}),
 )
 
 LANGUAGE_RAND: Final = language(

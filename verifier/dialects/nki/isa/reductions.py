@@ -39,7 +39,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Folded, Footprint, Index, Line, Reads
-from verifier.symbolic.instruction import Commands, Engines, Instruction, Reduction
+from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Reduction, Step
 from verifier.symbolic.roles import Limit, PerPartition, Sized, Streams, Types
 
 #: floats and integers of at most 16 bits
@@ -116,6 +116,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
     footprint=and_reduced("data", "operand0", initial="reduce_init"),
     result=Like(("data",)),
+    chain=Chain((Step("op0", "operand0", "reverse0", alone="NKI-TSR02", fixed="NKI-TSR05"),)),
 )
 
 TENSOR_SCALAR_CUMULATIVE: Final = Instruction(

@@ -12,7 +12,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import ALWAYS
-from verifier.symbolic.instruction import Commands, Engines, Instruction
+from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Step
 from verifier.symbolic.roles import PerPartition, SameType, Streams, Types
 
 _BIAS: Final = vector(
@@ -91,6 +91,17 @@ ACTIVATION_REDUCE: Final = Instruction(
     result=Like(("data",)),
 )
 
+_PAIRS: Final = frozenset(
+    {
+        ("multiply", "add"),
+        ("multiply", "subtract"),
+        ("multiply", "bypass"),
+        ("add", "bypass"),
+        ("subtract", "bypass"),
+        ("bypass", "bypass"),
+    }
+)
+
 ACTIVATE2: Final = Instruction(
     name="isa.activate2",
     summary=(
@@ -126,6 +137,15 @@ ACTIVATE2: Final = Instruction(
     ),
     commands=Commands(_COMMANDS, "NKI-ATW07"),
     needs=(Capability.ACTIVATE2, ("NKI-ATW01", "NKI-H85")),
+    chain=Chain(
+        (
+            Step("op0", "imm0", "reverse0", turned="NKI-ATW05"),
+            Step("op1", "imm1", "reverse1", turned="NKI-ATW05"),
+        ),
+        _PAIRS,
+        "NKI-ATW02",
+        ("relu_param", "op", "prelu", "NKI-ATW08"),
+    ),
     footprint=and_reduced("data", "imm0", "imm1", state=SUMS_OF_SCALAR),
 )
 

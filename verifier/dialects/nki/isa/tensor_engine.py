@@ -29,7 +29,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Effect, Folded, Footprint, Index, Line, Reads, Writes
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import Role, Takes
+from verifier.symbolic.roles import Role, Sized, Takes
 from verifier.symbolic.values import Enumerator
 
 
@@ -196,7 +196,16 @@ NC_TRANSPOSE: Final = Instruction(
         "0.2": "dst*, data*, engine=engine.unknown, name=None",
     },
     roles=(
-        tile("dst"),
+        tile(
+            "dst",
+            shape=Sized(
+                "data",
+                lambda data: data.free,
+                lambda data: data.partitions,
+                "the transposed shape of data",
+                "NKI-TRN01",
+            ),
+        ),
         tile("data"),
     ),
     engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),

@@ -35,7 +35,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Lies, Limit, Match, SameType, Types
+from verifier.symbolic.roles import Lies, Limit, Match, PerChannel, SameType, Types
 
 _BINARY: Final = "dst*, src0*, src1*"
 _UNARY: Final = "dst*, src*"
@@ -235,7 +235,15 @@ def _scaled(name: str, what: str, signature: str, *roles: str) -> Instruction:
         signature,
         target("dst", taken, like("src", "TPU-B15", (EVERY, FP32))),
         source("src", taken),
-        *(vector(role, taken, lies=Lies("compact", "TPU-B15")) for role in roles),
+        *(
+            vector(
+                role,
+                taken,
+                shape=PerChannel("dst", "TPU-B15"),
+                lies=Lies("compact", "TPU-B15"),
+            )
+            for role in roles
+        ),
         result=NEW,
     )
 

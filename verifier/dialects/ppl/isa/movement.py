@@ -22,10 +22,11 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.effects import Call
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Counted, In, Lies, Permuted, Role, Spread, Takes
 from verifier.symbolic.values import Enumerator
 
+_REPEATABLE: Final = frozenset({Trait.REPEATABLE})
 _MOVES: Final = "dst*, src*"
 _TO_LOCAL: Final = In(LOCAL, ("TPU-F01",))
 _OUTSIDE: Final = In(OUTSIDE, ("TPU-F01",))
@@ -202,14 +203,22 @@ _BETWEEN: Final = (
         source(),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
-    function("dma.zero", "dst = 0", "dst*", target()),
-    function("dma.fill", "dst = value", "dst*, value*", target(), vector("value")),
+    function("dma.zero", "dst = 0", "dst*", target(), traits=_REPEATABLE),
+    function(
+        "dma.fill",
+        "dst = value",
+        "dst*, value*",
+        target(),
+        vector("value"),
+        traits=_REPEATABLE,
+    ),
     function(
         "dma.reduce",
         "dst = src, or dst and src together, as opcode says",
         "dst*, src*, psum*, opcode*",
         updated(memories=In(OUTSIDE, ("TPU-F12",))),
         _counted(),
+        traits=_REPEATABLE,
     ),
 )
 

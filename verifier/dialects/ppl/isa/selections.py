@@ -25,8 +25,8 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import In, Lies, Limit
+from verifier.symbolic.instruction import Instruction, Picks, Trait
+from verifier.symbolic.roles import In, Lies, Limit, PerChannel
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
 _UINT16: Final = dt.codes("uint16")
@@ -38,54 +38,52 @@ _QUANTISES: Final = frozenset({Trait.QUANTISES})
 _SORTS: Final = frozenset({Trait.SORTS})
 
 
-def _gather(
-    name: str, what: str, codes: frozenset[int], fact: str, more: str, rows: bool = False
-) -> Instruction:
-    lies = Lies("row-aligned", fact) if rows else None
+def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str) -> Instruction:
+    lies = Lies("row-aligned", fact) if picks is Picks.ROWS else None
     return function(
         name,
-        f"dst = the {what} of param that index names",
+        f"dst = the {picks.value} of param that index names",
         f"dst*, param*, index*{more}",
         target("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
         source("index", types(codes, fact)),
         traits=_GATHERS,
+        picks=picks,
     )
 
 
-def _scatter(
-    name: str, what: str, codes: frozenset[int], fact: str, more: str, rows: bool = False
-) -> Instruction:
-    lies = Lies("row-aligned", fact) if rows else None
+def _scatter(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str) -> Instruction:
+    lies = Lies("row-aligned", fact) if picks is Picks.ROWS else None
     return function(
         name,
-        f"the {what} of dst that index names = those of param",
+        f"the {picks.value} of dst that index names = those of param",
         f"dst*, param*, index*{more}",
         updated("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
         source("index", types(codes, fact)),
         traits=_SCATTERS,
+        picks=picks,
     )
 
 
 _FILLED: Final = ", is_param_repeated=False, const_val=0, fill_const=False"
 _INDEXED: Final = (
-    _gather("tiu.gather_hw", "elements", _UINT16, "TPU-E07", ", const_val=0, fill_const=False"),
-    _gather("tiu.gather_w", "columns", _NARROW_INDEX, "TPU-E06", _FILLED),
-    _gather("tiu.gather_h", "rows", _NARROW_INDEX, "TPU-E08", _FILLED, rows=True),
-    _scatter("tiu.scatter_hw", "elements", _UINT16, "TPU-E07", ""),
+    _gather("tiu.gather_hw", Picks.ELEMENTS, _UINT16, "TPU-E07", ", const_val=0, fill_const=False"),
+    _gather("tiu.gather_w", Picks.COLUMNS, _NARROW_INDEX, "TPU-E06", _FILLED),
+    _gather("tiu.gather_h", Picks.ROWS, _NARROW_INDEX, "TPU-E08", _FILLED),
+    _scatter("tiu.scatter_hw", Picks.ELEMENTS, _UINT16, "TPU-E07", ""),
     _scatter(
         "tiu.scatter_w",
-        "columns",
+        Picks.COLUMNS,
         _NARROW_INDEX,
         "TPU-E06",
         ", bcast=False, is_param_repeated=False",
     ),
+    _scatter("tiu.scatter_h", Picks.ROWS, _NARROW_INDEX, "TPU-E08", ", is_param_repeated=False"),
+    _gather("dma.gather_h", Picks.ROWS, _UINT32, "TPU-F09", ", const_val=0, index_start_pos=0"),
     _scatter(
-        "tiu.scatter_h", "rows", _NARROW_INDEX, "TPU-E08", ", is_param_repeated=False", rows=True
+        "dma.scatter_h", Picks.ROWS, _UINT32, "TPU-F09", ", index_start_pos=0, inplace_add=False"
     ),
-    _gather("dma.gather_h", "rows", _UINT32, "TPU-F09", ", const_val=0, index_start_pos=0"),
-    _scatter("dma.scatter_h", "rows", _UINT32, "TPU-F09", ", index_start_pos=0, inplace_add=False"),
 )
 
 _CHOSEN: Final = In(OUTSIDE, ("TPU-F10",))
@@ -182,9 +180,9 @@ def _quantised(
     )
 
 
-def _pairs(fact: str) -> Part:
-    """Scale and offset of each channel, where they are no numbers."""
-    return vector("quant", lies=Lies("compact", fact))
+def _of_channels(fact: str, columns: int) -> Part:
+    """Scale and offset of each channel, or multiplier, shift and offset, if they are no numbers."""
+    return vector("quant", shape=PerChannel("dst", fact, columns), lies=Lies("compact", fact))
 
 
 def _shift(fact: str) -> Part:
@@ -198,7 +196,7 @@ _QUANTISATION: Final = (
         "dst_round_mode*, src_round_mode*, scale=0, offset=0, quant=None",
         "TPU-E14",
         (_WIDE, _NARROW),
-        _pairs("TPU-E14"),
+        _of_channels("TPU-E14", 2),
         needs=Capability.REQUANTISING_BY_FLOATS,
     ),
     _quantised(
@@ -207,7 +205,7 @@ _QUANTISATION: Final = (
         "round_mode*, multiplier=0, shift=0, offset=0, quant=None",
         "TPU-E15",
         (_WIDE, _NARROW),
-        _pairs("TPU-E15"),
+        _of_channels("TPU-E15", 3),
         _shift("TPU-E15"),
     ),
     _quantised(
@@ -216,7 +214,7 @@ _QUANTISATION: Final = (
         "round_mode*, offset=0, scale=0, quant=None",
         "TPU-E16",
         (_NARROW, FP32),
-        _pairs("TPU-E16"),
+        _of_channels("TPU-E16", 2),
     ),
     _quantised(
         "dq1",
@@ -224,7 +222,7 @@ _QUANTISATION: Final = (
         "round_mode*, offset=0, multiplier=0, shift=0, quant=None",
         "TPU-E17",
         (_NARROW, _WIDE),
-        _pairs("TPU-E17"),
+        _of_channels("TPU-E17", 3),
         _shift("TPU-E17"),
         needs=Capability.DEQUANTISING_BY_INTEGERS,
     ),

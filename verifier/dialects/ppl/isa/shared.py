@@ -14,7 +14,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Engines, Instruction, Made, Reader, Result, Trait
+from verifier.symbolic.instruction import Engines, Instruction, Made, Picks, Reader, Result, Trait
 from verifier.symbolic.roles import (
     Elements,
     In,
@@ -125,9 +125,12 @@ def _role(
     )
 
 
+#: an undefined element is a fault where it is read, in check and in runs
+_USED: Final = Decides("it is used")
+
+
 def _read(name: str, when: When = ALWAYS) -> Reads:
-    """An undefined element is a fault where it is read, in check and in runs."""
-    return Reads(role=name, fate=Decides("it is used"), when=when)
+    return Reads(role=name, fate=_USED, when=when)
 
 
 def source(
@@ -170,7 +173,8 @@ def target(
     """A tensor that is written; ``adds``: a flag that says if what was there is added to."""
     role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories)
     if adds:
-        return Part(role, (), (Writes(role=name, effect=lambda call: flag(call, adds)),))
+        added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
+        return Part(role, (), (added,))
     return Part(role, (), (Writes(role=name),))
 
 
@@ -287,6 +291,7 @@ def function(
     others: tuple[str, ...] = (),
     moves_out: str = "",
     traits: frozenset[Trait] = frozenset(),
+    picks: Picks | None = None,
 ) -> Instruction:
     """A function of ``pl.tiu``, ``pl.dma``, ``pl.sdma`` or ``pl.hau`` by its name there.
 
@@ -317,4 +322,5 @@ def function(
         others=tuple(f"ppl.{other}" for other in others),
         moves_out=moves_out,
         traits=traits,
+        picks=picks,
     )

@@ -25,7 +25,7 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Lies, Limit
+from verifier.symbolic.roles import Lies, Limit, PerChannel
 
 _FLOAT: Final = (Capability.FLOAT8, FP8)
 _WIDE: Final = (Capability.WIDE_POOLS, INT16 | INT32)
@@ -106,13 +106,15 @@ def _convolution(
     taken = types(INT8 | INT4, "TPU-C10") if integers else types(FLOATS, "TPU-C03", _FLOAT)
     made = target("dst", types(INT8 | INT16 | INT32, "TPU-C10"), adds="result_add" * adds)
     weight = vector("weight", taken, lies=lies.get("weight"))
-    bias = vector("bias", lies=lies.get("bias"))
+    # one for each channel of what is made (TPU-C30)
+    each = PerChannel("dst", "TPU-C30") if Trait.DEPTHWISE in traits else None
+    bias = vector("bias", shape=each, lies=lies.get("bias"))
     if not integers:
         made = target("dst", None, like("src", "TPU-C03", (EVERY, FP32)), adds="result_add" * adds)
         weight = vector("weight", None, like("src", "TPU-C06"), lies=lies.get("weight"))
         # the bias of a result of 16 bits: where the chip has it
         single = like("src", "TPU-C04", (EVERY, FP32), needs=Capability.HALF_BIAS)
-        bias = vector("bias", None, single, lies=lies.get("bias"))
+        bias = vector("bias", None, single, shape=each, lies=lies.get("bias"))
     return function(
         f"tiu.{name}",
         summary,

@@ -479,6 +479,12 @@ class ParameterKind(TensorKind):
     def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
         return self._view(vm, value, span) if value.kind in (None, "tensor") else None
 
+    def is_tensor(self, vm: VM, value: Any, otherwise: str, span: Span) -> bool:
+        if value.kind == "tensor":
+            return True
+        tied.of_a_tensor(vm, value, otherwise, span)
+        return False
+
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         if value.kind in (None, "dtype", "str"):
             return vm.inputs.as_dtype(value)
