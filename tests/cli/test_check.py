@@ -41,7 +41,7 @@ def test_output_does_not_depend_on_jobs(project: Path, capsys: pytest.CaptureFix
     assert len(outputs) == 1
     status, text = outputs.pop()
     assert status == 1
-    assert "12 kernels in 13 files: 6 verified, 6 violated" in text
+    assert "12 kernels in 13 files: 6 verified, 6 with faults" in text
 
 
 def test_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

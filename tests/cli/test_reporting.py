@@ -50,7 +50,7 @@ def test_output_holds_what_would_be_printed(kernels: Path, capsys: Capture, form
     status, out, err = run(capsys, "check", "src", "--format", format_, "--output", "report")
     assert (kernels / "report").read_text(encoding="utf-8") == printed[1]
     assert (status, err) == (printed[0], printed[2])
-    assert out.startswith("7 kernels in 9 files: 3 verified, 3 violated, 1 unknown (")
+    assert out.startswith("7 kernels in 9 files: 3 verified, 3 with faults, 1 unknown (")
 
 
 def test_output_keeps_mode_and_links(project: Path) -> None:

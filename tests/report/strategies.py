@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.model import (
     CallCounts,
+    Conjunct,
     Diagnostic,
     Edit,
     FileError,
@@ -17,7 +18,9 @@ from verifier.report.model import (
     Fix,
     KernelReport,
     Label,
+    Need,
     ObligationCounts,
+    Precondition,
     Reason,
     RunReport,
     Span,
@@ -49,7 +52,35 @@ _SCALARS = (
 )
 _FIXES = st.builds(Fix, _TEXTS, st.booleans(), _tuples(st.builds(Edit, _spans(), _TEXTS)))
 
-diagnostics = st.builds(
+_INPUTS = st.none() | st.dictionaries(_TEXTS, _SCALARS | st.lists(_SCALARS), max_size=2)
+
+_CONJUNCTS = st.builds(
+    Conjunct,
+    text=_TEXTS,
+    what=_TEXTS,
+    rule=st.just("partition-extent"),
+    facts=_tuples(_TEXTS),
+    span=_spans(),
+    others=_tuples(st.builds(Need, st.just("slice-bounds"), _spans())),
+    silent=st.booleans(),
+    grid=st.booleans(),
+    minor=st.booleans(),
+    exact=st.booleans(),
+    witness=_INPUTS,
+    breach=_TEXTS,
+)
+preconditions = st.builds(
+    Precondition,
+    conjuncts=_tuples(_CONJUNCTS),
+    dtypes=_tuples(_TEXTS),
+    sufficient=st.booleans(),
+    exact=st.booleans(),
+    asserted=_tuples(_TEXTS),
+    undecided=_tuples(_TEXTS),
+    after=_COUNTS,
+)
+
+_FINDINGS = st.builds(
     Diagnostic,
     rule=st.sampled_from(["partition-extent", "slice-bounds"]),
     name=_TEXTS,
@@ -60,7 +91,7 @@ diagnostics = st.builds(
     kernel=_NAMES,
     facts=_tuples(_TEXTS),
     predicate=_TEXTS,
-    counterexample=st.none() | st.dictionaries(_TEXTS, _SCALARS | st.lists(_SCALARS), max_size=2),
+    counterexample=_INPUTS,
     replay=st.sampled_from(["confirmed", "diverged", "unsupported", "not-run"]),
     notes=_tuples(_TEXTS),
     labels=_tuples(st.builds(Label, _spans(), _TEXTS)),
@@ -69,7 +100,27 @@ diagnostics = st.builds(
     targets=_TARGETS,
     presets=_TARGETS,
     suppressed=st.none() | _TEXTS,
+    part=st.booleans(),
 )
+
+
+@st.composite
+def _blocks(draw: st.DrawFn) -> Diagnostic:
+    """What stands for the parts of a kernel."""
+    condition = draw(preconditions)
+    kernel, targets = draw(_NAMES), draw(_TARGETS)
+    return replace(
+        draw(_FINDINGS),
+        rule="precondition",
+        message=condition.headline(kernel, targets),
+        kernel=kernel,
+        targets=targets,
+        part=False,
+        precondition=condition,
+    )
+
+
+diagnostics = _FINDINGS | _blocks()
 
 kernels = st.builds(
     KernelReport,
@@ -79,7 +130,7 @@ kernels = st.builds(
     dialect=st.just("nki"),
     api_version=st.just("0.6"),
     target=st.sampled_from(["trn1", "trn2"]),
-    status=st.sampled_from(["verified", "violated", "unknown", "error"]),
+    status=st.sampled_from(["verified", "conditional", "violated", "unknown", "error"]),
     obligations=st.builds(ObligationCounts, _COUNTS, _COUNTS, _COUNTS, _COUNTS),
     calls=st.builds(CallCounts, _COUNTS, _COUNTS, _tuples(_TEXTS)),
     assumptions=_tuples(_TEXTS),
@@ -88,6 +139,7 @@ kernels = st.builds(
     contract=_TEXTS,
     preset=_TEXTS,
     known=st.just(False),
+    precondition=st.none() | preconditions,
 )
 
 errors = st.builds(

@@ -26,7 +26,7 @@ from verifier.report.text import Options
 from .samples import REPORT, SOURCES
 from .strategies import reports, results
 
-OPTIONS = Options(version="1.2.3", statistics=True)
+OPTIONS = Options(version="1.2.3", statistics=True, verbose=True)
 ENTRY = Entry("a.py", "slice-bounds", "f", "a message", "0123456789abcdef:1")
 PARTS: dict[str, Any] = {
     "known": (Known("the baseline", ("a:1", "b:2")), Known("main", ())),
@@ -81,7 +81,7 @@ def _set(document: dict[str, Any], place: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        ("schema_version", 2, "schema_version is 2, not 1"),
+        ("schema_version", 1, "schema_version is 1, not 2"),
         ("schema_version", ..., "not a JSON report of tilelint: object missing required field"),
         ("tool.name", "ruff", "a report of ruff"),
         ("kernels", ..., "missing required field 'kernels'"),

@@ -102,7 +102,7 @@ def test_json(snapshot: Snapshot) -> None:
     assert stream.getvalue().isascii()
 
 
-def test_json_has_the_keys_of_version_1() -> None:
+def test_json_keeps_the_keys_of_version_1() -> None:
     document = json_format.document(REPORT, Options(version="1.2.3"))
     assert list(document)[:5] == ["schema_version", "tool", "kernels", "diagnostics", "errors"]
     assert document["tool"] == {"name": "tilelint", "version": "1.2.3"}

@@ -28,7 +28,7 @@ PACKAGES = Path(sysconfig.get_paths()["purelib"])
 def test_whole_folders(folder: Path) -> None:
     outcome = tilelint("check", folder, "--format", "json", "--timeout", 10, patience=PATIENCE)
     assert outcome.internal == []
-    assert outcome.report["schema_version"] == 1
+    assert outcome.report["schema_version"] == 2
 
 
 def installed() -> list[Path]:

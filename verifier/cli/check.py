@@ -12,6 +12,7 @@ import click
 
 from verifier.cli import options, reporting
 from verifier.cli.output import Refusal, complain, remark
+from verifier.cli.reporting import Reporting
 from verifier.cli.shards import Part, PartType
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def command(
     output: str | None,
     baseline: str | None,
     write_baseline: str | None,
+    verbose: bool,
     shard: Part | None,
     fix: bool,
     unsafe_fixes: bool,
@@ -93,7 +95,7 @@ def command(
     Exit status: 0 nothing to report, 1 at least one error (with --strict also warnings and
     unknowns), 2 bad usage or an internal error.
     """
-    reported = reporting.Reporting.asked(format_, output, baseline, write_baseline)
+    reported = Reporting.asked(format_, output, baseline, write_baseline, verbose=verbose)
     if write_baseline is not None and (affected or diff_base is not None or shard is not None):
         raise Refusal(
             "--write-baseline needs the findings of a whole run: --affected, --diff-base and "
@@ -108,6 +110,7 @@ def command(
             configurations,
             statistics=statistics,
             replay=replay,
+            parts=verbose,
             cached=not no_cache,
             fixing=fixing,
             shard=shard,
@@ -150,6 +153,7 @@ class _Run:
         *,
         statistics: bool,
         replay: bool,
+        parts: bool,
         cached: bool,
         fixing: Fixing | None,
         shard: Part | None,
@@ -171,6 +175,7 @@ class _Run:
             jobs=self.whole.jobs or default_jobs(),
             statistics=statistics,
             replay=replay,
+            parts=parts,
             cache=place.folder(self.whole.cache_dir) if cached else None,
             roots=None if scope is None else (*scope.roots, "."),
             chosen_from=None if scope is None else scope.total,

@@ -81,9 +81,7 @@ class _Earlier:
         now = [then.moved(d) for d in report.diagnostics]
         names = fingerprints(now, then.read, root=self._root)
         self._known |= {
-            name: Weight(d.severity, d.verdict)
-            for name, d in zip(names, now, strict=True)
-            if d.suppressed is None
+            name: Weight.of(d) for name, d in zip(names, now, strict=True) if d.suppressed is None
         }
         self._known |= {
             undecided(replace(kernel, path=then.place_now(kernel.path)), self._root): UNDECIDED

@@ -31,6 +31,7 @@ def command(
     output: str | None,
     baseline: str | None,
     write_baseline: str | None,
+    verbose: bool,
     partial: bool,
     strict: bool,
 ) -> None:
@@ -47,7 +48,7 @@ def command(
 
     if partial and write_baseline is not None:
         raise Refusal("--write-baseline needs the findings of a whole run: --partial has some")
-    wanted = reporting.Reporting.asked(format_, output, baseline, write_baseline)
+    wanted = reporting.Reporting.asked(format_, output, baseline, write_baseline, verbose=verbose)
     readings: list[tuple[str, Reading]] = []
     problems = []
     for path in dict.fromkeys(reports):

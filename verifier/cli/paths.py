@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from verifier.report.model import Diagnostic, FileError, FileResult, Fix, Function, Judged, Span
+from verifier.report.model import (
+    Conjunct,
+    Diagnostic,
+    FileError,
+    FileResult,
+    Fix,
+    Function,
+    Judged,
+    Precondition,
+    Span,
+)
 
 
 def absolute(path: str | Path) -> str:
@@ -71,6 +81,7 @@ class Display:
                     path=self.name(kernel.path),
                     reasons=tuple(replace(r, path=self.name(r.path)) for r in kernel.reasons),
                     judged=tuple(self.judged(place) for place in kernel.judged),
+                    precondition=self.precondition(kernel.precondition),
                 )
                 for kernel in result.kernels
             ),
@@ -94,6 +105,19 @@ class Display:
             span=self.span(diagnostic.span),
             labels=tuple(replace(lb, span=self.span(lb.span)) for lb in diagnostic.labels),
             fix=None if diagnostic.fix is None else self.fix(diagnostic.fix),
+            precondition=self.precondition(diagnostic.precondition),
+        )
+
+    def precondition(self, found: Precondition | None) -> Precondition | None:
+        if found is None or not found.conjuncts:
+            return found
+        return replace(found, conjuncts=tuple(map(self.conjunct, found.conjuncts)))
+
+    def conjunct(self, conjunct: Conjunct) -> Conjunct:
+        return replace(
+            conjunct,
+            span=self.span(conjunct.span),
+            others=tuple(replace(need, span=self.span(need.span)) for need in conjunct.others),
         )
 
     def fix(self, fix: Fix) -> Fix:

@@ -50,6 +50,12 @@ def options(command: Command) -> Command:
                 metavar="FILE",
                 help="Write all findings to FILE, which makes them known.",
             ),
+            click.option(
+                "--verbose",
+                is_flag=True,
+                help="Show every finding that a kernel's precondition stands for on its own, every "
+                "kernel, and what is assumed.",
+            ),
         )
     ):
         command = option(command)
@@ -69,10 +75,16 @@ class Reporting:
     output: str | None
     write_baseline: str | None
     known: Baseline | None
+    verbose: bool
 
     @staticmethod
     def asked(
-        format_: str, output: str | None, baseline: str | None, write_baseline: str | None
+        format_: str,
+        output: str | None,
+        baseline: str | None,
+        write_baseline: str | None,
+        *,
+        verbose: bool,
     ) -> Reporting:
         module, extra = NEEDS.get(format_, ("", ""))
         if module and find_spec(module) is None:
@@ -93,7 +105,7 @@ class Reporting:
                 known = read(baseline)
             except BaselineError as error:
                 raise Refusal(f"--baseline {error}") from error
-        return Reporting(format_, output, write_baseline, known)
+        return Reporting(format_, output, write_baseline, known, verbose)
 
     def weighed(
         self, report: RunReport, root: str, expected: Callable[[Entry], bool] = lambda _: True
@@ -139,7 +151,7 @@ class Reporting:
         from verifier.report.text import UNICODE, Options, write
 
         style = Options.for_stream(sys.stdout, version=made_by or version(), statistics=statistics)
-        style = replace(style, root=root, strict=strict)
+        style = replace(style, root=root, strict=strict, verbose=self.verbose)
         if self.format == "sarif":
             style = replace(style, rules=rule_texts())
         if self.output is None:

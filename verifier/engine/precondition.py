@@ -150,14 +150,15 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         for v in verdicts
     ]
     symbols = item.condition.free()
+    silent = all(v.obligation.rule.silent for v in verdicts)
     return report.Conjunct(
         text=python(item.condition, names),
-        what=check.text,
+        what=check.message if silent else check.text,
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
         span=first,
         others=tuple(dict.fromkeys(n for n in needs if n != report.Need(rule.id, first))),
-        silent=all(v.obligation.rule.silent for v in verdicts),
+        silent=silent,
         grid=any(s.origin is E.Origin.GRID for s in symbols),
         exact=all(v.exact for v in verdicts),
         witness=None if model is None else diagnostics.counterexample(found.run, model),

@@ -1,13 +1,15 @@
 """Baselines: the findings that are known already, in a file that people review.
 
     {"schema_version": 1,
-     "findings": [{"path", "rule", "kernel", "message", "fingerprint", "severity", "verdict"}]}
+     "findings": [{"path", "rule", "kernel", "message", "fingerprint", "severity", "verdict",
+                   "conjuncts"}]}
 
 Sorted, one finding after the other, so that a change of the baseline is a small diff. Fingerprints
 say which finding is which; they count equal findings (:mod:`verifier.report.fingerprints`), so that
 one finding more than the baseline has is reported, wherever it stands. A finding that has become
-graver than the one known at its place is reported, too. Entries without severity and verdict know
-every finding of their fingerprint.
+graver than the one known at its place is reported, too. A kernel's precondition is known if each of
+its conjuncts is: one that has fewer than before is nothing new. Entries without severity and
+verdict know every finding of their fingerprint.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from verifier.report.fingerprints import of_report, undecided
+from verifier.report.fingerprints import base, of_report, undecided
 from verifier.report.model import SEVERITIES, VERDICTS, Diagnostic, Entry, Known, RunReport
 from verifier.report.places import portable
 
@@ -42,6 +44,12 @@ class Weight(NamedTuple):
 
     severity: str = ""
     verdict: str = ""
+    conjuncts: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(found: Diagnostic) -> Weight:
+        """How grave a finding is."""
+        return Weight(found.severity, found.verdict, frozenset(_conjuncts(found)))
 
     def covers(self, found: Diagnostic) -> bool:
         """Whether a finding of the same fingerprint is no graver and no more certain.
@@ -50,11 +58,20 @@ class Weight(NamedTuple):
         """
         if self.severity and SEVERITIES.index(found.severity) < _rank(self.severity):
             return False
+        if self.conjuncts and not self.conjuncts.issuperset(_conjuncts(found)):
+            return False
         return self.verdict != "unknown" or found.verdict == "unknown"
 
 
 #: Of undecided kernels, which have no severity of their own.
 UNDECIDED = Weight("note", "unknown")
+
+
+def _conjuncts(found: Diagnostic) -> tuple[str, ...]:
+    """What a precondition consists of."""
+    if found.precondition is None:
+        return ()
+    return tuple(sorted({conjunct.text for conjunct in found.precondition.main}))
 
 
 def _rank(severity: str) -> int:
@@ -80,6 +97,7 @@ def of(report: RunReport, root: str = os.curdir) -> Baseline:
             d.fingerprint,
             d.severity,
             d.verdict,
+            _conjuncts(d),
         )
         for d in report.shown
     }
@@ -88,7 +106,8 @@ def of(report: RunReport, root: str = os.curdir) -> Baseline:
         message = f"{kernel.target}: {' '.join(first.split())}"
         path = portable(kernel.path, root)
         name = undecided(kernel, root)
-        entries.add(Entry(path, "undecided", kernel.name, message, name, *UNDECIDED))
+        weight = (UNDECIDED.severity, UNDECIDED.verdict)
+        entries.add(Entry(path, "undecided", kernel.name, message, name, *weight))
     return Baseline(tuple(sorted(entries)))
 
 
@@ -99,8 +118,9 @@ def text(baseline: Baseline) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _said(entry: Entry) -> dict[str, str]:
-    said: dict[str, str] = {key: getattr(entry, key) for key in (*_KEYS, *_WEIGHTS)}
+def _said(entry: Entry) -> dict[str, object]:
+    said: dict[str, object] = {key: getattr(entry, key) for key in (*_KEYS, *_WEIGHTS)}
+    said["conjuncts"] = list(entry.conjuncts)
     return {key: value for key, value in said.items() if value or key in _KEYS}
 
 
@@ -152,8 +172,16 @@ def _parse(path: str, document: object) -> Baseline:
                 listed = ", ".join(allowed)
                 raise BaselineError(f'{path}: finding {number}: "{key}" is none of {listed}')
             values.append(value)
-        entries.append(Entry(*values))
+        said = dict(zip((*_KEYS, *_WEIGHTS), values, strict=True))
+        entries.append(Entry(**said, conjuncts=_texts(path, number, finding)))
     return Baseline(tuple(sorted(set(entries))))
+
+
+def _texts(path: str, number: int, finding: dict[str, object]) -> tuple[str, ...]:
+    found = finding.get("conjuncts", [])
+    if isinstance(found, list) and all(isinstance(text, str) for text in found):
+        return tuple(found)
+    raise BaselineError(f'{path}: finding {number}: "conjuncts" is no list of texts')
 
 
 def without_known(
@@ -167,12 +195,18 @@ def without_known(
     """
     kept = []
     left_out = []
+    stated = _stated(known)
     for diagnostic in report.diagnostics:
         weight = known.get(diagnostic.fingerprint)
+        if _conjuncts(diagnostic):
+            weight = stated.get(base(diagnostic.fingerprint), weight)
         if diagnostic.suppressed is None and weight is not None and weight.covers(diagnostic):
             left_out.append(diagnostic.fingerprint)
         else:
             kept.append(diagnostic)
+    news = {d.kernel for d in kept if d.precondition is not None}
+    olds = {d.kernel for d in report.diagnostics if d.precondition is not None} - news
+    kept = [d for d in kept if not (d.part and d.kernel in olds)]
     kernels = list(report.kernels)
     for at, kernel in enumerate(kernels):
         if kernel.status == "unknown" and not kernel.known:
@@ -186,6 +220,18 @@ def without_known(
         diagnostics=tuple(kept),
         known=(*report.known, Known(source, tuple(sorted(left_out)))),
     )
+
+
+def _stated(known: Mapping[str, Weight]) -> dict[str, Weight]:
+    """What is known of the preconditions of each kernel, all contracts and targets together."""
+    stated: dict[str, Weight] = {}
+    for name, weight in known.items():
+        if weight.conjuncts:
+            before = stated.get(base(name), weight)
+            worst = min(before.severity, weight.severity, key=lambda s: _rank(s) if s else -1)
+            conjuncts = before.conjuncts | weight.conjuncts
+            stated[base(name)] = Weight(worst, "", conjuncts)
+    return stated
 
 
 def applied(
@@ -202,5 +248,8 @@ def applied(
     gone = tuple(
         entry for entry in baseline.entries if entry.fingerprint not in found and expected(entry)
     )
-    names = {e.fingerprint: Weight(e.severity, e.verdict) for e in baseline.entries}
+    names = {
+        e.fingerprint: Weight(e.severity, e.verdict, frozenset(e.conjuncts))
+        for e in baseline.entries
+    }
     return replace(without_known(report, names, SOURCE, root), gone=gone)

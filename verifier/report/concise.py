@@ -23,7 +23,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     rows: list[tuple[tuple[str, int, int], Line]] = []
     told: set[tuple[str, int, str, str]] = set()
-    for diagnostic in report.shown:
+    for diagnostic in report.listed(parts=options.verbose):
         span = diagnostic.span
         why = _undecided(diagnostic)
         if why:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from verifier.report.model import Counterexample, Diagnostic, Value
+from verifier.report.model import Conjunct, Counterexample, Diagnostic, Value
 from verifier.report.text import one_line
 
 
 def details(diagnostic: Diagnostic) -> list[str]:
-    """``must hold: ...``, ``counterexample: ...``, notes and help: a line each."""
-    lines = []
-    if diagnostic.predicate:
+    """``must hold: ...``, ``counterexample: ...``, notes and help: a line each.
+
+    Of a precondition: its conditions, a line each, with what needs them and what breaks them.
+    """
+    lines: list[str] = []
+    if diagnostic.precondition is not None:
+        lines += map(condition, diagnostic.precondition.main)
+        lines += [f"not decided: {one_line(text)}" for text in diagnostic.precondition.undecided]
+    elif diagnostic.predicate:
         lines.append(f"must hold: {one_line(diagnostic.predicate)}")
     if diagnostic.counterexample is not None:
         lines.append(f"counterexample: {counterexample(diagnostic)}")
     lines += [f"note: {one_line(note)}" for note in diagnostic.notes]
     lines += [f"help: {one_line(text)}" for text in diagnostic.help]
     return lines
+
+
+def condition(conjunct: Conjunct) -> str:
+    """A condition, what needs it at which line, and what breaks it, on one line."""
+    what = f"else {conjunct.what}, silently" if conjunct.silent else conjunct.what
+    breach = f"; {conjunct.breach} breaks it" if conjunct.breach else ""
+    return one_line(f"{conjunct.text}: {what} (line {conjunct.span.line}{breach})")
 
 
 def counterexample(diagnostic: Diagnostic) -> str:

@@ -6,7 +6,8 @@ assertion or one more target changes them, and the finding is still the old one.
 without comments, layout and trailing commas, so that a formatter changes nothing.
 
 Findings that agree in all of this are counted from the top of the file: ``9d5ae01c7b2f4e83:1``,
-``9d5ae01c7b2f4e83:2``. A further one is then one more, wherever it is inserted.
+``9d5ae01c7b2f4e83:2``. A further one is then one more, wherever it is inserted. What a precondition
+stands for is counted behind the others, so that they have the same names where it is left out.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def fingerprints(
 def numbered(diagnostics: Iterable[Diagnostic], bases: Iterable[str]) -> tuple[str, ...]:
     """Fingerprints from hashes: findings with the same hash are counted in the order of places."""
     pairs = list(zip(diagnostics, bases, strict=True))
-    order = sorted(range(len(pairs)), key=lambda at: (_position(pairs[at][0].span), at))
+    order = sorted(
+        range(len(pairs)), key=lambda at: (pairs[at][0].part, _position(pairs[at][0].span), at)
+    )
     seen: Counter[str] = Counter()
     result = [""] * len(pairs)
     for at in order:

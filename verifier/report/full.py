@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
+from verifier.report.blocks import block_lines
 from verifier.report.details import assignments
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Diagnostic, FileError, RunReport, Span
@@ -20,8 +21,8 @@ def render(
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     known = sources or Sources()
     lines: list[Line] = []
-    for diagnostic in report.shown:
-        lines += [*diagnostic_lines(diagnostic, known, options), []]
+    for diagnostic, places in _causes(report.listed(parts=options.verbose), options):
+        lines += [*diagnostic_lines(diagnostic, known, options, places), []]
     for error in report.errors:
         if error.kind == "syntax":
             lines += [*diagnostic_lines(_syntax(error, known), known, options), []]
@@ -31,8 +32,31 @@ def render(
     write(lines, stream, options)
 
 
-def diagnostic_lines(diagnostic: Diagnostic, sources: Sources, options: Options) -> list[Line]:
-    """The frame of one finding and what there is to say about it."""
+def _causes(
+    diagnostics: Iterable[Diagnostic], options: Options
+) -> Iterator[tuple[Diagnostic, Sequence[Diagnostic]]]:
+    """Each finding with those further down that say the same of other places."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for d in diagnostics:
+        key = (d.rule, d.severity, d.verdict, d.message, d.predicate, d.help)
+        apart = options.verbose or d.precondition is not None
+        groups.setdefault(id(d) if apart else key, []).append(d)
+    for first, *others in groups.values():
+        yield first, others
+
+
+def diagnostic_lines(
+    diagnostic: Diagnostic,
+    sources: Sources,
+    options: Options,
+    others: Sequence[Diagnostic] = (),
+) -> list[Line]:
+    """The frame of one finding and what there is to say about it.
+
+    ``others`` say the same of other places.
+    """
+    if diagnostic.precondition is not None:
+        return block_lines(diagnostic, diagnostic.precondition, options)
     severity = diagnostic.severity
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
     lines = wrap(head, words(one_line(diagnostic.message), "message"), options.width, indent=4)
@@ -58,7 +82,7 @@ def diagnostic_lines(diagnostic: Diagnostic, sources: Sources, options: Options)
         place.append((f"with preset {', '.join(diagnostic.presets)}", "dim"))
     lines += wrap([(f"{margin}--> ", "arrow")], place, options.width)
     lines += body
-    details = _details(diagnostic, margin, options)
+    details = [*_details(diagnostic, margin, options), *_also(others, margin, options)]
     if details:
         lines.append([(f"{margin} |", "gutter")])
         lines += details
@@ -86,6 +110,17 @@ def _details(diagnostic: Diagnostic, margin: str, options: Options) -> list[Line
     elif diagnostic.facts:
         add("facts", words(", ".join(diagnostic.facts), "dim"))
     return lines
+
+
+def _also(others: Sequence[Diagnostic], margin: str, options: Options) -> list[Line]:
+    """The other places of a cause."""
+    if not others:
+        return []
+    places = dict.fromkeys(f"{d.span.path}:{d.span.line}" for d in others)
+    head: Line = [(f"{margin} = ", "gutter"), ("also:", "key"), (" ", "")]
+    commas = [","] * (len(places) - 1) + [""]
+    body = [(place + comma, "") for place, comma in zip(places, commas, strict=True)]
+    return wrap(head, body, options.width)
 
 
 def phrase(title: str) -> str:

@@ -20,7 +20,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
     """Print one command for each finding, then the totals."""
-    for diagnostic in report.shown:
+    for diagnostic in report.listed(parts=options.verbose):
         stream.write(_finding(diagnostic, options))
     for error in report.errors:
         title = "syntax-error" if error.kind == "syntax" else f"{error.kind} error"

@@ -45,7 +45,9 @@ def document(report: RunReport, options: Options) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "tilelint", "version": options.version},
         "kernels": [_kernel(kernel) for kernel in report.kernels],
-        "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+        "diagnostics": [
+            _diagnostic(diagnostic) for diagnostic in report.recorded(parts=options.verbose)
+        ],
         "errors": [_error(error) for error in report.errors],
         "files": {
             "collected": report.statistics.get("files", 0),
@@ -158,6 +160,9 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "suppressed": diagnostic.suppressed,
         "fingerprint": diagnostic.fingerprint,
         "part": diagnostic.part,
+        "precondition": (
+            None if diagnostic.precondition is None else _precondition(diagnostic.precondition)
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads the JSON output, version 1, back into the report that it was printed from.
+"""Reads the JSON output, version 2, back into the report that it was printed from.
 
 Keys that are not known are ignored (a later version may add some); a key that is missing, or has a
 value of another type, is an error that names its place in the document.
@@ -15,6 +15,7 @@ import msgspec
 from verifier.report.json_format import SCHEMA_VERSION
 from verifier.report.model import (
     CallCounts,
+    Conjunct,
     Counterexample,
     Diagnostic,
     Edit,
@@ -26,7 +27,9 @@ from verifier.report.model import (
     KernelReport,
     Known,
     Label,
+    Need,
     ObligationCounts,
+    Precondition,
     Reason,
     Replay,
     RunReport,
@@ -73,6 +76,36 @@ class _Fix(msgspec.Struct):
     edits: list[_Text]
 
 
+class _Need(_Region):
+    rule: str
+
+    def need(self) -> Need:
+        return Need(self.rule, self.span())
+
+
+class _Conjunct(_Need):
+    text: str
+    what: str
+    facts: tuple[str, ...]
+    silent: bool
+    exact: bool
+    grid: bool
+    minor: bool
+    witness: dict[str, Any] | None
+    breach: str
+    others: list[_Need]
+
+
+class _Precondition(msgspec.Struct):
+    sufficient: bool
+    exact: bool
+    conjuncts: list[_Conjunct]
+    dtypes: tuple[str, ...]
+    undecided: tuple[str, ...]
+    asserted: tuple[str, ...]
+    after: int
+
+
 class _Diagnostic(_Region):
     rule: str
     name: str
@@ -92,6 +125,8 @@ class _Diagnostic(_Region):
     presets: tuple[str, ...]
     suppressed: str | None
     fingerprint: str
+    part: bool
+    precondition: _Precondition | None
 
 
 class _Kernel(msgspec.Struct):
@@ -110,6 +145,7 @@ class _Kernel(msgspec.Struct):
     contract: str | None
     preset: str | None
     known: bool
+    precondition: _Precondition | None
 
 
 class _Error(msgspec.Struct):
@@ -153,7 +189,7 @@ def read(data: bytes) -> Reading:
     """The report in ``data``.
 
     Raises:
-        ReportError: the data is no report of version 1.
+        ReportError: the data is no report of version 2.
     """
     try:
         # The standard decoder: a file's name may hold bytes that are no text (lone surrogates).
@@ -170,7 +206,10 @@ def read(data: bytes) -> Reading:
     if document.tool.name != "tilelint":
         raise ReportError(f"a report of {document.tool.name}, not of tilelint")
     report = RunReport(
-        kernels=tuple(_kernel(kernel) for kernel in document.kernels),
+        kernels=tuple(
+            _kernel(kernel, f"$.kernels[{number}]")
+            for number, kernel in enumerate(document.kernels)
+        ),
         diagnostics=tuple(
             _diagnostic(found, f"$.diagnostics[{number}]")
             for number, found in enumerate(document.diagnostics)
@@ -197,7 +236,7 @@ def _said(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _kernel(kernel: _Kernel) -> KernelReport:
+def _kernel(kernel: _Kernel, place: str) -> KernelReport:
     return KernelReport(
         path=kernel.path,
         name=kernel.name,
@@ -214,6 +253,41 @@ def _kernel(kernel: _Kernel) -> KernelReport:
         contract=kernel.contract or "",
         preset=kernel.preset or "",
         known=kernel.known,
+        precondition=_precondition(kernel.precondition, place),
+    )
+
+
+def _precondition(found: _Precondition | None, place: str) -> Precondition | None:
+    if found is None:
+        return None
+    return Precondition(
+        conjuncts=tuple(
+            _conjunct(conjunct, f"{place}.precondition.conjuncts[{number}]")
+            for number, conjunct in enumerate(found.conjuncts)
+        ),
+        dtypes=found.dtypes,
+        sufficient=found.sufficient,
+        exact=found.exact,
+        asserted=found.asserted,
+        undecided=found.undecided,
+        after=found.after,
+    )
+
+
+def _conjunct(found: _Conjunct, place: str) -> Conjunct:
+    return Conjunct(
+        text=found.text,
+        what=found.what,
+        rule=found.rule,
+        facts=found.facts,
+        span=found.span(),
+        others=tuple(other.need() for other in found.others),
+        silent=found.silent,
+        grid=found.grid,
+        minor=found.minor,
+        exact=found.exact,
+        witness=_counterexample(found.witness, f"{place}.witness"),
+        breach=found.breach,
     )
 
 
@@ -228,7 +302,7 @@ def _diagnostic(found: _Diagnostic, place: str) -> Diagnostic:
         kernel=found.kernel,
         facts=found.facts,
         predicate=found.predicate,
-        counterexample=_counterexample(found.counterexample, place),
+        counterexample=_counterexample(found.counterexample, f"{place}.counterexample"),
         replay=found.replay,
         notes=found.notes,
         labels=tuple(Label(label.span(), label.text) for label in found.labels),
@@ -244,13 +318,15 @@ def _diagnostic(found: _Diagnostic, place: str) -> Diagnostic:
         presets=found.presets,
         suppressed=found.suppressed,
         fingerprint=found.fingerprint,
+        part=found.part,
+        precondition=_precondition(found.precondition, place),
     )
 
 
 def _counterexample(values: dict[str, Any] | None, place: str) -> Counterexample | None:
     for name, value in (values or {}).items():
         if not _is_value(value):
-            raise ReportError(f"not a value: {place}.counterexample[{name!r}]")
+            raise ReportError(f"not a value: {place}[{name!r}]")
     return values
 
 

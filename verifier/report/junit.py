@@ -26,7 +26,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     cases: dict[str, list[TestCase]] = {}
     homes = {(kernel.name, kernel.path) for kernel in report.kernels}
     findings: dict[str, list[Diagnostic]] = {}
-    shown = report.shown
+    shown = report.listed(parts=options.verbose)
     for diagnostic in shown:
         findings.setdefault(diagnostic.kernel, []).append(diagnostic)
     told: set[int] = set()

@@ -140,11 +140,17 @@ class Precondition:
     @property
     def text(self) -> str:
         """All conjuncts as one Python expression."""
-        if not self.conjuncts:
-            return "True"
-        if len(self.conjuncts) == 1:
-            return self.conjuncts[0].text
-        return " and ".join(_operand(conjunct.text) for conjunct in self.conjuncts)
+        return _joined(self.conjuncts)
+
+    @property
+    def brief(self) -> str:
+        """The main conjuncts as one Python expression."""
+        return _joined(self.main)
+
+    @property
+    def main(self) -> tuple[Conjunct, ...]:
+        """The conjuncts that some real input breaks."""
+        return tuple(conjunct for conjunct in self.conjuncts if not conjunct.minor)
 
     def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
         """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
@@ -158,7 +164,15 @@ class Precondition:
         else:
             how = "is right{}, but for its faults, when"
         said = f"`{kernel}` {how.format(where)}"
-        return f"{said} {self.text}" if condition else said
+        return f"{said} {self.brief}" if condition else said
+
+
+def _joined(conjuncts: Sequence[Conjunct]) -> str:
+    if not conjuncts:
+        return "True"
+    if len(conjuncts) == 1:
+        return conjuncts[0].text
+    return " and ".join(_operand(conjunct.text) for conjunct in conjuncts)
 
 
 def _operand(text: str) -> str:
@@ -405,7 +419,8 @@ class Entry:
     """One finding in a baseline.
 
     The fingerprint says which finding it is, ``severity`` and ``verdict`` how grave it was (empty
-    in files that do not say); the rest is for the reader.
+    in files that do not say), ``conjuncts`` what a precondition consisted of; the rest is for the
+    reader.
     """
 
     path: str
@@ -415,6 +430,7 @@ class Entry:
     fingerprint: str
     severity: str = ""
     verdict: str = ""
+    conjuncts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -491,7 +507,11 @@ class RunReport:
     def listed(self, *, parts: bool) -> tuple[Diagnostic, ...]:
         """The findings that no suppression takes back; ``parts``: those too that the kernels'
         preconditions stand for."""
-        return tuple(d for d in self.diagnostics if d.suppressed is None and (parts or not d.part))
+        return tuple(d for d in self.recorded(parts=parts) if d.suppressed is None)
+
+    def recorded(self, *, parts: bool) -> tuple[Diagnostic, ...]:
+        """What is listed, and what is suppressed."""
+        return tuple(d for d in self.diagnostics if parts or not d.part or d.suppressed is not None)
 
     @property
     def undecided(self) -> tuple[KernelReport, ...]:

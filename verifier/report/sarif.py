@@ -115,7 +115,7 @@ class _Run:
     def results(self) -> tuple[list[dict[str, Any]], int]:
         """The results, worst first if there are too many, and how many are left out."""
         found: list[Diagnostic | FileError | KernelReport] = [
-            *self.report.diagnostics,
+            *self.report.recorded(parts=self.options.verbose),
             *(error for error in self.report.errors if error.kind == "syntax"),
             *self.report.undecided,
         ]

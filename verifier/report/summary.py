@@ -1,4 +1,8 @@
-"""The block below the findings: one line per kernel with its reasons, and the totals."""
+"""The block below the findings: one line per kernel with its reasons, and the totals.
+
+A kernel of which all is said above, and with a baseline one of which nothing is new, has a line
+only with ``--verbose``.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,17 @@ _MOST_REASONS = 4
 _MOST_GONE = 10
 _STYLES: dict[Status, str] = {
     "verified": "ok",
+    "conditional": "unsure",
     "violated": "bad",
     "unknown": "unsure",
     "error": "bad",
+}
+_WORDS: dict[Status, str] = {
+    "verified": "verified",
+    "conditional": "right under a precondition",
+    "violated": "with faults",
+    "unknown": "unknown",
+    "error": "not analysed",
 }
 
 
@@ -21,17 +33,36 @@ def summary_lines(report: RunReport, options: Options) -> list[Line]:
     """Per file its kernels, then totals; a run without kernels says so in one line."""
     lines: list[Line] = []
     files: dict[str, list[KernelReport]] = {}
-    for kernel in report.kernels:
+    listed = report.kernels if options.verbose else _untold(report)
+    for kernel in listed:
         files.setdefault(kernel.path, []).append(kernel)
-    names = max((cells(_title(kernel)) for kernel in report.kernels), default=0)
-    targets = max((cells(_target(kernel)) for kernel in report.kernels), default=0)
+    names = max((cells(_title(kernel)) for kernel in listed), default=0)
+    targets = max((cells(_target(kernel)) for kernel in listed), default=0)
     names = min(names, max(12, options.width // 2))
     for path, kernels in files.items():
         lines.append([(path, "path")])
         for kernel in kernels:
             lines += _kernel(kernel, names, targets, options)
+    if lines:
         lines.append([])
     return lines + totals_lines(report, options)
+
+
+def _untold(report: RunReport) -> list[KernelReport]:
+    """The kernels that are listed in any case."""
+    if report.known:  # only what is new
+        return [k for k in report.kernels if k.status == "error" or k in report.undecided]
+    told = {
+        (d.span.path, d.kernel, target)
+        for d in report.shown
+        if d.precondition is not None
+        for target in d.targets
+    }
+    return [
+        k
+        for k in report.kernels
+        if k.status != "conditional" or (k.path, k.name, k.target) not in told
+    ]
 
 
 def _title(kernel: KernelReport) -> str:
@@ -47,6 +78,7 @@ def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) ->
     glyphs = options.glyphs
     glyph = {
         "verified": glyphs.ok,
+        "conditional": glyphs.partly,
         "violated": glyphs.bad,
         "unknown": glyphs.unsure,
         "error": glyphs.bad,
@@ -63,6 +95,10 @@ def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) ->
     if kernel.contract:
         head = [(f"      {f'preset {kernel.preset}:' if kernel.preset else 'under'} ", "dim")]
         lines += wrap(head, words(one_line(kernel.contract), "dim"), options.width)
+    if options.verbose:
+        for text in kernel.assumptions:
+            head = [("      ", ""), ("assumes: ", "dim")]
+            lines += wrap(head, words(one_line(text)), options.width, indent=8)
     if kernel.status == "verified":
         return lines
     if kernel.calls.unmodelled:
@@ -87,7 +123,9 @@ def _verdict(kernel: KernelReport, style: str, options: Options) -> list[Piece]:
     if kernel.status == "error":
         return [("not analysed", style)]
     parts: list[list[Piece]] = []
-    if counts.violated:
+    if kernel.status == "conditional":
+        parts.append([(_WORDS["conditional"], style)])
+    elif counts.violated:
         parts.append([(f"{counts.violated} violated", "bad")])
     if counts.unknown:
         parts.append([(f"{counts.unknown} unknown", "unsure")])
@@ -97,7 +135,7 @@ def _verdict(kernel: KernelReport, style: str, options: Options) -> list[Piece]:
         parts.append([(f"{counts.proved}/{counts.total} proved", "dim")])
     elif kernel.status == "unknown":
         parts.append([("undecided", "unsure")])
-    if kernel.assumptions:
+    if kernel.assumptions and options.verbose:
         parts.append([(number(len(kernel.assumptions), "assumption"), "dim")])
     return _join(parts, options)
 
@@ -119,7 +157,7 @@ def totals_lines(report: RunReport, options: Options) -> list[Line]:
     if report.kernels:
         status = Counter(kernel.status for kernel in report.kernels)
         verdicts: list[Piece] = [
-            (f"{status[name]} {'not analysed' if name == 'error' else name}", style)
+            (f"{status[name]} {_WORDS[name]}", style)
             for name, style in _STYLES.items()
             if status[name]
         ]
@@ -160,7 +198,7 @@ def totals_lines(report: RunReport, options: Options) -> list[Line]:
 
 
 def _left_out(report: RunReport) -> list[str]:
-    suppressed = len(report.diagnostics) - len(report.shown)
+    suppressed = sum(d.suppressed is not None for d in report.diagnostics)
     texts = [f"{suppressed} suppressed"] if suppressed else []
     texts += [
         f"{len(known.fingerprints)} known from {known.source}"

@@ -49,6 +49,7 @@ class Glyphs:
     """The few characters that not every output encoding has."""
 
     ok: str = "✓"
+    partly: str = "~"
     bad: str = "✗"
     unsure: str = "?"
     dot: str = "·"
@@ -64,8 +65,9 @@ class Options:
     """How a report is printed; ``width`` is in terminal cells.
 
     ``root`` is the directory that paths count from in formats for other programs. ``strict``: the
-    exit status counts warnings and unknowns, too. ``rules`` has the texts of the rules by id, for
-    formats that explain them.
+    exit status counts warnings and unknowns, too. ``verbose``: what the preconditions of kernels
+    stand for is shown one by one, with what is assumed. ``rules`` has the texts of the rules by id,
+    for formats that explain them.
     """
 
     version: str = "0"
@@ -75,6 +77,7 @@ class Options:
     statistics: bool = False
     root: str = os.curdir
     strict: bool = False
+    verbose: bool = False
     rules: Mapping[str, RuleText] = field(default_factory=dict)
 
     @staticmethod

@@ -113,12 +113,14 @@ class _Condition:
     def finding(self, span: Span, severity: Mapping[str, Severity], note: str) -> Diagnostic:
         """The finding that stands for the parts."""
         kernel = self.kernel
-        condition = replace(self.whole, conjuncts=self.kept)
+        condition = replace(
+            self.whole,
+            conjuncts=tuple(c for c in self.whole.conjuncts if c not in self.suppressed),
+        )
         notes = [note] if note else []
         if self.suppressed:
             listed = " and ".join(f"`{c.text}`" for c in self.suppressed)
             notes.append(f"what needs {listed} is suppressed")
-        notes += [f"not decided: {text}" for text in condition.undecided]
         replays = [d.replay for c in self.kept for d in self._of(c) if d.part]
         return Diagnostic(
             rule=PRECONDITION,
@@ -131,7 +133,7 @@ class _Condition:
             span=span,
             kernel=kernel.name,
             facts=tuple(dict.fromkeys(fact for c in self.kept for fact in c.facts)),
-            predicate=condition.text,
+            predicate=condition.brief,
             replay=min(replays, key=_REPLAYS.index, default="not-run"),
             notes=tuple(notes),
             labels=tuple(Label(need.span, _needed(c, need)) for c in self.kept for need in c.needs),
