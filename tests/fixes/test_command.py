@@ -13,9 +13,8 @@ import pytest
 
 from verifier.cli import fix
 from verifier.cli.main import main
-from verifier.engine import fixes, mending
-from verifier.report.model import Edit, FileResult, Fix, Span
-from verifier.source import ir
+from verifier.engine import asserting, mending
+from verifier.report.model import Edit, FileResult, Fix, Precondition, Span
 
 KERNEL = """\
 import nki
@@ -37,7 +36,8 @@ def copied(x):
 SAFE = KERNEL.replace("  # tilelint: ignore[unpack-mismatch] -- was needed once", "").replace(
     '"sbuf"', "nl.sbuf"
 )
-ALL = SAFE.replace("    rows, cols", "    assert x.shape[0] <= 128\n    rows, cols")
+ASSERTED = "assert cols == 300 and x.dtype == nl.float32\n"
+ALL = SAFE.replace(ASSERTED, f"{ASSERTED}    assert rows <= 128\n")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_safe_fixes(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert kernel.read_text() == SAFE
     assert kernel.stat().st_mode & 0o777 == 0o640
     assert "fixed 2 findings in 1 file" in captured.err
-    assert "partition-extent" in captured.out and "unused" not in captured.out
+    assert "[precondition]" in captured.out and "unused" not in captured.out
     assert list(kernel.parent.iterdir()) == [kernel]
 
 
@@ -191,7 +191,7 @@ def test_links_stay_links(kernel: Path) -> None:
 
 
 def test_suppressed_findings_are_not_fixed(kernel: Path) -> None:
-    text = ALL.replace("    assert x.shape[0] <= 128\n", "").replace(
+    text = ALL.replace("    assert rows <= 128\n", "").replace(
         "buffer=nl.sbuf)", "buffer=nl.sbuf)  # tilelint: ignore[partition-extent] -- callers know"
     )
     kernel.write_text(text)
@@ -200,9 +200,10 @@ def test_suppressed_findings_are_not_fixed(kernel: Path) -> None:
 
 
 WRONG = {
-    "the finding is still there": "    assert cols >= 1\n",
+    "the finding is still there": "    assert rows >= 1\n",
     "would no longer parse": "    assert (\n",
-    "is found": "    assert x.shape[0] <= 128 and x.shape[0] > 200\n",
+    "`no-admitted-input` is found": "    assert rows <= 128 and rows > 200\n",
+    "`partition-extent` is found": "    assert rows <= 129\n",
 }
 
 
@@ -213,18 +214,17 @@ def test_what_does_not_help_is_taken_back(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = fixes.Fixer._precondition
+    found = asserting.Assertions.added
 
-    def wrong(self: fixes.Fixer, proposed: str, where: ir.Span) -> Fix | None:
-        right = found(self, proposed, where)
-        assert right is not None
-        (edit,) = right.edits
-        line = edit.span.line + (reason == "the finding is still there")
-        place = replace(edit.span, line=line, end_line=line)
-        return replace(right, edits=(Edit(place, WRONG[reason]),))
+    def wrong(self: asserting.Assertions, precondition: Precondition) -> Precondition:
+        conjuncts = [
+            replace(c, assertion=c.assertion and replace(c.assertion, text=WRONG[reason]))
+            for c in found(self, precondition).conjuncts
+        ]
+        return replace(precondition, conjuncts=tuple(conjuncts))
 
-    monkeypatch.setattr(fixes.Fixer, "_precondition", wrong)
-    assert check("--fix", "--unsafe-fixes") == 0
+    monkeypatch.setattr(asserting.Assertions, "added", wrong)
+    check("--fix", "--unsafe-fixes")
     err = capsys.readouterr().err
     assert kernel.read_text() == SAFE
     assert "k.py:" in err and "not fixed" in err and reason in err

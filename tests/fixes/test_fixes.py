@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fixes.support import mend
+from tests.fixes.support import mend, request
 from tests.fixtures.support import FIXTURES, bad
-from verifier.report.model import Diagnostic, FileResult
+from verifier.engine.analysis import analyze_file
+from verifier.report.model import Diagnostic, FileResult, Fix
 from verifier.rulebase import find
 
 HEAD = """\
@@ -42,8 +44,10 @@ def fixable(result: FileResult) -> list[Diagnostic]:
     return [d for d in result.diagnostics if d.fix is not None and d.suppressed is None]
 
 
-def keys(result: FileResult) -> set[tuple[str, str]]:
-    return {(d.rule, d.kernel) for d in result.diagnostics}
+def asserted(result: FileResult) -> list[Fix]:
+    """The fixes that assert preconditions."""
+    found = [k.precondition.fix for k in result.kernels if k.precondition is not None]
+    return [fix for fix in found if fix is not None]
 
 
 @pytest.mark.parametrize("path", bad(), ids=lambda path: path.stem)
@@ -55,18 +59,27 @@ def test_every_fix_of_every_bad_fixture(path: Path, tmp_path: Path) -> None:
     fixing, before, after = mend(copy)
     assert copy.read_bytes() == raw
     assert not fixing.errors and not fixing.refused
-    assert sum(map(len, fixing.applied.values())) == len(fixable(before))
-    assert not fixable(after)
-    gone = {(d.rule, d.kernel) for d in fixable(before)}
-    assert keys(after) == keys(before) - gone
-    for old, new in fixing.changed.values():
-        assert added(old, new) == 0
+    assert bool(fixing.applied) == bool(fixable(before))
+    assert not fixable(after) and not asserted(after)
+    for old, new in zip(before.kernels, after.kernels, strict=True):
+        condition = old.precondition
+        assert condition is not None and new.precondition is not None
+        if old.status == "conditional" and condition.fix is not None:
+            assert new.status == "verified" or "without" in condition.fix.title
+    was = {(d.rule, d.kernel) for d in before.diagnostics}
+    assert {(d.rule, d.kernel) for d in after.diagnostics} <= was
+    if all(d.fix is not None and not d.fix.safe for d in fixable(before)):
+        for first, last in fixing.changed.values():
+            assert unasserted(last) == unasserted(first)
 
 
-def added(old: str, new: str) -> int:
-    """How many lines are neither old nor an assertion."""
-    rest = [line for line in new.splitlines() if not line.strip().startswith("assert ")]
-    return len([line for line in rest if line not in old.splitlines()])
+def unasserted(text: str) -> str:
+    """The code without its assertions."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = [s for s in node.body if not isinstance(s, ast.Assert)] or [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def test_the_fixtures_have_fixes() -> None:
@@ -196,25 +209,50 @@ def rows(header: str, *, top: str = "", margin: str = "    ") -> str:
 
 
 @pytest.mark.parametrize(
+    "top",
+    [
+        "",
+        '    """What it does."""\n',
+        '    """What\n    # it does.\n    """\n',
+        "    # the sizes\n    # of the input\n",
+        "    assert x.dtype == nl.bfloat16\n",
+        "    assert x.dtype == nl.bfloat16; scale = 2\n",
+    ],
+)
+def test_an_assertion_stands_behind_what_binds_its_names(top: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    text = rows(HEAD + "@nki.jit\ndef copied(x):\n", top=top)
+    path.write_text(text)
+    fixing, _, last = mend(path)
+    (_, now), *_ = fixing.changed.values()
+    bound = "    r, c = x.shape\n"
+    assert now.startswith(text[: text.index(bound)] + bound + "    assert r <= 128\n")
+    assert now.endswith(text[text.index("    dst = ") :])
+    assert last.kernels[0].status == "verified", last.diagnostics
+
+
+@pytest.mark.parametrize(
     ("top", "line"),
     [
         ("", 0),
         ('    """What it does."""\n', 1),
-        ('    """What\n    # it does.\n    """\n', 3),
         ("    # the sizes\n    # of the input\n", 0),
         ('    """Doc."""\n\n    # the sizes\n', 2),
         ("    assert x.dtype == nl.bfloat16\n", 1),
     ],
 )
-def test_where_an_assertion_goes(top: str, line: int, tmp_path: Path) -> None:
+def test_parameters_have_names_from_the_start(top: str, line: int, tmp_path: Path) -> None:
     path = tmp_path / "k.py"
     header = HEAD + "@nki.jit\ndef copied(x):\n"
-    path.write_text(rows(header, top=top))
-    fixing, _, last = mend(path)
-    (_, now), *_ = fixing.changed.values()
-    at = header.count("\n") + line
-    new = now.splitlines()[at : at + sum(map(len, fixing.applied.values()))]
-    assert new and all(row.startswith("    assert x.shape[") for row in new)
+    unnamed = rows("").replace("    r, c = x.shape\n", "")
+    unnamed = unnamed.replace("(r, c)", "(x.shape[0], 70)").replace("[0:r, 0:c]", "[:, 0:70]")
+    path.write_text(header + top + unnamed)
+    fixing, first, last = mend(path)
+    ((_, now),) = fixing.changed.values()
+    above = (header + top).splitlines(keepends=True)[: header.count("\n") + line]
+    (fix,) = asserted(first)
+    assert now.startswith("".join(above) + fix.edits[0].text)
+    assert "    assert x.shape[0] <= 128\n" in fix.edits[0].text
     assert last.kernels[0].status == "verified", last.diagnostics
 
 
@@ -222,9 +260,37 @@ def test_a_kernel_with_several_missing_preconditions(tmp_path: Path) -> None:
     path = tmp_path / "k.py"
     path.write_text(rows(HEAD + "@nki.jit\ndef copied(x):\n"))
     fixing, first, last = mend(path)
-    # one assertion may serve several findings
-    assert len(fixable(first)) == 3 > sum(map(len, fixing.applied.values())) > 1
+    (fix,) = asserted(first)
+    assert fixing.applied == {str(path): [fix.title]}
+    assert fix.edits[0].text.count("assert ") == 2
     assert last.kernels[0].status == "verified" and not last.diagnostics
+
+
+def test_what_cannot_be_asserted_is_said_to_be_left_out(tmp_path: Path) -> None:
+    """Without the module that has the dtypes there is no name for one."""
+    path = tmp_path / "k.py"
+    text = rows(HEAD + "@nki.jit\ndef copied(x):\n")
+    text = text.replace("import nki.language as nl\n", "from nki.language import ndarray, sbuf\n")
+    text = text.replace("import nki.isa", "from nki.language import shared_hbm\nimport nki.isa")
+    path.write_text(text.replace("nl.", ""))
+    fixing, first, last = mend(path)
+    (fix,) = asserted(first)
+    assert fix.title == "insert `assert r <= 128` (without 1 that cannot be asserted)"
+    assert not fixing.refused and last.kernels[0].status == "conditional"
+    assert last.kernels[0].precondition is not None
+    assert [c.rule for c in last.kernels[0].precondition.conjuncts] == ["sbuf-capacity"]
+
+
+@pytest.mark.parametrize(("width", "lines"), [(None, 20), (60, 26), (240, 1)])
+def test_an_assertion_is_wrapped(width: int | None, lines: int, tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(rows(HEAD + "@nki.jit\ndef copied(x):\n"))
+    result = analyze_file(replace(request(path), line_length=width))
+    (fix,) = asserted(result)
+    new = fix.edits[0].text.splitlines()
+    assert len(new) == lines + 1 and max(map(len, new)) <= (width or 88)
+    (bound,) = (s for s in ast.parse("if 1:\n" + fix.edits[0].text).body[0].body[1:])  # type: ignore[attr-defined]
+    assert ast.unparse(bound).startswith("assert c * (4 if x.dtype in (nl.float32, ")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +302,8 @@ def test_a_kernel_with_several_missing_preconditions(tmp_path: Path) -> None:
 )
 def test_where_no_assertion_can_be_written(header: str, tmp_path: Path) -> None:
     path = tmp_path / "k.py"
-    text = rows(HEAD + header)
+    text = rows(HEAD + header).replace("    r, c = x.shape\n", "")
+    text = text.replace("(r, c)", "(x.shape[0], 70)").replace("[0:r, 0:c]", "[:, 0:70]")
     if header.endswith(" "):
         text = HEAD + header + "; ".join(line.strip() for line in rows("").splitlines()) + "\n"
     path.write_text(text)
@@ -252,7 +319,8 @@ def test_an_assertion_that_needs_another_one(tmp_path: Path) -> None:
     path.write_text(rule.failing)  # the strip's width is divided by in an assertion
     fixing, _, last = mend(path)
     assert not fixing.refused and last.kernels[0].status == "verified"
-    assert path_text(fixing, path).index("strip != 0") < rule.failing.index("cols % strip")
+    now = path_text(fixing, path)
+    assert now.index("strip != 0") < now.index("cols % strip")
 
 
 def test_a_precondition_of_a_helper_goes_into_the_kernel(tmp_path: Path) -> None:
@@ -274,7 +342,7 @@ def test_a_precondition_of_a_helper_goes_into_the_kernel(tmp_path: Path) -> None
         "    return dst\n"
     )
     fixing, first, last = mend(path)
-    assert [d.span.path for d in fixable(first)] == [str(tmp_path / "helper.py")]
+    assert str(tmp_path / "helper.py") in {d.span.path for d in first.diagnostics}
     assert list(fixing.changed) == [str(path)]
     assert "    assert source.shape[1] == 500\n    assert source.shape[0] <= 128\n" in path_text(
         fixing, path
@@ -310,14 +378,16 @@ def test_the_rest_of_the_file_is_untouched(
     text = rows(HEAD + "@nki.jit\ndef copied(x):\n", top=top, margin=margin) + tail
     raw = (b"\xef\xbb\xbf" if mark else b"") + text.replace("\n", end).encode()
     path.write_bytes(raw)
-    fixing, _, last = mend(path, write=True)
+    fixing, first, last = mend(path, write=True)
     assert fixing.changed and last.kernels[0].status == "verified"
     written = path.read_bytes()
-    assert b"assert x.shape[0] <= 128" in written and b"ignore[dma-size]" not in written
+    assert b"assert r <= 128" in written and b"ignore[dma-size]" not in written
     assert written.startswith(b"\xef\xbb\xbf") == mark
     assert written.count(b"\r\n") == (written.count(b"\n") if end == "\r\n" else 0)
     ends = end.encode()
-    kept = [line for line in written.split(ends) if b"assert " not in line]
+    (edit,) = (e for f in asserted(first) for e in f.edits)
+    new = edit.text.replace("\n", end).encode()
+    kept = written.replace(new, b"").split(ends)
     assert kept == [line for line in raw.split(ends) if b"tilelint" not in line]
 
 

@@ -25,7 +25,7 @@ def test_lines_that_move(tmp_path: Path) -> None:
         (marked,) = apply([result], {str(path): text}.get)
         found.append([edit.span for d in marked.diagnostics if d.fix for edit in d.fix.edits])
     first, second = found
-    assert len(first) == 3
+    assert len(first) == 2
     assert second == [replace(s, line=s.line + 3, end_line=s.end_line + 3) for s in first]
 
 

@@ -68,6 +68,7 @@ _CONJUNCTS = st.builds(
     exact=st.booleans(),
     witness=_INPUTS,
     breach=_TEXTS,
+    assertion=st.none() | st.builds(Edit, _spans(), _TEXTS),
 )
 preconditions = st.builds(
     Precondition,
@@ -77,7 +78,6 @@ preconditions = st.builds(
     exact=st.booleans(),
     asserted=_tuples(_TEXTS),
     undecided=_tuples(_TEXTS),
-    after=_COUNTS,
 )
 
 _FINDINGS = st.builds(

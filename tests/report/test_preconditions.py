@@ -70,7 +70,6 @@ ALL = Precondition(
     (COLUMNS, ROWS, GRID, HUGE),
     dtypes=("lhsT.dtype in (float32, bfloat16)",),
     asserted=("rhs.shape[0] >= 96",),
-    after=5,
 )
 KERNEL = KernelReport(
     GEMM,

@@ -21,6 +21,7 @@ from verifier.engine import unreached, watchdog
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
+from verifier.engine.wrapping import width
 from verifier.hardware import targets
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
@@ -266,6 +267,8 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         request.timeout,
         request.statistics,
         request.tiles,
+        request.parts,
+        width(request.line_length, module.lines),
     )
     return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,10 +11,12 @@ from verifier import rulebase
 from verifier.configuration.contracts import Contract
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, judged, obligations, precondition
+from verifier.engine.asserting import Assertions
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
+from verifier.engine.wrapping import width
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.solver.solver import Solver
@@ -92,15 +94,11 @@ def judgement(
     unsettled = [reason.message for reason in reasons]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
     condition, parts = precondition.of_run(runs[0], verdicts, found.admitted, solver, unsettled)
-    fixer = Fixer(project, job.module, job.definition, job.enclosing, api)
-    problems = []
-    for position, (run, verdict) in enumerate(found.verdicts):
-        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
-            continue
-        part = position in parts
-        shown = told(verdict if part and not request.parts else found.smallest(verdict))
-        built = diagnostics.build(shown, run, target.name, part=part)
-        problems.append(fixer.attached(built, verdict))
+    names = {said.name: said.span.end_line for said in runs[0].sizes.values()}
+    length = width(request.line_length, unit.module.lines)
+    writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
+    condition = writer.added(condition)
+    problems = _problems(found, condition, parts, Fixer(project, api), unit, request)
     calls = max((run.trace.calls for run in runs), default=0)
     missing = max((len(run.trace.unmodelled) for run in runs), default=0)
     status: report.Status = "verified"
@@ -108,7 +106,7 @@ def judgement(
         status = "violated"
     elif unsettled:
         status = "unknown"
-    elif parts:
+    elif condition.conjuncts:
         status = "conditional"
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
@@ -128,6 +126,28 @@ def judgement(
         precondition=condition,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _problems(
+    found: _Judged,
+    condition: report.Precondition,
+    parts: Collection[int],
+    fixer: Fixer,
+    unit: Unit,
+    request: report.FileRequest,
+) -> list[report.Diagnostic]:
+    """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
+    problems = []
+    for position, (run, verdict) in enumerate(found.verdicts):
+        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
+            continue
+        part = position in parts
+        shown = told(verdict if part and not request.parts else found.smallest(verdict))
+        built = diagnostics.build(shown, run, unit.target.name, part=part)
+        if not part and condition.concerns(report.Need(built.rule, built.span)):
+            built = replace(built, fix=condition.fix)
+        problems.append(fixer.attached(built, verdict))
+    return problems
 
 
 def _judged(

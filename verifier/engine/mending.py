@@ -1,14 +1,15 @@
 """Applying fixes until nothing is left to fix, each proved to do what it says.
 
-Fixes are applied to texts in memory, one file at a time and no two that touch each other; then the
-files that depend on it are checked again. A change after which its finding is still there, the file
-no longer parses, or something new is found, is taken back.
+Fixes are applied to texts in memory, all of a file that do not touch each other at once; then the
+files that depend on it are checked again, once. Where something of that is wrong (a finding is
+still there, the file no longer parses, something new is found), all is taken back, and those who
+may be to blame are tried again one by one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,7 +72,9 @@ class _Mender:
     unsafe: bool
     state: Mended
     shown: list[report.FileResult] = field(default_factory=list)
+    #: what was taken back, and what is tried on its own
     tried: set[object] = field(default_factory=set)
+    alone: set[object] = field(default_factory=set)
 
     def run(self) -> Mended:
         self.shown = self.finish(self.state.results, {})
@@ -82,71 +85,73 @@ class _Mender:
                 return self.state
             path = _path(batch[0])
             rounds[path] += 1
-            reason = self._attempt(path, batch)
-            if reason is None:
+            wrong = self._attempt(path, batch)
+            if wrong is None:
                 continue
-            for diagnostic in batch:  # what is wrong with which of them?
-                alone = reason if len(batch) == 1 else self._attempt(path, [diagnostic])
-                if alone is None:
-                    break  # the places of the others have moved
-                self.tried.add(_key(diagnostic))
-                fix = diagnostic.fix
-                assert fix is not None
-                self.state.refused.append(Refused(path, diagnostic.span.line, fix.title, alone))
+            if len(batch) > 1:
+                blamed = [d for d in batch if d.kernel == wrong.kernel] or batch
+                self.alone.update(map(_key, blamed))
+                continue
+            (only,) = batch
+            assert only.fix is not None
+            self.tried.add(_key(only))
+            refused = Refused(path, only.span.line, only.fix.title, wrong.reason)
+            self.state.refused.append(refused)
 
     def _batch(self, done: set[str]) -> list[report.Diagnostic]:
         """Findings whose fixes are for one file and do not touch each other."""
         found: dict[str, list[report.Diagnostic]] = {}
-        for result in self.shown:
-            for diagnostic in result.diagnostics:
-                fix = diagnostic.fix
-                if fix is None or diagnostic.suppressed is not None or not fix.edits:
-                    continue
-                if not (fix.safe or self.unsafe) or _key(diagnostic) in self.tried:
-                    continue
-                if len({edit.span.path for edit in fix.edits}) == 1:
-                    found.setdefault(_path(diagnostic), []).append(diagnostic)
+        for diagnostic in _fixable(self.shown):
+            fix = diagnostic.fix
+            assert fix is not None
+            if (fix.safe or self.unsafe) and _key(diagnostic) not in self.tried:
+                found.setdefault(_path(diagnostic), []).append(diagnostic)
         for path in sorted(found):
             if path in done or self._text(path) is None:
                 continue
-            batch: list[report.Diagnostic] = []
-            taken: list[report.Span] = []
-            for diagnostic in sorted(found[path], key=_order):
-                fix = diagnostic.fix
-                assert fix is not None
-                regions = [edit.span for edit in fix.edits]
-                if not any(a.touches(b) for a in regions for b in taken):
-                    batch.append(diagnostic)
-                    taken += regions
-            return batch
+            every = sorted(found[path], key=_order)
+            together = [d for d in every if _key(d) not in self.alone]
+            if not together:
+                return every[:1]
+            return _compatible(together)
         return []
 
     def _text(self, path: str) -> str | None:
         known = self.state.texts.get(path)
         return self.read(path) if known is None else known
 
-    def _attempt(self, path: str, batch: Sequence[report.Diagnostic]) -> str | None:
-        """Apply fixes; if one of them does not do what it should, the reason and no change."""
+    def _attempt(self, path: str, batch: Sequence[report.Diagnostic]) -> _Wrong | None:
+        """Apply fixes; if they do not do what they should, the reason and no change."""
         before = self._text(path)
         assert before is not None
-        changes = [edit for d in batch if d.fix is not None for edit in d.fix.edits]
+        changes = dict.fromkeys(edit for d in batch if d.fix is not None for edit in d.fix.edits)
         try:
             after = edits.replaced(before, map(_replacement, changes))
         except ValueError as error:
-            return str(error)
+            return _Wrong(str(error))
         wrong = edits.problem(Path(path), after)
         if wrong is not None and edits.problem(Path(path), before) is None:
-            return f"line {wrong.line} would no longer parse"
+            return _Wrong(f"line {wrong.line} would no longer parse")
         texts = {**self.state.texts, path: after}
         affected = [r.path for r in self.state.results if _depends(r, path)]
         results = renewed(self.state.results, self.check(texts, affected))
         shown = self.finish(results, texts)
-        reason = _wrong(self.shown, shown, batch)
-        if reason is None:
+        found = _wrong(self.shown, shown, batch)
+        if found is None:
             self.state.texts, self.state.results, self.shown = texts, results, shown
             titles = [d.fix.title for d in batch if d.fix is not None]
             self.state.applied.setdefault(path, []).extend(titles)
-        return reason
+        return found
+
+
+def _fixable(results: Sequence[report.FileResult]) -> Iterator[report.Diagnostic]:
+    for result in results:
+        for diagnostic in result.diagnostics:
+            fix = diagnostic.fix
+            if fix is None or diagnostic.suppressed is not None or not fix.edits:
+                continue
+            if len({edit.span.path for edit in fix.edits}) == 1:
+                yield diagnostic
 
 
 def renewed(
@@ -155,6 +160,22 @@ def renewed(
     """The results with those of some files replaced, which may have come in several parts."""
     paths = {result.path for result in fresh}
     return [*(result for result in results if result.path not in paths), *fresh]
+
+
+def _compatible(diagnostics: Sequence[report.Diagnostic]) -> list[report.Diagnostic]:
+    """Those whose fixes do not touch each other, or are the same one."""
+    out: list[report.Diagnostic] = []
+    taken: list[report.Span] = []
+    known: set[tuple[report.Edit, ...]] = set()
+    for diagnostic in diagnostics:
+        assert diagnostic.fix is not None
+        changes = diagnostic.fix.edits
+        regions = [edit.span for edit in changes]
+        if changes in known or not any(a.touches(b) for a in regions for b in taken):
+            out.append(diagnostic)
+            taken += regions
+            known.add(changes)
+    return out
 
 
 def _path(diagnostic: report.Diagnostic) -> str:
@@ -169,10 +190,13 @@ def _order(diagnostic: report.Diagnostic) -> tuple[object, ...]:
 
 def _key(diagnostic: report.Diagnostic) -> object:
     """What a fix is known by when lines have moved."""
-    fix = diagnostic.fix
-    assert fix is not None
-    texts = tuple(edit.text for edit in fix.edits)
-    return (_path(diagnostic), diagnostic.rule, diagnostic.kernel, diagnostic.message, texts)
+    return (_change(diagnostic), diagnostic.rule, diagnostic.message)
+
+
+def _change(diagnostic: report.Diagnostic) -> object:
+    assert diagnostic.fix is not None
+    texts = tuple(edit.text for edit in diagnostic.fix.edits)
+    return (_path(diagnostic), diagnostic.kernel, texts)
 
 
 def _replacement(edit: report.Edit) -> Replacement:
@@ -189,28 +213,52 @@ def _depends(result: report.FileResult, path: str) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """Why a change is not what its fixes promise, and in which kernel; empty: not known."""
+
+    reason: str
+    kernel: str = ""
+
+
 def _wrong(
     before: Sequence[report.FileResult],
     after: Sequence[report.FileResult],
     batch: Sequence[report.Diagnostic],
-) -> str | None:
+) -> _Wrong | None:
     """Why a change is not what its fixes promise, or None."""
     new_errors = _errors(after) - _errors(before)
     if new_errors:
-        return f"then {min(new_errors)[2]}"
+        return _Wrong(f"then {min(new_errors)[2]}")
     had, has = _count(_found(before)), _count(_found(after))
     for finding in sorted(has, key=repr):
         if has[finding] > had[finding]:
-            return f"then `{finding[1]}` is found"
+            return _Wrong(f"then `{finding[1]}` is found", finding[2])
     # a place may break a rule in several ways, of which one is shown
     said, says = _count(_found(before), said=True), _count(_found(after), said=True)
     for finding, count in _count(batch, said=True).items():
         if says[finding] > said[finding] - count:
-            return "the finding is still there"
-    verified = _verified(after)
-    if not _verified(before) <= verified:
-        return "a kernel is no longer verified"
+            return _Wrong("the finding is still there", finding[2])
+    left = {_change(d) for d in _fixable(after) if d.rule == report.PRECONDITION}
+    for diagnostic in batch:
+        if _change(diagnostic) in left:  # what it says may be another condition now
+            return _Wrong("the finding is still there", diagnostic.kernel)
+    were = _statuses(before)
+    for kernel, status in _statuses(after).items():
+        was = were.get(kernel, status)
+        if _WORSE.index(status) > _WORSE.index(was):
+            return _Wrong(f"then `{kernel[1]}` is no longer {_SAID[was]}", kernel[1])
     return None
+
+
+#: what may become of a kernel, the best first
+_WORSE: tuple[report.Status, ...] = ("verified", "conditional", "unknown", "violated", "error")
+_SAID: Mapping[report.Status, str] = {
+    "verified": "verified",
+    "conditional": "right under a precondition",
+    "unknown": "free of known faults",
+    "violated": "analysed",
+}
 
 
 #: path, rule, kernel, targets, and the message where it matters
@@ -218,11 +266,12 @@ _Finding = tuple[str, str, str, tuple[str, ...], str]
 
 
 def _found(results: Iterable[report.FileResult]) -> list[report.Diagnostic]:
+    """What is reported; a part of a precondition may become a fault of its own."""
     return [
         diagnostic
         for result in results
         for diagnostic in result.diagnostics
-        if diagnostic.suppressed is None and diagnostic.verdict != "unknown"
+        if diagnostic.suppressed is None and diagnostic.verdict != "unknown" and not diagnostic.part
     ]
 
 
@@ -236,10 +285,11 @@ def _errors(results: Iterable[report.FileResult]) -> set[tuple[str, str, str]]:
     return {(e.path, e.kind, e.message) for result in results for e in result.errors}
 
 
-def _verified(results: Iterable[report.FileResult]) -> set[tuple[str, str, str, str]]:
+def _statuses(
+    results: Iterable[report.FileResult],
+) -> dict[tuple[str, str, str, str], report.Status]:
     return {
-        (kernel.path, kernel.name, kernel.target, kernel.contract)
+        (kernel.path, kernel.name, kernel.target, kernel.contract): kernel.status
         for result in results
         for kernel in result.kernels
-        if kernel.status == "verified"
     }

@@ -111,11 +111,6 @@ def of_run(
     conjuncts = [_conjunct(found, item, names) for item in found.items]
     types = [python(item.condition, names) for item in found.dtypes]
     whole = not undecided and not found.unconditional
-    after = [
-        diagnostics.span(said.span)
-        for symbol, said in run.sizes.items()
-        if any(symbol in item.condition.free() for item in found.items)
-    ]
     precondition = report.Precondition(
         conjuncts=tuple(conjuncts),
         dtypes=tuple(types),
@@ -125,7 +120,6 @@ def of_run(
             dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in SAID)
         ),
         undecided=tuple(dict.fromkeys(undecided)),
-        after=max(after, default=None, key=lambda place: place.line),
     )
     parts = {
         position

@@ -96,7 +96,7 @@ def judgement(
     runs = run_all(
         project, DIALECTS[entry.dialect].make(), target, unit.api, job, solver.decide, deadline
     )
-    fixer = Fixer(project, job.module, job.definition, job.enclosing, unit.api)
+    fixer = Fixer(project, unit.api)
     problems = []
     for run in runs:
         pending = [

@@ -16,6 +16,7 @@ from verifier.report.model import (
     Conjunct,
     Counterexample,
     Diagnostic,
+    Edit,
     Entry,
     FileError,
     Fix,
@@ -113,7 +114,6 @@ def _precondition(condition: Precondition) -> dict[str, Any]:
         "dtypes": list(condition.dtypes),
         "undecided": list(condition.undecided),
         "asserted": list(condition.asserted),
-        "after": None if condition.after is None else _span(condition.after),
     }
 
 
@@ -130,6 +130,7 @@ def _conjunct(conjunct: Conjunct) -> dict[str, Any]:
         "minor": conjunct.minor,
         "witness": _counterexample(conjunct.witness),
         "breach": conjunct.breach,
+        "assertion": None if conjunct.assertion is None else _edit(conjunct.assertion),
         "others": [{"rule": need.rule, **_span(need.span)} for need in conjunct.others],
     }
 
@@ -170,8 +171,12 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "title": fix.title,
         "safe": fix.safe,
-        "edits": [{**_span(edit.span), "text": edit.text} for edit in fix.edits],
+        "edits": [_edit(edit) for edit in fix.edits],
     }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {**_span(edit.span), "text": edit.text}
 
 
 def _span(span: Span) -> dict[str, Any]:

@@ -69,6 +69,9 @@ class _Region(msgspec.Struct):
 class _Text(_Region):
     text: str
 
+    def edit(self) -> Edit:
+        return Edit(self.span(), self.text)
+
 
 class _Fix(msgspec.Struct):
     title: str
@@ -94,6 +97,7 @@ class _Conjunct(_Need):
     witness: dict[str, Any] | None
     breach: str
     others: list[_Need]
+    assertion: _Text | None
 
 
 class _Precondition(msgspec.Struct):
@@ -103,7 +107,6 @@ class _Precondition(msgspec.Struct):
     dtypes: tuple[str, ...]
     undecided: tuple[str, ...]
     asserted: tuple[str, ...]
-    after: int
 
 
 class _Diagnostic(_Region):
@@ -270,7 +273,6 @@ def _precondition(found: _Precondition | None, place: str) -> Precondition | Non
         exact=found.exact,
         asserted=found.asserted,
         undecided=found.undecided,
-        after=found.after,
     )
 
 
@@ -288,6 +290,7 @@ def _conjunct(found: _Conjunct, place: str) -> Conjunct:
         exact=found.exact,
         witness=_counterexample(found.witness, f"{place}.witness"),
         breach=found.breach,
+        assertion=None if found.assertion is None else found.assertion.edit(),
     )
 
 
@@ -312,7 +315,7 @@ def _diagnostic(found: _Diagnostic, place: str) -> Diagnostic:
         else Fix(
             found.fix.title,
             found.fix.safe,
-            tuple(Edit(edit.span(), edit.text) for edit in found.fix.edits),
+            tuple(edit.edit() for edit in found.fix.edits),
         ),
         targets=found.targets,
         presets=found.presets,

@@ -29,6 +29,9 @@ VERDICTS: tuple[Verdict, ...] = ("always", "sometimes", "unknown")
 #: the rule of the one finding that stands for all parts of a kernel's precondition
 PRECONDITION: Final = "precondition"
 
+#: how much of a fix its title spells out
+_TITLE = 80
+
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
@@ -96,7 +99,7 @@ class Conjunct:
     ``silent``: where it does not hold, the kernel goes wrong without anybody being told.
     ``witness`` is an input that meets the other conditions and breaks this one, ``breach`` what of
     it breaks it (``N = 513``). ``grid``: it is about the launch. ``minor``: no tensor that fits the
-    device's memory breaks it.
+    device's memory breaks it. ``assertion`` inserts it where all its names are bound.
     """
 
     text: str
@@ -111,6 +114,7 @@ class Conjunct:
     exact: bool = True
     witness: Counterexample | None = None
     breach: str = ""
+    assertion: Edit | None = None
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -125,8 +129,7 @@ class Precondition:
     ``dtypes`` are the conditions on dtypes alone, which the text leaves out.
     ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
     others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
-    not known, one sentence each. ``after`` is the last statement that binds a name of the texts;
-    None: they are of parameters only.
+    not known, one sentence each. The conjuncts stand in an order in which all can be evaluated.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
@@ -135,7 +138,6 @@ class Precondition:
     exact: bool = True
     asserted: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
-    after: Span | None = None
 
     @property
     def text(self) -> str:
@@ -151,6 +153,25 @@ class Precondition:
     def main(self) -> tuple[Conjunct, ...]:
         """The conjuncts that some real input breaks."""
         return tuple(conjunct for conjunct in self.conjuncts if not conjunct.minor)
+
+    @property
+    def fix(self) -> Fix | None:
+        """The assertions of all conjuncts that have one; None: of none."""
+        edits = [c.assertion for c in self.conjuncts if c.assertion is not None]
+        if not edits:
+            return None
+        text = "".join(edit.text for edit in edits)
+        title = "insert " + " and ".join(f"`{edit.text.strip()}`" for edit in edits)
+        if len(title) > _TITLE or text.count("\n") > len(edits):
+            some = "an assertion" if len(edits) == 1 else f"{len(edits)} assertions"
+            title = f"insert the precondition as {some}"
+        left = len(self.conjuncts) - len(edits)
+        title += f" (without {left} that cannot be asserted)" if left else ""
+        return Fix(title, False, (Edit(edits[0].span, text),))
+
+    def concerns(self, need: Need) -> bool:
+        """Whether a conjunct is there for it."""
+        return any(need in conjunct.needs for conjunct in self.conjuncts)
 
     def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
         """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
@@ -346,9 +367,9 @@ class FileRequest:
     empty ``select`` means every rule. ``targets`` empty means the dialect's default.
     ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
     on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
-    ``parts``: what a precondition stands for is shown one by one, each with a counterexample made
-    small. ``users`` are the other files of the run that import this one: what their kernels call
-    is no entry point.
+    ``line_length`` is how long a line of the file may be; None: as its lines show. ``parts``: what
+    a precondition stands for is shown one by one, each with a counterexample made small. ``users``
+    are the other files of the run that import this one: what their kernels call is no entry point.
     """
 
     path: str
@@ -363,6 +384,7 @@ class FileRequest:
     statistics: bool = False
     part: tuple[int, int] = (0, 1)
     tiles: bool = False
+    line_length: int | None = None
     parts: bool = True
     users: tuple[str, ...] = ()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verifier.configuration.formatting import LineLengths
 from verifier.report.model import PRECONDITION, FileRequest, FileResult, chosen
 from verifier.service.preconditions import stated
 
@@ -21,6 +22,7 @@ class Policy:
     def __init__(self, configurations: Configurations) -> None:
         self.configurations = configurations
         self._of: dict[str, Resolved] = {}
+        self._lengths = LineLengths()
 
     def settled(self, path: str) -> Resolved:
         """The settings of a file, which is one of those that are checked from now on.
@@ -34,6 +36,7 @@ class Policy:
     def renew(self) -> None:
         """Forget which files are checked, and what of their configurations has changed."""
         self._of.clear()
+        self._lengths = LineLengths()
         self.configurations.refresh()
 
     def request(
@@ -61,6 +64,7 @@ class Policy:
             timeout=settings.timeout,
             statistics=statistics,
             tiles=tiles,
+            line_length=self._lengths.of(full),
             parts=parts or not chosen(PRECONDITION, settings.select, settings.ignore),
             users=tuple(users),
         )

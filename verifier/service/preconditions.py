@@ -140,6 +140,7 @@ class _Condition:
             targets=(kernel.target,),
             presets=(kernel.preset,) if kernel.preset else (),
             precondition=condition,
+            fix=condition.fix,
         )
 
 
