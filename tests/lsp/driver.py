@@ -104,6 +104,10 @@ class Driver:
         def refresh(_: Any) -> None:
             self.refreshed += 1
 
+        @feature(lsp.WORKSPACE_CODE_LENS_REFRESH)
+        def refresh_lenses(_: Any) -> None:
+            self.refreshed += 1
+
         @feature(lsp.CLIENT_REGISTER_CAPABILITY)
         def register(_: lsp.RegistrationParams) -> None:
             return None
@@ -201,6 +205,13 @@ class Driver:
         )
         return [action for action in found or () if isinstance(action, lsp.CodeAction)]
 
+    async def lenses(self, uri: str) -> dict[int, str]:
+        """The titles of the code lenses, by line."""
+        found = await self.client.text_document_code_lens_async(
+            lsp.CodeLensParams(lsp.TextDocumentIdentifier(uri))
+        )
+        return {lens.range.start.line: lens.command.title for lens in found or () if lens.command}
+
     async def hints(self, uri: str) -> Sequence[lsp.InlayHint]:
         everything = lsp.Range(lsp.Position(0, 0), lsp.Position(1_000_000, 0))
         found = await self.client.text_document_inlay_hint_async(
@@ -222,7 +233,8 @@ async def session(
     encodings: Sequence[str] | None = None,
     settings: Any = None,
 ) -> AsyncIterator[Driver]:
-    """A server that is initialised, and shut down afterwards."""
+    """A server that is initialised, and shut down afterwards. It shows each finding at its place,
+    unless ``options`` say otherwise."""
     driver = Driver()
     driver.settings = settings
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -251,7 +263,7 @@ async def session(
             capabilities=chosen,
             process_id=os.getpid(),
             workspace_folders=folders,
-            initialization_options=options,
+            initialization_options={"verbose": True, **(options or {})},
         )
     )
     driver.client.initialized(lsp.InitializedParams())

@@ -350,11 +350,59 @@ def test_configuration_files_count(tmp_path: Path) -> None:
             assert ROWS not in [d.code for d in await driver.checked(uri, 2)]
             # what is wrong with one is shown where it stands
             config.write_text('\nselect = ["nonsense"]\n', encoding="utf-8")
+            before = len(driver.diagnostics[uri])
             driver.change(uri, 3, ((0, 0), (0, 0), "\n"))
-            assert not await driver.checked(uri, 3)
+            assert len(await driver.checked(uri, 3)) == before
             await driver.until(lambda: bool(driver.diagnostics.get(config.as_uri())))
             (wrong,) = driver.diagnostics[config.as_uri()]
             assert (wrong.range.start.line, "nonsense" in wrong.message) == (1, True)
+
+    drive(work)
+
+
+def test_a_configuration_that_cannot_be_used_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    config = tmp_path / "tilelint.toml"
+
+    async def work() -> None:
+        async with session(inside) as driver:
+            uri = driver.open(inside / "k.py", HALVE)
+            before = [(d.code, d.message) for d in await driver.checked(uri, 1)]
+            assert ROWS in [code for code, _ in before]
+            config.write_text('\nselect = ["nonsense"]\n', encoding="utf-8")
+            for version in (2, 3):
+                driver.change(uri, version, ((0, 0), (0, 0), "\n"))
+                shown = await driver.checked(uri, version)
+                assert [(d.code, d.message) for d in shown] == before
+            told = [m for m in driver.messages if m.type == lsp.MessageType.Error]
+            assert len(told) == 1 and "nonsense" in told[0].message
+            assert [d.range.start.line for d in driver.diagnostics[config.as_uri()]] == [1]
+            config.unlink()
+            driver.change(uri, 4, ((0, 0), (0, 0), "\n"))
+            assert [(d.code, d.message) for d in await driver.checked(uri, 4)] == before
+            await driver.until(lambda: not driver.diagnostics[config.as_uri()])
+
+    drive(work)
+
+
+def test_the_precondition_of_a_kernel(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with session(tmp_path, options={"verbose": False}) as driver:
+            uri = driver.open(tmp_path / "k.py", HALVE + DOUBLE)
+            shown = await driver.checked(uri, 1)
+            [block] = [d for d in shown if d.code == "precondition"]
+            assert ROWS not in [d.code for d in shown]
+            row = HALVE.splitlines().index("def halve(x):")
+            assert (block.range.start.line, block.range.start.character) == (row, 4)
+            assert "`halve` is right on trn2 exactly when rows <= 128" in block.message
+            assert any("rows <= 128" in r.message for r in block.related_information or ())
+            text = await driver.hover(uri, row, 5)
+            assert "rows <= 128" in text and "it asserts `cols == 512`" in text
+            lenses = await driver.lenses(uri)
+            assert lenses[row] == "`halve` is right on trn2 exactly when rows <= 128"
+            other = (HALVE + DOUBLE).splitlines().index("def double(x):")
+            assert lenses[other] == "`double` is right on trn2 for every input that it admits"
 
     drive(work)
 

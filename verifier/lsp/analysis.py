@@ -53,7 +53,7 @@ class Analysis:
                 FileError(problem.path or job.path, problem.line, problem.message, "usage")
                 for problem in error.problems
             )
-            return Answer(job.number, FileResult(job.path, errors=errors))
+            return Answer(job.number, FileResult(job.path, errors=errors), refused=True)
         text = self._read(job.path)
         if text is not None and not may_hold_kernels(text.encode("utf-8", "surrogatepass")):
             return nothing  # not our business, parse or not

@@ -75,10 +75,16 @@ class Findings:
         self._checked.pop(path, None)
 
     def take(self, path: str, revisions: Revisions, answer: Answer) -> None:
-        """The result of an analysis takes the place of the one before."""
+        """The result of an analysis takes the place of the one before, unless it was refused."""
         assert answer.result is not None
         before = self._checked.get(path)
         result = answer.result
+        if answer.refused and before is not None:
+            kept_findings, known = tuple(_diagnostics(before)), tuple(_kernels(before))
+            self._checked[path] = Checked(
+                path, revisions, (), (), result.errors, kept_findings, known
+            )
+            return
         cut = set(answer.short)
         kept: list[tuple[Diagnostic, Revisions]] = []
         kept_kernels: list[tuple[KernelReport, Revisions]] = []
@@ -121,12 +127,13 @@ class Findings:
             found.update(error.path for error in checked.errors)
         return found
 
-    def found(self) -> list[Found]:
-        """Everything that was found and is not suppressed, once each."""
+    def found(self, *, parts: bool) -> list[Found]:
+        """Everything that was found and is not suppressed, once each; ``parts``: also what the
+        kernels' preconditions stand for."""
         by_place: dict[tuple[Span, str, str], list[Found]] = {}
         for about, checked in self._checked.items():
             for number, (diagnostic, of) in enumerate(_diagnostics(checked)):
-                if diagnostic.suppressed is not None:
+                if diagnostic.suppressed is not None or (diagnostic.part and not parts):
                     continue
                 placed = self._placed(diagnostic, of)
                 if placed is not None:
@@ -135,9 +142,9 @@ class Findings:
                     by_place.setdefault(key, []).append(item)
         out = []
         for items in by_place.values():
-            [best] = deduplicate(item.diagnostic for item in items)
-            own = next((i for i in items if i.about == best.span.path), items[0])
-            out.append(Found(best, own.about, all(item.kept for item in items)))
+            for best in deduplicate(item.diagnostic for item in items):
+                own = next((i for i in items if i.about == best.span.path), items[0])
+                out.append(Found(best, own.about, all(item.kept for item in items)))
         return out
 
     def tiles(self, path: str) -> Iterator[tuple[KernelReport, Tile]]:

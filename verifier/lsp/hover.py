@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from verifier.lsp.text import Position
-from verifier.report.model import Diagnostic, KernelReport, Span, Tile
+from verifier.report.model import Diagnostic, KernelReport, Precondition, Span, Tile
 
 _COMMENT: Final = re.compile(r"#\s*tilelint:\s*ignore(?:-file)?\s*\[([^\]]*)\]")
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -96,7 +96,7 @@ def finding_text(diagnostic: Diagnostic, summary: str) -> str:
     lines = [f"**{diagnostic.rule}**: {diagnostic.message}", ""]
     if summary:
         lines.append(f"*{summary}*  ")
-    if diagnostic.predicate:
+    if diagnostic.predicate and diagnostic.precondition is None:
         lines.append(f"required: `{diagnostic.predicate}`  ")
     if diagnostic.counterexample:
         lines += ["", "| input | value |", "| --- | --- |"]
@@ -108,6 +108,51 @@ def finding_text(diagnostic: Diagnostic, summary: str) -> str:
         for text in diagnostic.help
     ]
     return "\n".join(lines)
+
+
+def known_of(kernel: KernelReport) -> str:
+    """For which inputs a kernel is right, in a sentence."""
+    condition = kernel.precondition
+    if condition is None or kernel.status == "verified":
+        return f"`{kernel.name}` is right on {kernel.target} for every input that it admits"
+    if not condition.main and kernel.status == "conditional":
+        return f"`{kernel.name}` is right on {kernel.target} for every input that fits its memory"
+    if not condition.main:
+        return f"`{kernel.name}` is not verified on {kernel.target}"
+    return condition.headline(kernel.name, (kernel.target,))
+
+
+def kernels_at(
+    kernels: Iterable[KernelReport], line: Callable[[int], str], place: Position
+) -> list[str]:
+    """What is known of the kernels whose names stand at a position, where they are defined."""
+    texts = []
+    for kernel in kernels:
+        name = kernel.name.rpartition(".")[2]
+        found = re.search(rf"\bdef\s+({re.escape(name)})\b", line(place.line))
+        if kernel.precondition is None or found is None or kernel.line - 1 != place.line:
+            continue
+        if found.start(1) <= place.column <= found.end(1):
+            texts.append(_kernel_text(kernel, kernel.precondition))
+    return list(dict.fromkeys(texts))
+
+
+def _kernel_text(kernel: KernelReport, condition: Precondition) -> str:
+    lines = [known_of(kernel), ""]
+    lines += [f"- {text}" for text in _conditions(condition)]
+    lines += [f"- dtypes: `{text}`" for text in condition.dtypes]
+    if condition.asserted:
+        lines.append(f"- it asserts {' and '.join(f'`{text}`' for text in condition.asserted)}")
+    lines += [f"- not decided: {text}" for text in condition.undecided]
+    return "\n".join(lines)
+
+
+def _conditions(condition: Precondition) -> Iterable[str]:
+    """What needs each condition, and what breaks it."""
+    for c in condition.main:
+        what = f"else {c.what}, silently" if c.silent else c.what
+        breach = f" (`{c.breach}` breaks it)" if c.breach else ""
+        yield f"`{c.text}`: {what}{breach}"
 
 
 def _code(text: str) -> bool:

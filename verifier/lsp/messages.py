@@ -44,7 +44,8 @@ class Answer:
 
     ``dropped``: it was cancelled. ``broken``: first and last line of what does not parse.
     ``short``: kernels that the limit of the check, not that of the configuration, may have ended.
-    ``error``: the analysis failed, and how.
+    ``error``: the analysis failed, and how. ``refused``: the configuration cannot be used, so that
+    nothing was analysed.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Answer:
     short: frozenset[str] = frozenset()
     dropped: bool = False
     error: str = ""
+    refused: bool = False
     seconds: float = 0.0
 
 

@@ -13,13 +13,17 @@ from verifier.configuration.model import Overrides
 class Options:
     """In the editor's settings the names are in camel case (``inlayHints``).
 
-    ``inlay_hints``: shapes of tiles, in the text. ``undecided``: say at a kernel that it is not
-    verified, and why. ``interactive_timeout``: seconds for each kernel while the text is edited;
-    what takes longer is finished when nothing else is to do. ``debounce``: milliseconds between an
-    edit and the analysis. The others stand above the configuration files, as a command line does.
+    ``inlay_hints``: shapes of tiles, in the text. ``code_lens``: what is known of a kernel, above
+    its ``def``. ``verbose``: each finding that a kernel's precondition stands for, at its place.
+    ``undecided``: say at a kernel that it is not verified, and why. ``interactive_timeout``:
+    seconds for each kernel while the text is edited; what takes longer is finished when nothing
+    else is to do. ``debounce``: milliseconds between an edit and the analysis. The others stand
+    above the configuration files, as a command line does.
     """
 
     inlay_hints: bool = True
+    code_lens: bool = True
+    verbose: bool = False
     undecided: bool = True
     interactive_timeout: float = 2.0
     debounce: int = 20

@@ -8,7 +8,7 @@ import logging
 import os
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from typing import Any, Final
 
 from lsprotocol import types as lsp
@@ -27,7 +27,7 @@ from verifier.lsp.places import Places, path_of
 from verifier.lsp.published import SOURCE, Publisher, message, shown_at
 from verifier.lsp.session import Session
 from verifier.lsp.text import Buffer, Encoding, Position
-from verifier.report.model import Edit
+from verifier.report.model import PRECONDITION, Edit
 
 log = logging.getLogger(__name__)
 
@@ -133,16 +133,22 @@ class TilelintServer(LanguageServer):
     def failed(self, path: str, reason: str) -> None:
         self.note(f"{path}: internal error: {reason}")
 
+    def refused(self, problems: str) -> None:
+        """A configuration cannot be used: what is shown is what was found before."""
+        self.say(f"tilelint: {problems}", lsp.MessageType.Error)
+
     def shows(self, path: str) -> bool:
         """Whether findings are shown in a file: it is open, or in the workspace."""
         return path in self.session.buffers or self.session.within(path)
 
     def publish(self, about: str) -> None:
         session = self.session
-        found = session.findings.found()
+        found = session.findings.found(parts=session.options.verbose)
         paths = dict.fromkeys([about, *session.findings.paths(), *self._published])
         for path in paths:
-            shown = path in session.findings or self.shows(path)
+            # a configuration may lie above the workspace
+            wrong = path != about and session.findings.errors(path)
+            shown = path in session.findings or self.shows(path) or bool(wrong)
             new = (
                 self.publisher.of_file(path, found, self.shows, undecided=session.options.undecided)
                 if shown
@@ -165,11 +171,13 @@ class TilelintServer(LanguageServer):
                 )
             )
         if session.options.inlay_hints and self.can("workspace", "inlay_hint", "refresh_support"):
-            self.start(self._refresh())
+            self.start(self._refresh(self.workspace_inlay_hint_refresh_async))
+        if session.options.code_lens and self.can("workspace", "code_lens", "refresh_support"):
+            self.start(self._refresh(self.workspace_code_lens_refresh_async))
 
-    async def _refresh(self) -> None:
+    async def _refresh(self, ask: Callable[[None], Awaitable[None]]) -> None:
         with contextlib.suppress(JsonRpcException):  # clients promise more than they do
-            await self.workspace_inlay_hint_refresh_async(None)
+            await ask(None)
 
     @contextlib.asynccontextmanager
     async def working(self, path: str) -> AsyncIterator[None]:
@@ -195,7 +203,7 @@ class TilelintServer(LanguageServer):
     def findings_in(self, path: str) -> list[Found]:
         """The findings that are shown in a file, as they are shown."""
         out = []
-        for found in self.session.findings.found():
+        for found in self.session.findings.found(parts=self.session.options.verbose):
             shown = shown_at(found, self.session.findings, self.shows)
             if shown.span.path == path:
                 out.append(Found(shown, found.about, found.kept))
@@ -277,6 +285,7 @@ def server(analyst: Analyst | None = None) -> TilelintServer:
     _life(ls)
     _documents(ls)
     _questions(ls)
+    _lenses(ls)
     _completions(ls)
     _actions(ls)
     _commands(ls)
@@ -399,6 +408,7 @@ def _questions(ls: TilelintServer) -> None:
                 known = await ls.knowledge.rule(found.diagnostic.rule)
                 summary = known.summary if known is not None else ""
                 parts.append(hover.finding_text(found.diagnostic, summary))
+        parts += hover.kernels_at(session.findings.kernels(path), buffer.line, place)
         tiles = hover.tile_at(list(session.findings.tiles(path)), buffer.line(place.line), place)
         if tiles:
             parts.insert(0, hover.tile_text(tiles))
@@ -425,6 +435,30 @@ def _questions(ls: TilelintServer) -> None:
             )
             for hint in hints(session.findings.tiles(path), buffer.line)
             if first <= hint.place.line <= last
+        ]
+
+
+def _lenses(ls: TilelintServer) -> None:
+    session = ls.session
+
+    @ls.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions())
+    async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        path = path_of(params.text_document.uri)
+        if path not in session.buffers or not session.options.code_lens:
+            return []
+        if path not in session.findings:
+            await session.fresh(path, _PATIENCE)
+        found = {
+            (kernel.line, hover.known_of(kernel)): kernel
+            for kernel in session.findings.kernels(path)
+            if kernel.precondition is not None
+        }
+        return [
+            lsp.CodeLens(
+                range=ls.places.range(ls.places.whole_line(path, line)),
+                command=lsp.Command(title=text, command=actions.EXPLAIN, arguments=[PRECONDITION]),
+            )
+            for line, text in found
         ]
 
 

@@ -36,6 +36,9 @@ class Client(Protocol):
     def failed(self, path: str, reason: str) -> None:
         """A file cannot be analysed: a fault of ours."""
 
+    def refused(self, problems: str) -> None:
+        """A configuration cannot be used."""
+
     def working(self, path: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Inside, a long analysis of ``path`` is going on."""
 
@@ -59,6 +62,8 @@ class Session:
         self._running: str | None = None
         #: revision of a text at which the worker process ended, by path
         self._crashed: dict[str, int] = {}
+        #: what the user was told of configurations, by the path of the file that they are for
+        self._refused: dict[str, tuple[str, ...]] = {}
 
     # ----------------------------------------------------------------- what the editor says
 
@@ -183,10 +188,23 @@ class Session:
         self, path: str, revisions: dict[str, int], answer: Answer, limit: float | None
     ) -> None:
         self.findings.take(path, revisions, answer)
+        self._warn(path, answer)
         if answer.short and limit is not None and path not in self._unfinished:
             self._unfinished.append(path)
         self._client.publish(path)
         self._tell()
+
+    def _warn(self, path: str, answer: Answer) -> None:
+        """Tell the user of a configuration that cannot be used, once."""
+        if not answer.refused or answer.result is None:
+            self._refused.pop(path, None)
+            return
+        told = {text for texts in self._refused.values() for text in texts}
+        texts = tuple(f"{e.path}:{e.line}: {e.message}" for e in answer.result.errors)
+        self._refused[path] = texts
+        new = [text for text in texts if text not in told]
+        if new:
+            self._client.refused("\n".join(new))
 
     def _tell(self) -> None:
         self._news.set()
