@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from verifier.engine.weakest import expressions
+from verifier.solver.elimination import put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -62,7 +63,7 @@ class Normal:
         """Replace a condition by a simpler one that says the same beside the others."""
         item = items[position]
         facts = self._facts(items, position)
-        clause = self._fewer(item.condition, facts)
+        clause = self._chosen(self._fewer(item.condition, facts), facts)
         for candidate in _simpler(clause):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
@@ -83,6 +84,30 @@ class Normal:
             if rest and self._follows((*facts, alternative), E.or_(*rest)):
                 kept = rest
         return E.or_(*kept)
+
+    def _chosen(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """The clause with the case that holds in the place of each choice that is settled."""
+        if clause.kind is E.BoolKind.OR:
+            parts = []
+            for part in clause.args:
+                others = (E.not_(other) for other in clause.args if other is not part)
+                parts.append(self._chosen(part, (*facts, *others)))
+            return E.or_(*parts)
+        while clause.expr is not None:
+            settled = None
+            for atom in clause.expr.atoms():
+                if not isinstance(atom, E.Ite):
+                    continue
+                if self._follows(facts, atom.test):
+                    settled = put(clause, atom, atom.then)
+                elif self._follows(facts, E.not_(atom.test)):
+                    settled = put(clause, atom, atom.other)
+                if settled is not None:
+                    break
+            if settled is None:
+                return clause
+            clause = settled
+        return clause
 
     def _without_implied(self, items: list[Item]) -> list[Item]:
         """Drop what follows from the others, the heavier ones first."""

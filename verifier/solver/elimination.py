@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 
 #: conjunctions that a formula may fall into, and comparisons in one of them
-_CUBES = 160
+_CUBES = 400
 _LITERALS = 120
 
 _Cube = tuple[Bool, ...]
@@ -142,17 +142,17 @@ class _Search:
             wanted.add(made.id)
             rest = atom.num - quotient * atom.den
             between = [E.ge(rest, 0), E.lt(rest, atom.den)]
-            return [[*(_put(lit, atom, quotient) for lit in cube), *between]]
+            return [[*(put(lit, atom, quotient) for lit in cube), *between]]
         if isinstance(atom, E.Ite):
             return [
-                [*(_put(lit, atom, atom.then) for lit in cube), atom.test],
-                [*(_put(lit, atom, atom.other) for lit in cube), E.not_(atom.test)],
+                [*(put(lit, atom, atom.then) for lit in cube), atom.test],
+                [*(put(lit, atom, atom.other) for lit in cube), E.not_(atom.test)],
             ]
         if isinstance(atom, E.Extremum):
             below = E.le if atom.kind == "min" else E.ge
             return [
                 [
-                    *(_put(lit, atom, value) for lit in cube),
+                    *(put(lit, atom, value) for lit in cube),
                     *(below(value, other) for other in atom.args if other is not value),
                 ]
                 for value in atom.args
@@ -196,7 +196,11 @@ class _Search:
                     [*others, E.lt(literal.expr, 0)],
                     [*others, E.gt(literal.expr, 0)],
                 ]
-        return [[*rest, *self._paired(about, symbol)]]
+        for literal in about:
+            factor = _factor(literal, symbol)
+            if self._sign(factor, cube) == 0:
+                return _by_sign(cube, literal, factor, symbol)
+        return [[*rest, *self._paired(about, symbol, cube)]]
 
     def _solved(self, equation: Bool, about: Sequence[Bool], symbol: Sym) -> Iterator[Bool]:
         """What the literals say of the value that an equation gives the symbol."""
@@ -217,7 +221,7 @@ class _Search:
             if literal is not equation:
                 yield at.bool(literal)
 
-    def _paired(self, about: Sequence[Bool], symbol: Sym) -> Iterator[Bool]:
+    def _paired(self, about: Sequence[Bool], symbol: Sym, cube: _Cube) -> Iterator[Bool]:
         """Each lower bound of the symbol is at most each upper one."""
         lower: list[tuple[Expr, Expr]] = []  # (factor, bound): factor * symbol >= bound
         upper: list[tuple[Expr, Expr]] = []
@@ -229,12 +233,10 @@ class _Search:
             assert literal.expr is not None
             factor = _factor(literal, symbol)
             left = literal.expr - E.from_atom(symbol) * factor
-            if self._is_positive(factor):
+            if self._sign(factor, cube) > 0:
                 upper.append((factor, -left))
-            elif self._is_positive(-factor):
-                lower.append((-factor, left))
             else:
-                raise _NoAnswerError
+                lower.append((-factor, left))
         for low_factor, low in lower:
             for high_factor, high in upper:
                 if _is_unit(low_factor):
@@ -244,8 +246,25 @@ class _Search:
                 else:
                     yield E.le(E.ceildiv(low, low_factor), E.floordiv(high, high_factor))
 
-    def _is_positive(self, factor: Expr) -> bool:
-        return factor.const > 0 if factor.is_const else self.positive(factor)
+    def _sign(self, factor: Expr, cube: _Cube) -> int:
+        """1 or -1; 0 if it is not known."""
+        if factor.is_const:
+            return 1 if factor.const > 0 else -1
+        if E.ge(factor, 1) in cube or self.positive(factor):
+            return 1
+        return -1 if E.le(factor, -1) in cube or self.positive(-factor) else 0
+
+
+def _by_sign(cube: _Cube, literal: Bool, factor: Expr, symbol: Sym) -> list[list[Bool]]:
+    """The cases of a factor that may be zero or of either sign."""
+    assert literal.expr is not None
+    rest = [other for other in cube if other is not literal]
+    left = E.le(literal.expr - E.from_atom(symbol) * factor, 0)
+    return [
+        [*cube, E.ge(factor, 1)],
+        [*cube, E.le(factor, -1)],
+        [*rest, left, E.eq(factor, 0)],
+    ]
 
 
 def _mixed(whole: Bool) -> bool:
@@ -267,7 +286,7 @@ def _nested(cube: _Cube, wanted: set[int]) -> Atom | None:
     return None
 
 
-def _put(literal: Bool, atom: Atom, value: Expr) -> Bool:
+def put(literal: Bool, atom: Atom, value: Expr) -> Bool:
     """The literal with a value in place of an outermost atom."""
     if literal.expr is None or all(item is not atom for item in literal.expr.atoms()):
         return literal
