@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("verifier.cli.run", "Run a kernel on numbers, and check every operation it does."),
     "layout": ("verifier.cli.layout", "Draw a tensor in a TPU's memory."),
     "kernels": ("verifier.cli.kernels", "List the kernels in files and directories."),
+    "contract": ("verifier.cli.contract", "Print for which inputs each kernel is right."),
     "rules": ("verifier.cli.rules", "List the rules, or which documented fact each enforces."),
     "config": ("verifier.cli.config", "Say what is configured for a file, and where."),
     "explain": ("verifier.cli.explain", "Say what a rule demands and why, with examples."),

@@ -120,6 +120,10 @@ def of_run(
             dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in SAID)
         ),
         undecided=tuple(dict.fromkeys(undecided)),
+        shapes=tuple(
+            (tensor, tuple(_own_name(run, f"{tensor}.shape[{axis}]") for axis in range(rank)))
+            for tensor, rank in run.ranks.items()
+        ),
     )
     parts = {
         position
@@ -129,6 +133,11 @@ def of_run(
         and not verdict.noted
     }
     return precondition, frozenset(parts)
+
+
+def _own_name(run: Run, size: str) -> str:
+    """The kernel's name for a size of an input; empty if it has none."""
+    return next((said.name for symbol, said in run.sizes.items() if symbol.name == size), "")
 
 
 # ------------------------------------------------------------------------------ one conjunct

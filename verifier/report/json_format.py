@@ -113,6 +113,7 @@ def _precondition(condition: Precondition) -> dict[str, Any]:
         "conjuncts": [_conjunct(conjunct) for conjunct in condition.conjuncts],
         "dtypes": list(condition.dtypes),
         "undecided": list(condition.undecided),
+        "shapes": {tensor: list(sizes) for tensor, sizes in condition.shapes},
         "asserted": list(condition.asserted),
     }
 

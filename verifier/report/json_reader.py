@@ -107,6 +107,7 @@ class _Precondition(msgspec.Struct):
     dtypes: tuple[str, ...]
     undecided: tuple[str, ...]
     asserted: tuple[str, ...]
+    shapes: dict[str, tuple[str, ...]]
 
 
 class _Diagnostic(_Region):
@@ -273,6 +274,7 @@ def _precondition(found: _Precondition | None, place: str) -> Precondition | Non
         exact=found.exact,
         asserted=found.asserted,
         undecided=found.undecided,
+        shapes=tuple(found.shapes.items()),
     )
 
 

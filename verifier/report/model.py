@@ -130,6 +130,7 @@ class Precondition:
     ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
     others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
     not known, one sentence each. The conjuncts stand in an order in which all can be evaluated.
+    ``shapes`` are the kernel's tensors and its own names for their sizes; empty: it has none.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
@@ -138,6 +139,7 @@ class Precondition:
     exact: bool = True
     asserted: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def text(self) -> str:

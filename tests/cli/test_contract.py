@@ -1,0 +1,71 @@
+"""``tilelint contract``: what is printed is a contract under which the kernel is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from verifier.cli.main import main
+from verifier.configuration.grammar import parse
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x, y):
+    R, C = x.shape
+    assert C == 70 and y.shape[1] == C and x.dtype == nl.float32 and y.dtype == nl.float32
+    out = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(R // 128):
+        rows = nl.ndarray((128, C), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=rows, src=x[i * 128 : i * 128 + 128, :])
+        more = nl.ndarray((128, C), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=more, src=y[i * 128 : i * 128 + 128, :])
+        nisa.tensor_tensor(dst=rows, data1=rows, data2=more, op=nl.add)
+        nisa.dma_copy(dst=out[i * 128 : i * 128 + 128, :], src=rows)
+    return out
+"""
+CONTRACT = "doubled(x: _[R, C], y: _[y_0, y_1]) where R % 128 == 0, R <= y_0"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "k.py"
+    path.write_text(KERNEL)
+    return path
+
+
+def test_the_contract_is_sufficient(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", "k.py", "--isolated"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["# k.py:7: doubled on trn2", CONTRACT, ""]
+    assert str(parse(CONTRACT)) == CONTRACT
+    options = ["--no-cache", "--strict", "--format", "concise"]
+    assert main(["check", "k.py", *options, "--contract", CONTRACT]) == 0
+    weaker = CONTRACT.replace(", R <= y_0", "")
+    assert main(["check", "k.py", *options, "--contract", weaker]) == 1
+
+
+def test_other_forms(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", "k.py", "--isolated", "--format", "asserts"]) == 0
+    asserts = "assert R % 128 == 0\nassert R <= y.shape[0]\n"
+    assert asserts in capsys.readouterr().out
+    assert main(["contract", "k.py", "--isolated", "--format", "docstring"]) == 0
+    expected = "Right exactly when:\n    R % 128 == 0\n    R <= y.shape[0]\n"
+    assert expected in capsys.readouterr().out
+    assert main(["contract", "k.py", "--isolated", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert (found["contract"], found["exact"], found["left_out"]) == (CONTRACT, True, [])
+
+
+def test_what_is_not_known_is_said(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel.write_text(KERNEL.replace("    return out", "    nisa.nothing(out)\n    return out"))
+    assert main(["contract", "k.py", "--isolated"]) == 1
+    out = capsys.readouterr().out
+    assert "# not known: " in out and "doubled(" not in out

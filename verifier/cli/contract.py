@@ -1,0 +1,103 @@
+"""``tilelint contract``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verifier.cli import options
+from verifier.cli.output import Refusal, complain, version
+
+if TYPE_CHECKING:
+    from verifier.service.inferred import Inferred
+
+
+@click.command("contract")
+@click.argument("paths", nargs=-1, type=click.Path())
+@options.settings
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["contract", "docstring", "asserts", "json"]),
+    default="contract",
+    show_default=True,
+    help="How to print the preconditions.",
+)
+def command(paths: tuple[str, ...], format_: str, **said: Any) -> None:
+    """Print for which inputs each kernel in PATHS (default: this directory) is right.
+
+    What the grammar of contracts has no form for, and kernels whose precondition is not known,
+    stand in comments.
+    """
+    from verifier.cli.runner import RunOptions, complaint, default_jobs, run
+    from verifier.configuration.model import ConfigurationError
+    from verifier.service.inferred import inferred
+
+    configurations = options.configurations(said)
+    given = paths or (".",)
+    try:
+        settings = configurations.for_run(given).settings
+        report = run(RunOptions(given, configurations, jobs=settings.jobs or default_jobs()))
+    except ConfigurationError as error:
+        raise Refusal(str(error)) from error
+    found = [inferred(kernel) for kernel in report.kernels]
+    if format_ == "json":
+        click.echo(json.dumps(_document(found), indent=2))
+    else:
+        for line in _lines(found, format_):
+            click.echo(line)
+    for failure in report.errors:
+        complain(complaint(failure))
+    known = all(item.contract for item in found)
+    click.get_current_context().exit(2 if report.errors else 0 if known else 1)
+
+
+def _lines(found: list[Inferred], form: str) -> Iterator[str]:
+    for item in found:
+        kernel, condition = item.kernel, item.kernel.precondition
+        yield f"# {kernel.path}:{kernel.line}: {kernel.name} on {kernel.target}"
+        if not item.contract or condition is None:
+            yield from (f"# not known: {reason}" for reason in item.reasons)
+        elif form == "contract":
+            yield item.contract
+            yield from (f"# and {condition}" for condition in item.left_out)
+        elif form == "docstring":
+            yield "Right exactly when:" if condition.exact else "Right at least when:"
+            yield from (f"    {conjunct.text}" for conjunct in condition.conjuncts)
+            yield from (f"    {dtypes}" for dtypes in condition.dtypes)
+        else:
+            for conjunct in condition.conjuncts:
+                if conjunct.assertion is None:
+                    yield f"# cannot be asserted: {conjunct.text}"
+                else:
+                    yield _dedented(conjunct.assertion.text)
+        yield ""
+
+
+def _dedented(text: str) -> str:
+    from textwrap import dedent
+
+    return dedent(text).rstrip("\n")
+
+
+def _document(found: list[Inferred]) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "tool": {"name": "tilelint", "version": version()},
+        "kernels": [
+            {
+                "path": item.kernel.path,
+                "name": item.kernel.name,
+                "line": item.kernel.line,
+                "target": item.kernel.target,
+                "contract": item.contract or None,
+                "left_out": list(item.left_out),
+                "exact": bool(item.kernel.precondition and item.kernel.precondition.exact),
+                "reasons": list(item.reasons),
+            }
+            for item in found
+        ],
+    }

@@ -1,0 +1,73 @@
+"""A kernel's inferred precondition as a contract, in the grammar of contracts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verifier.configuration.grammar import ContractError, parse
+from verifier.report.model import KernelReport, Precondition
+
+_SIZE = re.compile(r"\b(\w+)\.shape\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What is known of a kernel's inputs.
+
+    ``contract`` is empty where nothing is known, and ``reasons`` say why. ``left_out`` are the
+    conditions that the grammar has no form for: dtypes, the launch, alternatives.
+    """
+
+    kernel: KernelReport
+    contract: str = ""
+    left_out: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def inferred(kernel: KernelReport) -> Inferred:
+    """The contract of a kernel's precondition, over all its tensors."""
+    condition = kernel.precondition
+    if condition is None or not condition.sufficient:
+        reasons = condition.undecided if condition is not None else ()
+        reasons = reasons or tuple(reason.message for reason in kernel.reasons)
+        return Inferred(kernel, reasons=reasons or ("it has faults that no precondition excludes",))
+    names = _names(condition)
+    kept, left = [], list(condition.dtypes)
+    for conjunct in condition.conjuncts:
+        text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), conjunct.text)
+        if not conjunct.grid and _fits(text):
+            kept.append(text)
+        else:
+            left.append(conjunct.text)
+    inputs = ", ".join(
+        f"{tensor}: _[{', '.join(names[tensor, axis] for axis in range(len(sizes)))}]"
+        for tensor, sizes in condition.shapes
+    )
+    text = f"{kernel.name}({inputs})" + (f" where {', '.join(kept)}" if kept else "")
+    return Inferred(kernel, str(parse(text)), tuple(left))
+
+
+def _names(condition: Precondition) -> Mapping[tuple[str, int], str]:
+    """A name for each size: the kernel's own, or one of the tensor's name and the axis."""
+    taken = {name for _, sizes in condition.shapes for name in sizes if name}
+    taken |= {tensor for tensor, _ in condition.shapes}
+    names = {}
+    for tensor, sizes in condition.shapes:
+        for axis, name in enumerate(sizes):
+            free = name or f"{tensor}_{axis}"
+            while not name and free in taken:
+                free += "_"
+            taken.add(free)
+            names[tensor, axis] = free
+    return names
+
+
+def _fits(condition: str) -> bool:
+    """Whether the grammar of contracts has a form for a condition."""
+    try:
+        parse(f"k() where {condition}")
+    except ContractError:
+        return False
+    return True
