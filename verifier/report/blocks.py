@@ -16,8 +16,10 @@ _MOST = 8
 _FEW = 2
 
 
-def block_lines(diagnostic: Diagnostic, condition: Precondition, options: Options) -> list[Line]:
-    """Everything about a precondition, without frames.
+def block_lines(
+    diagnostic: Diagnostic, condition: Precondition, options: Options, *, fix: bool
+) -> list[Line]:
+    """Everything about a precondition, without frames; ``fix``: with the command that asserts it.
 
     Unless ``verbose``, what breaks a condition and what the kernel asserts is cut to one line, and
     of many conditions the last ones are only counted, but for silent ones.
@@ -46,7 +48,7 @@ def block_lines(diagnostic: Diagnostic, condition: Precondition, options: Option
         lines += _listed("not decided", condition.undecided, options)
     for note in diagnostic.notes:
         lines += _remark("note", words(one_line(note)), "key", options)
-    if diagnostic.fix is not None:
+    if fix and diagnostic.fix is not None:
         flags = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"
         command = f"tilelint check {flags} {diagnostic.span.path}"
         lines += _remark("fix", words(one_line(command), "help"), "help-key", options)

@@ -1,4 +1,8 @@
-"""The format for people: one code frame per finding, then a line per kernel and the totals."""
+"""The format for people: one code frame per finding, then a line per kernel and the totals.
+
+Preconditions are blocks without frames; so are notes, unless ``verbose``: what is not decided is
+told with its kernel.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,23 @@ def render(
     """Print ``report``; errors other than syntax errors are left to the caller's stderr."""
     known = sources or Sources()
     lines: list[Line] = []
-    for diagnostic, places in _causes(report.listed(parts=options.verbose), options):
-        lines += [*diagnostic_lines(diagnostic, known, options, places), []]
+    listed = report.listed(parts=options.verbose)
+    fixes = sum(d.precondition is not None and d.fix is not None for d in listed)
+    for diagnostic, places in _causes(listed, options):
+        if diagnostic.precondition is not None:
+            fix = fixes == 1 or options.verbose
+            lines += block_lines(diagnostic, diagnostic.precondition, options, fix=fix)
+        else:
+            brief = diagnostic.severity == "note" and not options.verbose
+            lines += diagnostic_lines(diagnostic, known, options, places, brief=brief)
+        lines.append([])
     for error in report.errors:
         if error.kind == "syntax":
             lines += [*diagnostic_lines(_syntax(error, known), known, options), []]
     lines += summary_lines(report, options)
+    if fixes > 1:
+        text = f"`tilelint check --fix --unsafe-fixes` asserts {fixes} of the preconditions"
+        lines += wrap([], words(text, "help"), options.width)
     if options.statistics:
         lines += [[], *statistics_lines(report.statistics, options)]
     write(lines, stream, options)
@@ -50,13 +65,13 @@ def diagnostic_lines(
     sources: Sources,
     options: Options,
     others: Sequence[Diagnostic] = (),
+    *,
+    brief: bool = False,
 ) -> list[Line]:
     """The frame of one finding and what there is to say about it.
 
-    ``others`` say the same of other places.
+    ``others`` say the same of other places. ``brief``: only what is said, and where.
     """
-    if diagnostic.precondition is not None:
-        return block_lines(diagnostic, diagnostic.precondition, options)
     severity = diagnostic.severity
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
     lines = wrap(head, words(one_line(diagnostic.message), "message"), options.width, indent=4)
@@ -81,6 +96,8 @@ def diagnostic_lines(
     if diagnostic.presets:
         place.append((f"with preset {', '.join(diagnostic.presets)}", "dim"))
     lines += wrap([(f"{margin}--> ", "arrow")], place, options.width)
+    if brief:
+        return lines + _also(others, margin, options)
     lines += body
     details = [*_details(diagnostic, margin, options), *_also(others, margin, options)]
     if details:

@@ -624,6 +624,7 @@ def sort_key(diagnostic: Diagnostic) -> tuple[object, ...]:
         diagnostic.kernel,
         span.end_line,
         span.end_column,
+        diagnostic.part,
         _stated(diagnostic),
     )
 
