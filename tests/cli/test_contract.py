@@ -69,3 +69,51 @@ def test_what_is_not_known_is_said(kernel: Path, capsys: pytest.CaptureFixture[s
     assert main(["contract", "k.py", "--isolated"]) == 1
     out = capsys.readouterr().out
     assert "# not known: " in out and "doubled(" not in out
+
+
+CONFIGURATION = """\
+# what holds for all
+[tool.tilelint]
+targets = ["trn2"]  # ours
+
+[tool.tilelint.contracts]
+# of another file
+"other.py::gone" = "(x: bf16[96, 70])"
+
+# lines
+[tool.black]
+line-length = 88
+"""
+
+
+@pytest.mark.parametrize(
+    "before", ["", CONFIGURATION, CONFIGURATION.partition("\n[tool.tilelint.c")[0]]
+)
+def test_contracts_are_written(
+    before: str, kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "pyproject.toml" if before else "tilelint.toml"
+    table = "tool.tilelint.contracts" if before else "contracts"
+    (kernel.parent / ".git").mkdir()
+    if before:
+        (kernel.parent / name).write_text(before)
+    assert main(["contract", "k.py", "--write"]) == 0
+    assert "wrote contracts into" in capsys.readouterr().err
+    after = (kernel.parent / name).read_text()
+    line = f'"k.py::doubled" = "{CONTRACT.removeprefix("doubled")}"\n'
+    gone = '"other.py::gone" = "(x: bf16[96, 70])"\n'
+    if gone in before:
+        assert after == before.replace(gone, gone + line)
+    else:
+        assert after.startswith(before) and after.endswith(f"[{table}]\n{line}")
+    assert main(["check", "k.py", "--no-cache", "--strict", "--format", "concise"]) == 0
+    assert main(["contract", "k.py", "--write"]) == 0
+    assert (kernel.parent / name).read_text() == after
+
+
+def test_a_layout_that_is_changed_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'contracts = { "other.py::gone" = "(x: bf16[96, 70])" }\n'
+    (kernel.parent / "tilelint.toml").write_text(text)
+    assert main(["contract", "k.py", "--write"]) == 2
+    assert "in no table of their own" in capsys.readouterr().err
+    assert (kernel.parent / "tilelint.toml").read_text() == text

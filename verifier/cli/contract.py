@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verifier.cli import options
-from verifier.cli.output import Refusal, complain, version
+from verifier.cli.output import Refusal, complain, remark, version
+from verifier.cli.paths import project_root
 
 if TYPE_CHECKING:
+    from verifier.configuration.settings import Configurations
     from verifier.service.inferred import Inferred
 
 
@@ -26,7 +30,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to print the preconditions.",
 )
-def command(paths: tuple[str, ...], format_: str, **said: Any) -> None:
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Put the contracts into the configuration of each file, where none is there yet.",
+)
+def command(paths: tuple[str, ...], format_: str, write: bool, **said: Any) -> None:
     """Print for which inputs each kernel in PATHS (default: this directory) is right.
 
     What the grammar of contracts has no form for, and kernels whose precondition is not known,
@@ -49,10 +58,44 @@ def command(paths: tuple[str, ...], format_: str, **said: Any) -> None:
     else:
         for line in _lines(found, format_):
             click.echo(line)
+    if write:
+        for remark_ in _written(found, configurations):
+            remark(remark_)
     for failure in report.errors:
         complain(complaint(failure))
     known = all(item.contract for item in found)
     click.get_current_context().exit(2 if report.errors else 0 if known else 1)
+
+
+def _written(found: list[Inferred], configurations: Configurations) -> Iterator[str]:
+    """Write the contracts that are whole; what came of it, in lines."""
+    from verifier.cli.writing import write_whole
+    from verifier.configuration.model import NAME
+    from verifier.configuration.writing import CannotWriteError, with_contracts
+
+    wanted: dict[str, dict[str, str]] = {}
+    for item in found:
+        kernel = item.kernel
+        if kernel.contract or not item.contract:
+            continue
+        if not item.whole:
+            yield f"{kernel.path}: no contract of `{kernel.name}` is written: it would say less"
+            continue
+        file = configurations.for_file(kernel.path).file or str(Path(project_root(), NAME))
+        inside = Path(kernel.path).absolute()
+        with suppress(ValueError):
+            inside = inside.relative_to(Path(file).absolute().parent)
+        key = f"{inside.as_posix()}::{kernel.name}"
+        wanted.setdefault(file, {})[key] = item.contract.removeprefix(kernel.name)
+    for file, contracts in sorted(wanted.items()):
+        try:
+            before = Path(file).read_text("utf-8") if Path(file).exists() else ""
+            after = with_contracts(file, before, contracts)
+        except (CannotWriteError, UnicodeDecodeError) as error:
+            raise Refusal(f"{file}: {error}") from error
+        if after != before:
+            write_whole(file, after)
+            yield f"wrote contracts into {file}"
 
 
 def _lines(found: list[Inferred], form: str) -> Iterator[str]:

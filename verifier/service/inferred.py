@@ -25,6 +25,12 @@ class Inferred:
     left_out: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether the contract says all but which dtypes instructions take."""
+        condition = self.kernel.precondition
+        return condition is not None and set(self.left_out) <= set(condition.dtypes)
+
 
 def inferred(kernel: KernelReport) -> Inferred:
     """The contract of a kernel's precondition, over all its tensors."""

@@ -1,0 +1,75 @@
+"""Contracts put into the text of a configuration file, whose comments and order stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from verifier.configuration import toml
+from verifier.configuration.model import PROJECT
+
+
+class CannotWriteError(Exception):
+    """The contracts of this file are laid out in a way that is better changed by hand."""
+
+
+def with_contracts(path: str, text: str, contracts: Mapping[str, str]) -> str:
+    """The text of a configuration file with more contracts, by their keys.
+
+    Keys that are there already keep what they say.
+
+    Raises:
+        CannotWriteError: the text is not TOML, or its contracts are in no table of their own.
+    """
+    tables = ["tool", "tilelint"] if os.path.basename(path) == PROJECT else []  # noqa: PTH119
+    tables.append("contracts")
+    try:
+        before = toml.load(text)
+    except toml.BadTomlError as error:
+        raise CannotWriteError(error.message) from error
+    known = _table(before, tables)
+    new = {key: value for key, value in contracts.items() if key not in known}
+    if not new:
+        return text
+    lines = [f"{json.dumps(k, ensure_ascii=False)} = {_quoted(v)}" for k, v in new.items()]
+    name = ".".join(tables)
+    header = re.search(rf"^\[{re.escape(name)}\][^\n]*\n?", text, re.MULTILINE)
+    if header is None:
+        space = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        after = f"{text}{space}[{name}]\n" + "".join(f"{line}\n" for line in lines)
+    else:
+        at = _end_of_table(text, header.end())
+        start = text[:at] + ("" if text[:at].endswith("\n") else "\n")
+        after = start + "".join(f"{line}\n" for line in lines) + text[at:]
+    try:
+        found = _table(toml.load(after), tables)
+    except toml.BadTomlError as error:
+        raise CannotWriteError("its contracts are in no table of their own") from error
+    if found != {**known, **new}:
+        raise CannotWriteError("its contracts are in no table of their own")
+    return after
+
+
+def _table(content: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    for name in names:
+        content = content.get(name, {})
+        if not isinstance(content, dict):
+            raise CannotWriteError(f"'{name}' is no table")
+    return content
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _end_of_table(text: str, start: int) -> int:
+    """Behind the last line of a table that says something."""
+    following = re.compile(r"^\s*\[", re.MULTILINE).search(text, start)
+    end = len(text) if following is None else following.start()
+    body = text[start:end]
+    # comments directly above the next table are its own
+    said = [m.end() for m in re.finditer(r"^[^\n#]*[^\s#][^\n]*(\n|$)", body, re.MULTILINE)]
+    return start + (said[-1] if said else 0)
