@@ -10,8 +10,9 @@ from verifier.engine import analyze_source
 from verifier.report.model import FileResult
 from verifier.rulebase import Rule, all_rules
 
-#: rules about comments are applied behind the analysis, see tests/suppressions
-RULES = [rule for rule in all_rules() if rule.family != "suppression"]
+#: applied behind the analysis, see tests/suppressions and tests/service
+BEHIND = ("precondition", "suppression")
+RULES = [rule for rule in all_rules() if rule.family not in BEHIND]
 
 
 def analyze(text: str) -> FileResult:

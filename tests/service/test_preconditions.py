@@ -1,0 +1,103 @@
+"""One finding stands for the parts of a precondition, as far as they are not suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from verifier.engine import analyze_source
+from verifier.report.model import PRECONDITION, Diagnostic, FileResult, Severity
+from verifier.rulebase import find
+from verifier.service.preconditions import stated
+
+RULE = find(PRECONDITION)
+assert RULE is not None
+#: nothing is said of rows or columns
+OPEN = RULE.failing.replace("    assert f <= 2000\n", "")
+
+
+def checked(text: str) -> FileResult:
+    return analyze_source(text, target="trn2")
+
+
+def summed(result: FileResult, text: str, **severity: Severity) -> FileResult:
+    named = {name.replace("_", "-"): value for name, value in severity.items()}
+    return stated(result, text, wanted=True, severity=named)
+
+
+def blocks(result: FileResult) -> list[Diagnostic]:
+    return [d for d in result.diagnostics if d.rule == PRECONDITION]
+
+
+def suppressed(result: FileResult, *rules: str) -> FileResult:
+    marked = (
+        replace(d, suppressed="so be it") if d.rule in rules else d for d in result.diagnostics
+    )
+    return replace(result, diagnostics=tuple(marked))
+
+
+def test_the_examples_of_the_rule() -> None:
+    assert RULE is not None
+    [block] = blocks(summed(checked(RULE.failing), RULE.failing))
+    assert block.message == "`copy_rows` is right on trn2 exactly when p <= 128"
+    line = RULE.failing.splitlines()[block.span.line - 1]
+    assert line[block.span.column : block.span.end_column] == "copy_rows"
+    assert block.severity == "warning" and block.labels
+    passing = checked(RULE.passing)
+    assert passing.diagnostics == summed(passing, RULE.passing).diagnostics == ()
+
+
+def test_without_the_rule_the_parts_are_told_one_by_one() -> None:
+    result = checked(OPEN)
+    assert all(d.part for d in result.diagnostics)
+    told = stated(result, OPEN, wanted=False, severity={})
+    assert not any(d.part for d in told.diagnostics)
+    assert [d.rule for d in told.diagnostics] == [d.rule for d in result.diagnostics]
+
+
+def test_what_is_suppressed_is_left_out() -> None:
+    result = checked(OPEN)
+    [whole] = blocks(summed(result, OPEN))
+    assert whole.precondition is not None and len(whole.precondition.conjuncts) > 1
+    [fewer] = blocks(summed(suppressed(result, "partition-extent"), OPEN))
+    assert fewer.precondition is not None
+    assert "p <= 128" in whole.message and "p <= 128" not in fewer.message
+    assert any("p <= 128" in note and "suppressed" in note for note in fewer.notes)
+    everything = {d.rule for d in result.diagnostics}
+    assert not blocks(summed(suppressed(result, *everything), OPEN))
+
+
+def test_what_a_suppressed_condition_implied_is_told_again() -> None:
+    """A part that nothing stands for any more must not be lost."""
+    result = checked(OPEN)
+    hidden = suppressed(result, "partition-extent")
+    told = summed(hidden, OPEN)
+    [block] = blocks(told)
+    assert block.precondition is not None
+    needs = {need for c in block.precondition.conjuncts for need in c.needs}
+    for d in told.diagnostics:
+        if d.part and d.suppressed is None:
+            assert any((need.rule, need.span) == (d.rule, d.span) for need in needs)
+
+
+@pytest.mark.parametrize(("wanted", "found"), [("error", "error"), ("note", "note")])
+def test_a_severity_that_is_set_for_the_rule_of_a_part_counts(
+    wanted: Severity, found: Severity
+) -> None:
+    assert RULE is not None
+    result = checked(RULE.failing)
+    [whole] = blocks(summed(result, RULE.failing))
+    assert whole.precondition is not None
+    rules = {n.rule.replace("-", "_") for c in whole.precondition.conjuncts for n in c.needs}
+    [block] = blocks(summed(result, RULE.failing, **dict.fromkeys(rules, wanted)))
+    assert block.severity == found
+
+
+def test_a_silent_part_makes_an_error() -> None:
+    rule = find("input-tail-dropped")
+    assert rule is not None
+    result = summed(checked(rule.failing), rule.failing)
+    [block] = blocks(result)
+    assert block.precondition is not None and any(c.silent for c in block.precondition.conjuncts)
+    assert block.severity == "error"
