@@ -14,6 +14,7 @@ from verifier.engine.weakest import expressions
 from verifier.solver.elimination import put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.solver.terms import flags
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
@@ -202,7 +203,7 @@ def _of_one_dtype(items: Sequence[Item]) -> list[Item]:
     out: list[Item] = []
     for item in items:
         symbols = item.condition.free()
-        if len(symbols) != 1 or symbols[0].domain is None:
+        if len(symbols) != 1 or symbols[0].domain is None or flags(item.condition):
             out.append(item)
             continue
         known = found.get(symbols[0], Item(TRUE, ()))
@@ -336,7 +337,7 @@ _MOST = 1 << 40
 def _bounds(clause: Bool) -> Iterator[Bool]:
     """``x <= c`` or ``x >= c`` for what is said of one size alone."""
     symbols = clause.free()
-    if len(symbols) != 1 or symbols[0].domain is not None or clause.variables():
+    if len(symbols) != 1 or symbols[0].domain is not None or flags(clause):
         return
     symbol = symbols[0]
     least = symbol.lo if symbol.lo is not None else 0
