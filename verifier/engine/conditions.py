@@ -157,7 +157,24 @@ def _joined(items: Iterable[Item]) -> list[Item]:
         known = found.get(item.condition)
         of = item.of if known is None else tuple(sorted({*known.of, *item.of}))
         found[item.condition] = Item(item.condition, of)
-    return list(found.values())
+    return _tightest(found.values())
+
+
+def _tightest(items: Iterable[Item]) -> list[Item]:
+    """Of bounds of the same only the tightest."""
+    bounds: dict[object, Item] = {}
+    out: list[Item] = []
+    for item in items:
+        e = item.condition.expr
+        if item.condition.kind is not E.BoolKind.LE or e is None:
+            out.append(item)
+            continue
+        other = bounds.get(e.terms)
+        if other is None or (
+            other.condition.expr is not None and other.condition.expr.const < e.const
+        ):
+            bounds[e.terms] = item
+    return [*out, *bounds.values()]
 
 
 def _equal_sizes(known: Sequence[Bool]) -> dict[Sym, Expr]:

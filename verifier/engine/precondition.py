@@ -182,7 +182,7 @@ def _witness(
         runs = tuple(E.ge(count, 1) for count in trips)
         for more in (runs, ()) if runs else ((),):
             query = Query((*facts, *more), obligation.check.predicate)
-            answer = found.solver.check(query)
+            answer = found.solver.refute(query)
             if answer.refuted and answer.model is not None:
                 return verdict, found.solver.minimize(query, answer.model, trips)
     return verdicts[0], None

@@ -84,6 +84,23 @@ class Solver:
         self.statistics.by_kind[answer.kind] += 1
         return answer
 
+    def refute(self, query: Query) -> Answer:
+        """As :meth:`check`, for what is expected to be refuted: no cheap proof is looked for."""
+        found = self._memo.get(query)
+        if found is not None:
+            return found
+        ready = self._facts.get(query.facts)
+        goal = ready.prepared.apply(query.goal)
+        if goal is TRUE or ready.prepared.contradictory or not self._in_time():
+            return self.check(query)
+        known = self._recall(query)
+        if known is not None:
+            answer = self._admissible(query, Answer("refuted", "search", known))
+        else:
+            answer = self._admissible(query, self._authority(query, ready, goal))
+        self._memo[query] = answer
+        return answer
+
     def decide(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
         """Whether the facts settle a condition, by the cheap tiers only; None: they don't."""
         if condition is TRUE or condition is FALSE:
