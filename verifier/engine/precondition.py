@@ -63,8 +63,8 @@ class Conditions:
 
     def _take(self, position: int, verdict: Verdict) -> None:
         condition = verdict.precondition
-        if condition is None:
-            self.bugs.add(position)
+        if condition is None or self.solver.check(Query(self.known, condition)).proved:
+            self.bugs.add(position)  # what would prevent it is not known, or does not
             self.unconditional = True
             return
         if verdict.said:

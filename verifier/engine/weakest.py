@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
@@ -64,10 +65,11 @@ def weakest(
 def of_inputs(demands: Iterable[Bool], solver: Solver) -> tuple[Bool, ...]:
     """What demands say of inputs and grid, those that are made in each iteration of loops too.
 
-    What has no such form is left out.
+    What has no such form is left out. A demand that divides by zero demands nothing: it dies.
     """
     out: dict[Bool, None] = {}
-    for demand in demands:
+    for said in demands:
+        demand = E.or_(*(E.eq(den, 0) for den in divisors((said,))), said)
         if of_given(demand):
             out[demand] = None
             continue
