@@ -65,6 +65,7 @@ register(
         code="OKK231",
         family=OKK,
         summary="a work tensor shares no memory with the other operands",
+        silent=True,
         reason=(
             "Functions with a work tensor keep intermediate results there while they read the "
             "source and write the result. Shared with either of them, the results are garbage."
@@ -151,6 +152,7 @@ register(
         code="OKK232",
         family=OKK,
         summary="a result lies exactly where its source does, or shares nothing with it",
+        silent=True,
         reason=(
             "Elementwise functions may work in place: each element is read before it is written. "
             "When ranges overlap at different addresses, the order in which the hardware takes "

@@ -75,6 +75,7 @@ register(
         code="OKK104",
         family=OKK,
         summary="the operands of a function start in the same lane",
+        silent=True,
         reason=(
             "Each NPU reads and writes its own memory: channel c of every operand must lie in the "
             "same lane. Only the input of a convolution and the left matrix go to all NPUs and "
@@ -168,6 +169,7 @@ register(
         code="OKK105",
         family=OKK,
         summary="strides are used in the lane that they were computed for",
+        silent=True,
         reason=(
             "How many channels a lane holds depends on the lane in which a tensor starts, and the "
             "batch stride counts them. Strides of another start lane put batches on top of each "

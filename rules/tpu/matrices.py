@@ -87,6 +87,7 @@ register(
         code="OKK211",
         family=OKK,
         summary="a channel of a matrix has between 1 and min(128, columns) columns",
+        silent=True,
         reason=(
             "A matrix lies in local memory as channels of some columns each. The manual admits 1 "
             "to 128 of them, and no more than the matrix has."
@@ -153,6 +154,7 @@ register(
         code="OKK212",
         family=OKK,
         summary="a matrix that is transferred starts where its channels do not wrap once more",
+        silent=True,
         reason=(
             "Matrix transfers compute the distance of two rows without the start lane, compute "
             "functions with it. Where the start lane makes the channels wrap once more, the rows "
@@ -206,6 +208,7 @@ register(
         code="OKK213",
         family=OKK,
         summary="the rows of a matrix that is stored do not overlap",
+        silent=True,
         reason=(
             "row_stride is the distance of two rows in system memory, in elements: less than the "
             "columns, and each row overwrites the end of the one before."

@@ -273,6 +273,7 @@ register(
         code="OKK301",
         family=OKK,
         summary="no write reaches into a part of a tensor that is still to be read",
+        silent=True,
         reason=(
             "Local memory is addressed by hand. A tensor that is larger than the room planned for "
             "it overwrites the beginning of the next one, which then is read half old, half new: "
@@ -544,6 +545,7 @@ register(
         code="OKK302",
         family=OKK,
         summary="what an operation reads in local memory was written before",
+        silent=True,
         reason=(
             "Local memory holds what the kernel before left there. Functions that add to their "
             "result (mac, convolutions and products with result_add) read it as well. What a "

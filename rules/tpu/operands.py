@@ -110,6 +110,7 @@ register(
         code="OKK101",
         family=OKK,
         summary="every extent of a shape fits the field that holds it",
+        silent=True,
         reason=(
             "Instructions hold extents in fields of 16, 12 or 11 bits. An extent of 0 divides by "
             "zero, one that is too large loses its upper bits. Transfers count 65535 channels, "
@@ -204,6 +205,7 @@ register(
         code="OKK102",
         family=OKK,
         summary="an operand's address is a multiple of what the function works on",
+        silent=True,
         reason=(
             "Functions without stride arguments, pools, convolution results and matrices work on "
             "whole 128-byte rows of the execution units; weights of a convolution are read in "
@@ -295,6 +297,7 @@ register(
         code="OKK103",
         family=OKK,
         summary="every local operand ends within its lane",
+        silent=True,
         reason=(
             "A lane of BM1684 has 524288 bytes. A compute function that reaches further writes "
             "into the memory of the next lane, and nothing says so; a transfer stops the chip."

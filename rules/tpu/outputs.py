@@ -99,6 +99,7 @@ register(
         code="OKK401",
         family=OKK,
         summary="transfers stay within the buffers of system memory",
+        silent=True,
         reason=(
             "The device writes wherever it is told. A part that reaches beyond its buffer "
             "overwrites what the host keeps there. How large buffers are is known from the "
@@ -324,6 +325,7 @@ register(
         code="OKK402",
         family=OKK,
         summary="every element of a declared output is written",
+        silent=True,
         reason=(
             "What the kernel does not store keeps the values that the host's buffer had. A tail "
             "that is dropped, computed twice or stored at another place leaves a gap. How large "

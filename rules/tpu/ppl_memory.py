@@ -317,6 +317,7 @@ declare(
         Shown.NEVER,
         why="cores wait for each other in a run, whether the text says so or not",
     ),
+    silent=True,
 )
 declare(
     "ppl-lane-slots",

@@ -431,6 +431,7 @@ declare(
     _WIDE.replace("16..65535", "16..70000"),
     _WIDE,
     gather=True,
+    silent=True,
 )
 declare(
     "ppl-operand-shape",
@@ -445,6 +446,7 @@ declare(
     elementwise(_SPREAD),
     concerns=_by_element,
     enforces=_channel_facts,
+    silent=True,
 )
 declare(
     "ppl-strides",
@@ -457,6 +459,7 @@ declare(
     strides,
     _STRIDED.replace("stride=[96, 96, 96, 1]", "stride=[96, 96, 96, 0]"),
     _STRIDED,
+    silent=True,
 )
 declare(
     "ppl-saturation",

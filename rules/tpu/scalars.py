@@ -70,6 +70,7 @@ register(
         code="OKK221",
         family=OKK,
         summary="numbers among the arguments lie in the range that the function admits",
+        silent=True,
         reason=(
             "A series has 1 to 64 terms, a 32-bit shift goes by at most 32 and a 16-bit shift by "
             "at most 16 places, a packed result is shifted right by 0 to 31. Other numbers are "
@@ -163,6 +164,7 @@ register(
         code="OKK222",
         family=OKK,
         summary="a packed fixed-point function has the types that its op_type names",
+        silent=True,
         reason=(
             "The bits of op_type name the width and sign of sources and result. Not all of them "
             "exist: sums of which one is signed are signed, differences always are, products "

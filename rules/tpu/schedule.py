@@ -121,6 +121,7 @@ register(
         code="OKK311",
         family=OKK,
         summary="transfers and computations of a parallel section share no memory that is written",
+        silent=True,
         reason=(
             "Between parallel_start and parallel_end transfers run in their order and "
             "computations in theirs, but nothing orders the one with respect to the other. A "

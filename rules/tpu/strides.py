@@ -88,6 +88,7 @@ register(
         code="OKK106",
         family=OKK,
         summary="strides are given where they must be, and fit their fields",
+        silent=True,
         reason=(
             "Copies move rows whose elements follow each other: the w stride must be 1. Compute "
             "functions hold strides in 19 bits without a sign. A convolution has no default for "
@@ -229,6 +230,7 @@ register(
         code="OKK107",
         family=OKK,
         summary="the elements of a result lie at different places",
+        silent=True,
         reason=(
             "Strides that are smaller than what lies within them, or 0, put several elements of "
             "a result at one place: the last one remains. For a source that is a way to repeat "

@@ -140,6 +140,7 @@ register(
         code="OKK201",
         family=OKK,
         summary="padding, stride and dilation fit their fields",
+        silent=True,
         reason=(
             "Instructions hold padding, strides and dilation in 4 bits: 0 to 15 for padding, 1 to "
             "15 for the others. A stride of 16 is one of 0."
@@ -178,6 +179,7 @@ register(
         code="OKK202",
         family=OKK,
         summary="the window fits into the padded input, and its output into the fields",
+        silent=True,
         reason=(
             "A window that is larger than the input with its padding has no place to be: the "
             "output size is 0 or negative. Convolutions stop then, pools go on with wrong sizes. "

@@ -8,7 +8,7 @@ consequence of the set replaces what it implies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verifier.engine.weakest import expressions
 from verifier.solver.elimination import put
@@ -25,10 +25,18 @@ _WANTED = 40
 
 @dataclass(slots=True)
 class Item:
-    """A condition and the obligations that need it, by their positions, the first ones first."""
+    """A condition and the obligations that need it, by their positions, the first ones first.
+
+    ``sides``: where it comes of several that say different things, the obligations of each.
+    """
 
     condition: Bool
     of: tuple[int, ...]
+    sides: tuple[tuple[int, ...], ...] = ()
+
+    def each(self) -> tuple[tuple[int, ...], ...]:
+        """The obligations that need it, those together that need the same of it."""
+        return self.sides or (self.of,)
 
 
 class Normal:
@@ -73,7 +81,7 @@ class Normal:
             ):
                 clause = candidate
                 break
-        items[position] = Item(clause, item.of)
+        items[position] = replace(item, condition=clause)
 
     def _fewer(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
         """The clause without alternatives that no input has or that imply the rest."""
@@ -138,16 +146,21 @@ class Normal:
             ]
             if len(kept) < len(items):
                 gone = [item for item in items if item not in kept]
-                of = tuple(sorted({p for item in gone for p in item.of}))
-                return self._with_consequences([*kept, Item(candidate, of)])
+                return self._with_consequences([*kept, _together(candidate, gone)])
         return items
+
+
+def _together(condition: Bool, items: Sequence[Item]) -> Item:
+    """What several conditions come to."""
+    of = tuple(sorted({p for item in items for p in item.of}))
+    return Item(condition, of, tuple(side for item in items for side in item.each()))
 
 
 def _split(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         for part in conjuncts(item.condition):
             if part is not TRUE:
-                yield Item(part, item.of)
+                yield replace(item, condition=part)
 
 
 def _joined(items: Iterable[Item]) -> list[Item]:
@@ -155,8 +168,10 @@ def _joined(items: Iterable[Item]) -> list[Item]:
     found: dict[Bool, Item] = {}
     for item in items:
         known = found.get(item.condition)
-        of = item.of if known is None else tuple(sorted({*known.of, *item.of}))
-        found[item.condition] = Item(item.condition, of)
+        if known is not None:
+            of = tuple(sorted({*known.of, *item.of}))
+            item = Item(item.condition, of, known.sides or item.sides)
+        found[item.condition] = item
     return _tightest(found.values())
 
 
@@ -207,8 +222,7 @@ def _equal(items: Sequence[Item]) -> list[Item]:
             other = next((x for x in out if x.condition is turned), None)
             if other is not None:
                 out.remove(other)
-                of = tuple(sorted({*other.of, *item.of}))
-                out.append(Item(E.eq(e, 0), of))
+                out.append(_together(E.eq(e, 0), (other, item)))
                 continue
         out.append(item)
     return out
@@ -320,6 +334,7 @@ def _simpler(clause: Bool) -> Iterator[Bool]:
         for atom in e.atoms():
             if isinstance(atom, E.Div):
                 yield E.eq(E.mod(atom.num, atom.den), 0)
+                yield E.eq(E.mod(atom.num - atom.num.const, atom.den), 0)
     yield from _bounds(clause)
     yield from _scaled(clause)
 

@@ -93,7 +93,12 @@ def judgement(
     reasons = tuple(dict.fromkeys(found.reasons))
     unsettled = [reason.message for reason in reasons]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
-    condition, parts = precondition.of_run(runs[0], verdicts, found.admitted, solver, unsettled)
+    condition, parts, hopeless = precondition.of_run(
+        runs[0], verdicts, found.admitted, solver, unsettled
+    )
+    for position in hopeless:
+        run, verdict = found.verdicts[position]
+        found.verdicts[position] = (run, replace(verdict, said=True))
     names = {said.name: said.span.end_line for said in runs[0].sizes.values()}
     length = width(request.line_length, unit.module.lines)
     writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)

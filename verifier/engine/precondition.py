@@ -41,6 +41,8 @@ class Conditions:
     items: list[Item] = field(default_factory=list)
     dtypes: list[Item] = field(default_factory=list)
     bugs: set[int] = field(default_factory=set)
+    #: of these the ones that exclude all that the others leave
+    hopeless: set[int] = field(default_factory=set)
     exact: bool = True
     #: some violation is there whose condition is not known
     unconditional: bool = False
@@ -79,9 +81,11 @@ class Conditions:
                 # what excludes what all else allows is the fault
                 self.items = [*rest, Item(condition, (position,))]
                 self.bugs.update(earlier.of)
+                self.hopeless.update(earlier.of)
                 self.unconditional = True
                 return
         self.bugs.add(position)
+        self.hopeless.add(position)
         self.unconditional = True
 
     def demands_dtypes(self, item: Item) -> bool:
@@ -99,8 +103,10 @@ def of_run(
     admitted: tuple[Bool, ...],
     solver: Solver,
     undecided: Sequence[str],
-) -> tuple[report.Precondition, frozenset[int]]:
+) -> tuple[report.Precondition, frozenset[int], frozenset[int]]:
     """The precondition of a run, and the positions of the verdicts that it stands for.
+
+    The last are those of violations that exclude all that the others leave.
 
     ``admitted`` is what the kernel and its contract demand of the inputs, ``undecided`` what is not
     known of the kernel, a sentence each.
@@ -132,7 +138,7 @@ def of_run(
         and verdict.kind is VerdictKind.SOMETIMES
         and not verdict.noted
     }
-    return precondition, frozenset(parts)
+    return precondition, frozenset(parts), frozenset(found.hopeless)
 
 
 def _own_name(run: Run, size: str) -> str:

@@ -47,7 +47,7 @@ class Verdict:
     """What became of one obligation.
 
     ``said`` tells whether the kernel or its contract means to exclude the counterexample, or it is
-    about the text.
+    about the text, or fails whenever it is reached.
     ``precondition`` is a condition on the inputs that excludes the violation; ``exact``: where it
     does not hold, the obligation is broken.
     """
@@ -309,6 +309,8 @@ class Discharger:
         if not always and gap is not None and obligation.order >= gap[0]:
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=gap[1])
         found = None if always else self._weakest(obligation)
+        if found is not None and self._never_runs(found.condition, obligation):
+            found, said = None, True
         if found is not None and not said:
             said = self._meant(found.condition)
         if found is not None and found.exact and obligation.rule.learns:
@@ -342,8 +344,7 @@ class Discharger:
         """The condition on the inputs under which an obligation holds, beside what is learned."""
         local, goal = (*self._there, *obligation.local_facts), obligation.check.predicate
         base = (*simplify(self.admitted, local), *self._learned)
-        found = weakest(goal, local, base, self.solver, followed=obligation.check.exact)
-        return None if found is None or self._never_runs(found.condition, obligation) else found
+        return weakest(goal, local, base, self.solver, followed=obligation.check.exact)
 
     def _never_runs(self, condition: Bool, obligation: Obligation) -> bool:
         """Whether a loop around an obligation has no iteration then: it fails where it matters."""
