@@ -297,7 +297,7 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-E13",
             values=(("num", numbers), ("w of dst", target.shape[3])),
         )
-    if function(op) == "tiu.arange_broadcast" and target is not None:
+    if described(op).role("num") is not None and target is not None:
         yield equal(op, "dst", "c of dst", target.shape[1], "lanes", E.const(chip.lanes), "TPU-E13")
 
 

@@ -289,7 +289,7 @@ def _saturates(instruction: Instruction) -> bool:
 
 def constants(op: Operation, chip: Chip) -> Iterator[Check]:
     """A constant that fills an integer tensor survives the way through float32."""
-    if function(op) not in ("dma.fill", "tiu.fill"):
+    if described(op).role("value") is None:
         return
     value = number(op, "value")
     target = op.view("dst")
