@@ -329,6 +329,42 @@ def test_the_executor_names_no_rule() -> None:
     assert wrong == []
 
 
+#: Who asks what an instruction is called.
+_NAMING = re.compile(
+    r"(\b(op|operation|other|barrier|instruction|\w*op)\.(name|short)$)|\bfunction\("
+)
+
+
+def _named(node: ast.expr) -> bool:
+    """Whether an expression is the name of an instruction, or a part of it."""
+    text = ast.unparse(node)
+    return bool(_NAMING.search(text)) and "role" not in text
+
+
+def _texts(node: ast.expr) -> bool:
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) for n in ast.walk(node))
+
+
+def test_no_rule_goes_by_the_name_of_an_instruction() -> None:
+    """What a rule wants to know of an instruction its description says."""
+    wrong = []
+    for path in sources():
+        if unit(module_name(path)) != "rules":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                found = any(map(_named, sides)) and any(map(_texts, sides))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                asks = node.func.attr in ("startswith", "endswith")
+                found = asks and _named(node.func.value)
+            else:
+                continue
+            if found:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert wrong == []
+
+
 def tracked() -> list[Path]:
     try:
         listing = subprocess.run(
@@ -458,6 +494,7 @@ OWN_NUMBERS = {
     "rules/memory/defined.py:_LARGEST",
     "rules/memory/samples.py:_SIZES",
     "rules/nki/operators/kinds.py:_LISTED",
+    "rules/tpu/memory.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
 DOCUMENTATION = {"Rule", "kernel", "variants", "format"}
@@ -478,7 +515,7 @@ def literals(node: ast.AST, least: int) -> Iterator[ast.Constant]:
 
 def test_rules_take_numbers_of_the_hardware_from_targets_and_descriptions() -> None:
     wrong = []
-    for folder in ("nki", "memory", "host"):
+    for folder in ("nki", "memory", "host", "tpu"):
         for path in sorted((ROOT / "rules" / folder).rglob("*.py")):
             place = path.relative_to(ROOT).as_posix()
             for statement in parsed(path).body:

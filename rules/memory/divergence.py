@@ -74,13 +74,17 @@ def _check(
     return replace(
         _all_come(barrier.span),
         predicate=predicate,
-        facts=("NKI-BAR02",) if barrier.name.startswith("isa.") else ("PPL-B11",),
+        facts=_facts(barrier),
         given=(*given, E.eq(one, first.index), E.eq(another, there.expr(first.index))),
         values=((roles[0], one), (roles[1], another)),
         notes=(Note(first.span, "the program index"),),
         path=barrier.path,
         order=barrier.order,
     )
+
+
+def _facts(barrier: Operation) -> tuple[str, ...]:
+    return barrier.instruction.facts if barrier.instruction is not None else ()
 
 
 def _all_come(span: Span) -> Check:

@@ -6,17 +6,18 @@ from collections.abc import Iterable
 
 from rules.tpu import flow
 from rules.tpu.examples import pair
-from rules.tpu.kit import function
+from rules.tpu.kit import traits
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import COMPILED, Check, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Trace
 
 
 def assertions_log(trace: Trace, chip: Chip) -> Iterable[Check]:
     """The first assertion of the device's own kind, once per kernel."""
-    found = [op for op in flow.in_order(trace) if function(op) == "okkernel_assert"]
+    found = [op for op in flow.in_order(trace) if Trait.LOGS in traits(op)]
     for op in found[:1]:
         more = len(found) - 1
         others = f", nor do the {more} others" if more > 1 else ", nor does the other" * more

@@ -9,6 +9,7 @@ from rules.tpu import kit
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, Touch
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
@@ -146,8 +147,6 @@ def back(loops: Sequence[Loop], position: int, age: int) -> E.Substitution:
 
 # ----------------------------------------------------------------------------- sections
 
-START, END = "parallel_start", "parallel_end"
-
 
 def in_order(trace: Trace) -> list[Operation]:
     return sorted(trace.operations, key=lambda op: op.order)
@@ -191,12 +190,12 @@ def sections(trace: Trace) -> Iterator[Section]:
     """The parallel sections, each with what its loops repeat."""
     ops = in_order(trace)
     for position, start in enumerate(ops):
-        if kit.function(start) != START:
+        if Trait.STARTS_PARALLEL not in kit.traits(start):
             continue
         inside: list[Operation] = []
         end: Operation | None = None
         for op in ops[position + 1 :]:
-            if kit.function(op) == END:
+            if Trait.ENDS_PARALLEL in kit.traits(op):
                 end = op
                 break
             inside.append(op)
@@ -206,7 +205,7 @@ def sections(trace: Trace) -> Iterator[Section]:
         for op in ops[:position] if around else ():
             if shared(op.loops, loops) < len(loops):
                 continue
-            if kit.function(op) == END:
+            if Trait.ENDS_PARALLEL in kit.traits(op):
                 break
             following.append(op)
         else:

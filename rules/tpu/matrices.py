@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.examples import pair
@@ -15,9 +14,6 @@ from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
-
-#: most columns of a matrix in one channel (OKK-Q03)
-MOST_COLUMNS: Final = 128
 
 
 def _moves(instruction: Instruction) -> bool:
@@ -46,9 +42,9 @@ def _width(op: Operation, chip: Chip) -> Iterator[Check]:
             predicate = E.and_(E.ge(width, 1), E.le(width, columns))
             text, fact = f"1 <= {role} <= {columns_role}", "OKK-G02"
         else:
-            least = E.minimum(columns, MOST_COLUMNS)
+            least = E.minimum(columns, chip.columns_max)
             predicate = E.and_(E.ge(width, 1), E.le(width, least))
-            text, fact = f"1 <= {role} <= min({MOST_COLUMNS}, {columns_role})", "OKK-Q03"
+            text, fact = f"1 <= {role} <= min({chip.columns_max}, {columns_role})", "OKK-Q03"
         yield check(
             op,
             role,

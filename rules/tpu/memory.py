@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from rules.tpu import destroyed, flow, kit
+from rules.tpu import covering, destroyed, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -300,8 +300,9 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     known = not trace.unmodelled
     for read in table.reads:
         source = _source(chip, read, table.writes)
+        partly = covering.leaves_out(chip, read, table.writes) if known else None
         if source is not None and source.age == 0 and not source.write.facts:
-            yield _read_check(read, E.TRUE, exact=True)
+            yield _left_out(read) if partly else _read_check(read, E.TRUE, exact=True)
             since = source.write.use.order
             yield from _destroyed(chip, read, table, known, source.depth, since)
             continue
@@ -312,7 +313,10 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
             if exact and predicate is not E.TRUE:
                 again = (E.ge(loop.index, 1) for loop in read.loops)
                 yield _read_check(read, E.or_(predicate, *again), exact=True)
-        if known and (part := _covered(chip, read, table.writes)) is not None:
+        part = _covered(chip, read, table.writes) if known and partly is None else None
+        if partly and predicate is not E.FALSE:
+            part = _left_out(read)
+        if part is not None:
             yield part
         if predicate is not E.FALSE:
             yield from _destroyed(chip, read, table, known)
@@ -403,6 +407,17 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
             ("bytes in a lane that are read end at", small.end),
         ),
         notes=(Note(write.span, "what is read was written here"),),
+        severity="warning",
+    )
+
+
+def _left_out(read: Use) -> Check:
+    """Some bytes of a read were written, and some certainly were not."""
+    role = words(read.touch.role)
+    return replace(
+        _read_check(read, E.FALSE, exact=True),
+        text=f"all that {role} of `{function(read.operation)}` reads was written before",
+        message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
         severity="warning",
     )
 

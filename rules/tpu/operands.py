@@ -18,18 +18,13 @@ from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.roles import Placed, Unit
 from verifier.symbolic.trace import Operation
 
-#: most elements along n, h and w (OKK-B01), and along any axis of a transfer (OKK-B04)
-MOST: Final = 65535
-#: most rows and columns of a convolution or a pool, padding included (OKK-B03)
-MOST_PIXELS: Final = 2047
-
 # ----------------------------------------------------------------------------- ranges of shapes
 
 
 def _shape_range(op: Operation, chip: Chip) -> Iterator[Check]:
     transfer, window = kit.transfers(op), kit.is_window(op)
     if kit.has_matrices(kit.described(op)):
-        yield from _matrix_range(op) if transfer else _matmul_range(op, chip)
+        yield from _matrix_range(op, chip) if transfer else _matmul_range(op, chip)
         return
     roles = ("input",) if window else tuple(t.role for t in op.touches)
     tensor = next((t.tensor for t in op.touches if t.role in roles), None)
@@ -37,11 +32,11 @@ def _shape_range(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     role = next((r for r in ("shape", "input_shape") if r in op.operands), op.touches[0].role)
     for axis, size in zip(AXES, tensor.shape, strict=True):
-        most, fact = MOST, "OKK-B04" if transfer else "OKK-B01"
+        most, fact = chip.axis_max, "OKK-B04" if transfer else "OKK-B01"
         if axis == "c" and not transfer:
             most, fact = chip.channels_max, "OKK-B02"
         elif window and axis in "hw":
-            most, fact = MOST_PIXELS, "OKK-B03"
+            most, fact = chip.window_max, "OKK-B03"
         yield _axis(op, role, f"{role}.{axis}", size, most, fact)
     channels = kit.number(op, "output_c")
     if channels is not None:
@@ -60,17 +55,17 @@ def _axis(op: Operation, role: str, name: str, size: Expr, most: int, fact: str)
     )
 
 
-def _matrix_range(op: Operation) -> Iterator[Check]:
+def _matrix_range(op: Operation, chip: Chip) -> Iterator[Check]:
     for role in ("rows", "cols", "cols_per_channel"):
         size = kit.number(op, role)
         if size is not None:
-            yield _axis(op, role, role, size, MOST, "OKK-B05")
+            yield _axis(op, role, role, size, chip.axis_max, "OKK-B05")
 
 
 def _matmul_range(op: Operation, chip: Chip) -> Iterator[Check]:
     rows = kit.number(op, "left_rows")
     if rows is not None:
-        yield _axis(op, "left_rows", "left_rows", rows, MOST, "OKK-Q04")
+        yield _axis(op, "left_rows", "left_rows", rows, chip.axis_max, "OKK-Q04")
     for side in ("left", "right"):
         columns, width = kit.number(op, f"{side}_cols"), kit.number(op, f"{side}_cols_per_channel")
         if columns is None or width is None:
@@ -146,7 +141,7 @@ def _itemsize(placed: Placed) -> int:
 
 #: bytes of a word, and of a pair of fp32 weights (OKK-A01, OKK-A05)
 WORD: Final = 4
-PAIR: Final = 8
+PAIR: Final = 2 * WORD
 
 
 def _alignment(op: Operation, chip: Chip) -> Iterator[Check]:

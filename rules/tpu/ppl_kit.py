@@ -58,7 +58,8 @@ def function(op: Operation) -> str:
 
 def is_device(op: Operation) -> bool:
     """Whether an engine executes it: no mark of control, no helper."""
-    return op.engine in (Engine.TIU, Engine.DMA, Engine.SDMA, Engine.HAU) and "." in function(op)
+    engines = (Engine.TIU, Engine.DMA, Engine.SDMA, Engine.HAU)
+    return op.engine in engines and op.instruction is not None
 
 
 def tensors(op: Operation) -> Iterator[tuple[str, View]]:

@@ -25,6 +25,7 @@ from rules.tpu.ppl_kit import (
     traits,
 )
 from verifier.dialects.names import PPL
+from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -35,9 +36,6 @@ from verifier.symbolic.instruction import Instruction, Picks, Trait
 from verifier.symbolic.roles import Counted, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
-
-#: group sizes of quantised weights (TPU-D19)
-GROUPS: Final = (32, 64, 128, 256)
 
 
 def memories(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -210,12 +208,12 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
             mine, theirs = f"{AXES[axis]} of the rows", f"{AXES[axis]} of the table"
             yield equal(op, "dst", mine, g[axis], theirs, t[axis], fact)
     if op.engine is Engine.DMA:
-        yield _most(op, table.shape[1], "c of param", fact)
-        yield _most(op, target.shape[1], "c of dst", fact)
+        yield _most(op, table.shape[1], "c of param", chip.axis_max, fact)
+        yield _most(op, target.shape[1], "c of dst", chip.axis_max, fact)
 
 
-def _most(op: Operation, size: Expr, what: str, fact: str) -> Check:
-    return check(op, "dst", E.le(size, 65535), f"{what} <= 65535", f"{what} is too large", fact)
+def _most(op: Operation, size: Expr, what: str, most: int, fact: str) -> Check:
+    return check(op, "dst", E.le(size, most), f"{what} <= {most}", f"{what} is too large", fact)
 
 
 def quantisation(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -226,8 +224,8 @@ def quantisation(op: Operation, chip: Chip) -> Iterator[Check]:
         yield check(
             op,
             "gsize",
-            one_of(size, GROUPS),
-            f"gsize is one of {', '.join(map(str, GROUPS))}",
+            one_of(size, chip.scale_groups),
+            f"gsize is one of {', '.join(map(str, chip.scale_groups))}",
             "weights are not quantised in groups of that size",
             "TPU-E18",
             "TPU-D19",
@@ -299,20 +297,20 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-E13",
             values=(("num", numbers), ("w of dst", target.shape[3])),
         )
-    if function(op) == "tiu.arange_broadcast" and target is not None:
+    if described(op).role("num") is not None and target is not None:
         yield equal(op, "dst", "c of dst", target.shape[1], "lanes", E.const(chip.lanes), "TPU-E13")
 
 
 def spacing(op: Operation, chip: Chip) -> Iterator[Check]:
-    """Transfers step over at most 128 bytes along w."""
+    """Transfers step over few bytes along w."""
     if op.engine not in (Engine.DMA, Engine.SDMA):
         return
-    most = 128 if op.engine is Engine.DMA else 64
+    most = chip.dma_step_bytes if op.engine is Engine.DMA else chip.sdma_step_bytes
     for role, view in tensors(op):
         if view.strides is None:
             continue
         step = view.strides[3]
-        size = E.ceildiv(step * bits(view.dtype), 8)
+        size = E.ceildiv(step * bits(view.dtype), dt.BYTE)
         yield check(
             op,
             role,

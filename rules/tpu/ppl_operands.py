@@ -39,13 +39,6 @@ from verifier.symbolic.roles import Elements, PerChannel
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
-#: most elements along any axis of an operand (TPU-A02)
-MOST: Final = 65535
-#: strides of operands are below this (TPU-A03)
-STRIDES: Final = 1 << 18
-#: the largest number up to which every integer is a float32 (PPL-C12)
-EXACT: Final = 1 << 24
-
 # ----------------------------------------------------------------------------- what a chip has
 
 
@@ -111,15 +104,18 @@ def sizes(trace: Trace, chip: Chip) -> Iterator[Check]:
             for role, view in tensors(op)
             for axis, size in zip(AXES, view.shape, strict=True)
         ]
-        open_ = {size: name for name, size in reversed(named) if E.le(size, MOST) is not E.TRUE}
+        open_ = {
+            size: name for name, size in reversed(named) if E.le(size, chip.axis_max) is not E.TRUE
+        }
         if not open_:
             continue
         found = check(
             op,
             next(iter(op.operands)),
-            E.and_(*(E.le(size, MOST) for size in open_)),
-            " and ".join(f"{name} <= {MOST}" for name in reversed(open_.values())),
-            f"an operand of `pl.{function(op)}` may have more than {MOST} elements along an axis",
+            E.and_(*(E.le(size, chip.axis_max) for size in open_)),
+            " and ".join(f"{name} <= {chip.axis_max}" for name in reversed(open_.values())),
+            f"an operand of `pl.{function(op)}` may have more than {chip.axis_max} elements along "
+            "an axis",
             "TPU-A02",
             values=[(name, size) for size, name in reversed(open_.items())],
             given=(*(loop.within for loop in op.loops), *fitting),
@@ -236,12 +232,12 @@ def strides(op: Operation, chip: Chip) -> Iterator[Check]:
             places = E.ceildiv(size, chip.lanes) if axis == "c" and in_lanes else size
             if in_lanes:
                 # what fits into a lane has smaller strides: only plain numbers are compared
-                below = E.lt(step, STRIDES) if step.is_const else E.TRUE
+                below = E.lt(step, 1 << chip.stride_bits) if step.is_const else E.TRUE
                 yield check(
                     op,
                     role,
                     E.or_(E.le(places, 1), E.and_(E.ge(step, 0), below)),
-                    f"0 <= stride of {axis} < {STRIDES}",
+                    f"0 <= stride of {axis} < {1 << chip.stride_bits}",
                     f"the stride of {axis} of {role} is out of range",
                     "TPU-A03",
                     values=((f"stride of {axis}", step),),
@@ -293,7 +289,7 @@ def _saturates(instruction: Instruction) -> bool:
 
 def constants(op: Operation, chip: Chip) -> Iterator[Check]:
     """A constant that fills an integer tensor survives the way through float32."""
-    if function(op) not in ("dma.fill", "tiu.fill"):
+    if described(op).role("value") is None:
         return
     value = number(op, "value")
     target = op.view("dst")
@@ -304,9 +300,9 @@ def constants(op: Operation, chip: Chip) -> Iterator[Check]:
         "value",
         E.or_(
             E.not_(target.dtype.among(dt.codes("int32", "uint32"))),
-            E.and_(E.le(value, EXACT), E.ge(value, -EXACT)),
+            E.and_(E.le(value, dt.EXACT), E.ge(value, -dt.EXACT)),
         ),
-        f"|value| <= {EXACT}",
+        f"|value| <= {dt.EXACT}",
         "the constant loses bits: it is converted through float32",
         "PPL-C12",
         "TPU-B22",
@@ -345,7 +341,7 @@ def _laid(instruction: Instruction) -> tuple[str, ...]:
 def _coincide(view: View, mine: str, wanted: str, chip: Chip) -> Bool:
     """Whether two layouts put the elements of a tensor at the same places (LAY-02)."""
     n, c, h, w = view.storage.shape
-    unit = chip.eu_bytes * 8
+    unit = chip.eu_bytes * dt.BYTE
     size = bits(view.storage.dtype)
     pair = {mine, wanted}
     single = E.and_(E.le(n, 1), E.le(c, chip.lanes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.examples import pair
@@ -15,9 +14,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import RangeBy, Role
 from verifier.symbolic.trace import Operation
-
-#: a shift by as much does not fit the 6 bits of its field (OKK-Y03)
-_ALL_BITS: Final = 32
 
 
 def _scalars(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -34,13 +30,13 @@ def _scalars(op: Operation, chip: Chip) -> Iterator[Check]:
             limit.fact,
             values=((role.name, value),),
         )
-        if (limit.least, limit.most) == (-_ALL_BITS, _ALL_BITS):
+        if (limit.least, limit.most) == (-chip.shift_end, chip.shift_end):
             yield check(
                 op,
                 role.name,
-                E.and_(E.ne(value, _ALL_BITS), E.ne(value, -_ALL_BITS)),
-                f"the amount is not {_ALL_BITS}",
-                f"a shift by {_ALL_BITS} does not fit the 6 bits of the instruction",
+                E.and_(E.ne(value, chip.shift_end), E.ne(value, -chip.shift_end)),
+                f"the amount is not {chip.shift_end}",
+                f"a shift by {chip.shift_end} does not fit the 6 bits of the instruction",
                 "OKK-Y03",
                 "OQ-02",
                 values=((role.name, value),),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
-from rules.tpu.flow import END, START, Section, Use, in_order, sections
+from rules.tpu.flow import Section, Use, in_order, sections
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
@@ -14,11 +14,13 @@ from verifier.hardware.engines import Engine
 from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
-_POLL = "poll"
+#: what begins, ends and waits for a parallel section
+_MARKS = frozenset({Trait.STARTS_PARALLEL, Trait.ENDS_PARALLEL, Trait.POLLS})
 
 
 # ----------------------------------------------------------------------------- races
@@ -143,7 +145,7 @@ register(
 
 def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per start, end and poll: the parallel mode is as it must be."""
-    marks = [op for op in in_order(trace) if function(op) in (START, END, _POLL)]
+    marks = [op for op in in_order(trace) if not _MARKS.isdisjoint(kit.traits(op))]
     mode = _Mode()
     active = mode.walk(marks, 0, E.FALSE, tell=True)
     yield from mode.checks
@@ -204,18 +206,18 @@ class _Mode:
         return E.or_(E.and_(E.le(loop.trips, 0), active), E.and_(E.ge(loop.trips, 1), last))
 
     def _step(self, op: Operation, active: Bool, tell: bool) -> Bool:
-        name = function(op)
         here = E.and_(*op.path)
         if tell:
             self._tell(op, active)
-        if name == START:
+        if Trait.STARTS_PARALLEL in kit.traits(op):
             self.opened = op
             return E.or_(active, here)
-        return E.and_(active, E.not_(here)) if name == END else active
+        ends = Trait.ENDS_PARALLEL in kit.traits(op)
+        return E.and_(active, E.not_(here)) if ends else active
 
     def _tell(self, op: Operation, active: Bool) -> None:
         name = function(op)
-        ends = name == END
+        ends = Trait.ENDS_PARALLEL in kit.traits(op)
         notes = (Note(self.opened.span, "it was started here"),) if self.opened else ()
         self.checks.append(
             Check(
@@ -283,7 +285,7 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
     if not work:
         return
     first, last = work[0], work[-1]
-    starts = [op for op in ops if function(op) == "initialize" and op.order < first.order]
+    starts = [op for op in ops if Trait.INITIALISES in kit.traits(op) and op.order < first.order]
     yield Check(
         predicate=_certain(starts, first),
         span=first.span,
@@ -300,7 +302,8 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         if key in told:
             continue
         told.add(key)
-        ends = [other for other in ops if function(other) == _POLL and other.order > op.order]
+        polls = (other for other in ops if Trait.POLLS in kit.traits(other))
+        ends = [other for other in polls if other.order > op.order]
         yield Check(
             predicate=_certain(ends, op),
             span=op.span,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
-from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.examples import pair
@@ -17,9 +16,6 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor
 from verifier.symbolic.trace import Operation
-
-#: strides are held in 19 bits (OKK-D04)
-STRIDE_END: Final = 1 << 19
 
 
 def _stride_fields(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -58,8 +54,8 @@ def _stride_fields(op: Operation, chip: Chip) -> Iterator[Check]:
             yield check(
                 op,
                 role,
-                E.and_(*(kit.between(step, 0, STRIDE_END - 1) for step in given)),
-                f"0 <= every stride of {role} < {STRIDE_END}",
+                E.and_(*(kit.between(step, 0, (1 << chip.stride_bits) - 1) for step in given)),
+                f"0 <= every stride of {role} < {1 << chip.stride_bits}",
                 f"a stride in {role} of `{name}` does not fit its field",
                 fact,
                 values=tuple(

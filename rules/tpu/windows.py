@@ -8,7 +8,6 @@ from typing import Final
 from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
-from rules.tpu.operands import MOST_PIXELS
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -16,9 +15,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
-
-#: most padding at each side, and most of a stride or a dilation (OKK-P03 to OKK-P05)
-MOST_STEPS: Final = 15
 
 _SIDES: Final = ("top", "bottom", "left", "right")
 
@@ -28,12 +24,12 @@ def _parameters(op: Operation, chip: Chip) -> Iterator[Check]:
     padding = kit.record(op, "padding")
     if padding is not None:
         for side, size in zip(_SIDES, padding, strict=True):
-            yield _field(op, "padding", side, size, 0, "OKK-P03")
+            yield _field(op, "padding", side, size, (0, chip.steps_max), "OKK-P03")
     for role, fact in (("stride", "OKK-P04"), ("dilation", "OKK-P05")):
         steps = kit.record(op, role)
         if steps is not None:
             for axis, step in zip("hw", steps, strict=True):
-                yield _field(op, role, axis, step, 1, fact)
+                yield _field(op, role, axis, step, (1, chip.steps_max), fact)
     for role in ("kernel_h", "kernel_w"):
         window = kit.number(op, role)
         if window is not None:
@@ -48,13 +44,16 @@ def _parameters(op: Operation, chip: Chip) -> Iterator[Check]:
             )
 
 
-def _field(op: Operation, role: str, field: str, value: Expr, low: int, fact: str) -> Check:
+def _field(
+    op: Operation, role: str, field: str, value: Expr, limits: tuple[int, int], fact: str
+) -> Check:
+    low, most = limits
     more = () if Trait.CONVOLVES in kit.traits(op) else _also(op)
     return check(
         op,
         role,
-        kit.between(value, low, MOST_STEPS),
-        f"{low} <= {role}.{field} <= {MOST_STEPS}",
+        kit.between(value, low, most),
+        f"{low} <= {role}.{field} <= {most}",
         f"{role}.{field} of `{function(op)}` does not fit its 4 bits",
         fact,
         *more,
@@ -100,9 +99,9 @@ def _output(op: Operation, chip: Chip) -> Iterator[Check]:
         yield check(
             op,
             "input_shape",
-            E.and_(E.le(total, MOST_PIXELS), E.le(out, MOST_PIXELS)),
-            f"{axis} with padding <= {MOST_PIXELS}",
-            f"the padded input or the output of `{name}` has more than {MOST_PIXELS} in {axis}",
+            E.and_(E.le(total, chip.window_max), E.le(out, chip.window_max)),
+            f"{axis} with padding <= {chip.window_max}",
+            f"the padded input or the output of `{name}` has more than {chip.window_max} in {axis}",
             "OKK-B03",
             given=(E.ge(step, 1),),
             values=(*values[:1], (f"{axis} of the output", out)),

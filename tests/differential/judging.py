@@ -190,12 +190,18 @@ def _site(found: Diagnostic) -> tuple[str, int]:
 
 
 def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
-    """Reads of what was reported as undefined before: the check speaks of the first one only."""
-    first = {_tensor(d): d.span.line for d in reversed(said) if d.rule == "uninitialised-read"}
+    """Reads of what was reported as undefined before: the check speaks of the first one only, and
+    names the read that it decides."""
+    known = [d for d in said if d.rule == "uninitialised-read"]
+    first = {_tensor(d): d.span.line for d in reversed(known)}
+    deciding = {
+        label.span.line for d in known for label in d.labels if "decides here" in label.text
+    }
     return {
         (d.rule, d.span.line)
         for d in found
-        if d.rule == "uninitialised-read" and first.get(_tensor(d), d.span.line) < d.span.line
+        if d.rule == "uninitialised-read"
+        and (first.get(_tensor(d), d.span.line) < d.span.line or d.span.line in deciding)
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifier.executor.lanes import ByteMemory, OutsideError, local_place, system_place
+from verifier.executor.lanes import ByteMemory, OutsideError, inside, local_place, system_place
 
 Four: TypeAlias = tuple[int, int, int, int]
 #: lanes, address, shape, strides, bytes of an item
@@ -126,3 +126,17 @@ def test_system_memory_steps_from_channel_to_channel() -> None:
         system_place(0, (1, 1, 1, 4), (4, 4, 4, 0), 4), np.arange(4, dtype="f4").reshape(1, 1, 1, 4)
     )
     assert data[0] == 3.0
+
+
+@pytest.mark.parametrize("offset", [-40, -3, 0, 20, 55])
+@pytest.mark.parametrize("strides", [(20, 9, 3, 1), (-7, 11, 2, 1), (64, 0, 1, 5)])
+def test_what_reaches_outside_is_cut(offset: int, strides: Four) -> None:
+    size, shape = 60, (2, 3, 2, 3)
+    memory = ByteMemory(size)
+    memory.mark(inside(system_place(offset, shape, strides, 1), size))
+    meant = {
+        offset + sum(k * step for k, step in zip(at, strides, strict=True))
+        for at in itertools.product(*map(range, shape))
+    }
+    for byte in range(size):
+        assert memory.written(system_place(byte, (1, 1, 1, 1), (1, 1, 1, 1), 1)) is (byte in meant)

@@ -168,10 +168,11 @@ class Flow:
             if not bool(part.any()):
                 continue
             whole = bool(missing.sum() == _taking_part(found.place))
+            moved = None
             if route.moved and route.index is None and not whole:
                 moved = self._moves(role, part, route.to)
-                if moved is not None:
-                    self._carry(route.to, moved, _leaves(self._bounds[route.to].memory))
+            if moved is not None:
+                self._carry(route.to, moved, _leaves(self._bounds[route.to].memory))
             elif route.part.sure or whole:
                 self._follow(role, route, part, whole)
 

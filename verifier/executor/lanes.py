@@ -69,6 +69,29 @@ class Place:
         return (0, 0) if low is None else (low, high)
 
 
+def inside(place: Place, size: int) -> Place:
+    """The elements of a place that lie in a memory of ``size`` bytes; the shape is as it was."""
+    blocks = tuple(part for block in place.blocks for part in _parts(block, place.itemsize, size))
+    return Place(place.shape, place.itemsize, blocks, place.apart)
+
+
+def _parts(block: Block, itemsize: int, size: int) -> Iterator[Block]:
+    low, high = Place((0, 0, 0, 0), itemsize, (block,), True).bounds()
+    if high <= 0 or low >= size:
+        return
+    if low >= 0 and high <= size:
+        yield block
+        return
+    axis = next((k for k, extent in enumerate(block.shape) if extent > 1), None)
+    if axis is None:
+        return
+    half = block.shape[axis] // 2
+    for first, count in ((0, half), (half, block.shape[axis] - half)):
+        shape = (*block.shape[:axis], count, *block.shape[axis + 1 :])
+        offset = block.offset + first * block.steps[axis]
+        yield from _parts(Block(offset, shape, block.steps, block.channels), itemsize, size)
+
+
 def local_place(
     lanes: int, local_bytes: int, address: int, shape: Quad, strides: Quad, itemsize: int
 ) -> Place:

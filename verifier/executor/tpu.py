@@ -17,6 +17,7 @@ from verifier.executor.lanes import (
     OutsideError,
     Place,
     Quad,
+    inside,
     local_place,
     system_place,
 )
@@ -563,16 +564,14 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         if machine.options.shapes_only:
             for each in used:
                 for memory, place in each.parts if each.writes else ():
-                    _mark(machine, memory, place)
+                    memory.mark(_there(machine, memory, place))
         else:
             function = MEANINGS.get(operation.name)
             if function is None:
                 raise SemanticsMissing(operation.name)
             regions = {each.role: each.region for each in used}
             _computed(function, operation, LaneOperands(machine, operation, regions))
-        for each in used:
-            for memory, place in each.parts if each.destroys else ():
-                memory.unmark(place)
+        _destroyed(machine, used)
     except OutsideError as error:
         if _reported(machine):
             return
@@ -603,7 +602,8 @@ def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -
             each.region.memory.writer = operation.span_of(each.role)
         if each.reads:
             each.region.memory.consumed = True
-            if not all(_is_written(machine, memory, place) for memory, place in each.parts):
+            there = ((memory, _there(machine, memory, place)) for memory, place in each.parts)
+            if not all(memory.written(place) for memory, place in there):
                 _unwritten(machine, operation, each)
 
 
@@ -612,19 +612,22 @@ def _reported(machine: ConcreteMachine) -> bool:
     return machine.options.shapes_only and not machine.clean
 
 
-def _is_written(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> bool:
-    """Whether all of a tensor was written; of one that reaches outside: whether anything was."""
-    if memory.inside(place) or not _reported(machine):
-        return memory.written(place)
-    return memory.full or memory.touched
+def _destroyed(machine: ConcreteMachine, used: list[_Used]) -> None:
+    """Work tensors mean nothing any more; a result that lies over one is its own fault."""
+    for each in used:
+        for memory, place in each.parts if each.destroys else ():
+            memory.unmark(_there(machine, memory, place))
+    if any(each.destroys for each in used):
+        for each in used:
+            for memory, place in each.parts if each.writes and not each.destroys else ():
+                memory.mark(_there(machine, memory, place))
 
 
-def _mark(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> None:
-    """A tensor is written; where it reaches outside, what else it holds cannot be told."""
+def _there(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> Place:
+    """The elements of a place; where it was reported that it reaches outside: those inside."""
     if memory.inside(place) or not _reported(machine):
-        memory.mark(place)
-    elif memory is not machine.state.get("local memory"):
-        memory.touched, memory.tracked = True, False
+        return place
+    return inside(place, memory.size)
 
 
 def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:

@@ -30,6 +30,15 @@ class Chip:
     capabilities: frozenset[Capability] = frozenset()
     #: input channels per group of a convolution's weights (``gIC``) by dtype (CHIP-24)
     groups: Mapping[str, int] = field(default_factory=dict, hash=False)
+    axis_max: int = 65535  # most elements along an axis: OKK-B01, OKK-B04, OKK-B05, TPU-A02
+    window_max: int = 2047  # most rows and columns of a window's input and output: OKK-B03
+    columns_max: int = 128  # most columns of a matrix in one channel: OKK-Q03
+    steps_max: int = 15  # most padding, stride and dilation of a window: OKK-P03 to OKK-P05
+    stride_bits: int = 19  # of a stride of an operand: OKK-D04, TPU-A03
+    shift_end: int = 32  # the least shift that does not fit its field: OKK-Y03
+    dma_step_bytes: int = 128  # most between elements along w of a transfer: TPU-F02
+    sdma_step_bytes: int = 64  # the same between outer memories: TPU-F02
+    scale_groups: tuple[int, ...] = (32, 64, 128, 256)  # weights with one scale: TPU-D19
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
@@ -82,6 +91,7 @@ def _ppl(
         channels_max=65535,
         capabilities=capabilities | _COMPILED,
         groups=groups,
+        stride_bits=18,
     )
 
 

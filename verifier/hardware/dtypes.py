@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+#: bits of a byte
+BYTE: Final = 8
+#: the largest number up to which every integer is a float32 (PPL-C12)
+EXACT: Final = 1 << 24
+
 #: name -> (bytes, class). The order is the numbering that symbolic dtypes use; friendly ones first,
 #: so that counterexamples prefer them.
 DTYPES: Final[dict[str, tuple[int, str]]] = {

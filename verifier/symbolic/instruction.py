@@ -148,6 +148,11 @@ class Trait(Enum):
     SCATTERS = "puts rows or elements where an index says"
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"
+    INITIALISES = "prepares the device: before all transfers and computation"
+    POLLS = "waits until all is done"
+    STARTS_PARALLEL = "from here on transfers and computation run side by side"
+    ENDS_PARALLEL = "waits for both: from here on in the order of the calls"
+    LOGS = "states what holds, and only writes to the log on the device"
     PIPELINES = "has the loop around it run in stages"
 
 

@@ -40,6 +40,19 @@ def _scales(op: Operation) -> Iterator[Check]:
                 "DCM01",
                 about=(),
             )
+        sources = op.value("srcs")
+        if scales and isinstance(sources, tuple):
+            given = E.const(len(scales))
+            yield check(
+                op,
+                "scales",
+                E.eq(given, len(sources)),
+                "as many scales as sources",
+                "`scales` has one number for each source",
+                "DCM01",
+                values=(("scales", given), ("sources", E.const(len(sources)))),
+                about=(),
+            )
 
 
 def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:

@@ -188,7 +188,7 @@ register(
 
 
 def _load_store(op: Operation, target: Target) -> Iterator[Check]:
-    if op.name == "language.store":
+    if kit.described(op).role("value") is not None:
         dst, value = op.view("dst"), op.view("value")
         if dst is not None:
             found = kit.buffer_check(
@@ -213,14 +213,16 @@ def _load_store(op: Operation, target: Target) -> Iterator[Check]:
     src = op.view("src")
     if src is None:
         return
-    name = op.name.rpartition(".")[2]
-    fact = "L24" if name == "load_transpose2d" else "L20"
+    name = kit.described(op).short
+    taken = kit.described(op).role("src")
+    tiles = taken is not None and taken.column
+    fact = "L20" if tiles else "L24"
     found = kit.buffer_check(
         op, "src", src, OFF_CHIP, f"nl.{name} reads from HBM, and src is not there", fact
     )
     if found is not None:
         yield found
-    if name == "load":
+    if tiles:
         if not at_least(op.api, "0.2"):
             return  # Beta 1 makes a column of a one-dimensional source
         yield check(

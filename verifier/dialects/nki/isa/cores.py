@@ -103,6 +103,7 @@ CORE_BARRIER: Final = Instruction(
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
     footprint=Footprint(orders=("cores",)),
+    facts=("NKI-BAR02",),
     traits=frozenset({Trait.NO_LANES}),
 )
 

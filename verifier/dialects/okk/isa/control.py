@@ -5,24 +5,33 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.okk.isa.shared import SHAPE, Part, flag, function, given, integer
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Takes
 
 
-def _control(name: str, number: str, summary: str, *parts: Part) -> Instruction:
-    return function(name, number, "control", summary, *parts)
+def _control(
+    name: str, number: str, summary: str, *parts: Part, trait: Trait | None = None
+) -> Instruction:
+    traits = frozenset({trait} if trait is not None else ())
+    return function(name, number, "control", summary, *parts, traits=traits)
+
+
+def _does(name: str, number: str, trait: Trait) -> Instruction:
+    """A function without operands that does one thing."""
+    return _control(name, number, trait.value, trait=trait)
 
 
 INSTRUCTIONS: Final = (
-    _control("initialize", "001", "prepares the device: before all transfers and computation"),
-    _control("poll", "002", "waits until all is done"),
-    _control("parallel_start", "003", "from here on transfers and computation run side by side"),
-    _control("parallel_end", "004", "waits for both: from here on in the order of the calls"),
+    _does("initialize", "001", Trait.INITIALISES),
+    _does("poll", "002", Trait.POLLS),
+    _does("parallel_start", "003", Trait.STARTS_PARALLEL),
+    _does("parallel_end", "004", Trait.ENDS_PARALLEL),
     _control(
         "okkernel_assert",
         "X09",
         "what the kernel relies on; logged by the device",
         flag("assertion"),
+        trait=Trait.LOGS,
     ),
 )
 

@@ -10,7 +10,12 @@ from verifier.symbolic.instruction import Engines, Instruction, Trait
 
 
 def _control(
-    name: str, summary: str, *, orders: tuple[str, ...] = (), traits: frozenset[Trait] = frozenset()
+    name: str,
+    summary: str,
+    *,
+    orders: tuple[str, ...] = (),
+    traits: frozenset[Trait] = frozenset(),
+    facts: tuple[str, ...] = (),
 ) -> Instruction:
     return Instruction(
         name=f"ppl.{name}",
@@ -20,6 +25,7 @@ def _control(
         engines=Engines(Engine.CONTROL),
         footprint=Footprint(orders=orders),
         traits=traits,
+        facts=facts,
     )
 
 
@@ -30,7 +36,9 @@ INSTRUCTIONS: Final = (
         traits=frozenset({Trait.PIPELINES}),
     ),
     # all cores: there is no operand that names them
-    _control("sync", "waits until all cores have come to it (PPL-B11)", orders=("cores",)),
+    _control(
+        "sync", "waits until all cores have come to it", orders=("cores",), facts=("PPL-B11",)
+    ),
     _control("hau_poll", "waits for the sorting engine"),
     _control("tpu_poll", "waits for all engines"),
     _control("fence", "puts the accesses of a core in order"),

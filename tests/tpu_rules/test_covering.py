@@ -1,0 +1,56 @@
+"""What is said to be left out, against one byte at a time."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from rules.tpu.covering import leaves_out
+from rules.tpu.flow import Use, uses
+from tests.tpu_rules.build import local, operation, trace
+from verifier.hardware.chips import CHIPS
+from verifier.symbolic.lanes import LocalTensor
+
+CHIP = CHIPS["bm1684"]
+
+
+def cells(tensor: LocalTensor) -> set[tuple[int, int]]:
+    """Lane and first byte of each element (ADR-04)."""
+    lane, byte = divmod(tensor.address.const, CHIP.local_bytes)
+    ns, cs, hs, ws = (stride.const for stride in tensor.strides)
+    return {
+        (
+            (lane + c) % CHIP.lanes,
+            byte + 4 * (n * ns + (lane + c) // CHIP.lanes * cs + h * hs + w * ws),
+        )
+        for n, c, h, w in itertools.product(*(range(size.const) for size in tensor.shape))
+    }
+
+
+def drawn(rng: random.Random) -> LocalTensor:
+    shape = [rng.choice(sizes) for sizes in ((1, 2, 3), (1, 5, 64, 65, 70), (1, 2, 3), (1, 3, 4))]
+    strides = (
+        rng.choice((8, 32, 64)),
+        rng.choice((4, 32)),
+        rng.choice((2, 3, 4)),
+        rng.choice((1, 1, 1, 2)),
+    )
+    lane = rng.choice((0, 0, 0, 1, 60))
+    start = lane * CHIP.local_bytes + rng.choice((0, 0, 4, 32))
+    return local(start, *shape, strides=strides)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_left_out(seed: int) -> None:
+    rng = random.Random(seed)
+    written = [drawn(rng) for _ in range(rng.randint(1, 4))]
+    read = rng.choice([drawn(rng), rng.choice(written)])
+    ops = [operation("bdc_32bit_set_C", dst=tensor) for tensor in written]
+    ops.append(operation("bdc_neg", dst=local(8192, 1, 1, 1, 1), src=read))
+    table = uses(trace(*ops))
+    (use,) = (found for found in table.reads if found.tensor is read)
+    before: list[Use] = [found for found in table.writes if found.tensor in written]
+    there = set().union(*map(cells, written))
+    assert leaves_out(CHIP, use, before) is bool(cells(read) - there)
