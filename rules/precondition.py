@@ -52,3 +52,35 @@ register(
         passing=_ROWS.replace("SAID", "p <= 128 and f <= 2000"),
     )
 )
+
+_LAUNCHED = """
+import numpy as np
+
+x = np.zeros((128, COLUMNS), dtype=np.float32)
+
+if __name__ == "__main__":
+    copy_rows(x)
+"""
+
+register(
+    Rule(
+        id="launch-precondition",
+        code="PRE002",
+        family="precondition",
+        summary="a kernel is launched with what it is right for",
+        reason=(
+            "A call in the file of a kernel starts it with arguments whose shapes and types the "
+            "text shows, or on a grid, or without one, and the kernel's precondition does not hold "
+            "for these. Arguments are followed to where NumPy, JAX or PyTorch makes them, as long "
+            "as names are bound once; what cannot be read is not judged, nor is a launch that is "
+            "expected to fail. Nothing is run. To mend it, launch the kernel with other arguments, "
+            "or let it take these."
+        ),
+        facts=(),
+        on="host",
+        replayed=Replayed(Shown.NEVER, why="it is about a call that the replay does not make"),
+        dialects=(NKI, OKK, PPL),
+        failing=_ROWS.replace("SAID", "f % 2 == 0") + _LAUNCHED.replace("COLUMNS", "65536"),
+        passing=_ROWS.replace("SAID", "f % 2 == 0") + _LAUNCHED.replace("COLUMNS", "512"),
+    )
+)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.configuration.formatting import LineLengths
-from verifier.report.model import PRECONDITION, FileRequest, FileResult, chosen
-from verifier.service.preconditions import stated
+from verifier.engine import launches
+from verifier.report.model import PRECONDITION, Diagnostic, FileRequest, FileResult, chosen
+from verifier.service.preconditions import judged, stated
 
 if TYPE_CHECKING:
     from verifier.configuration.model import Resolved
@@ -86,16 +87,24 @@ class Policy:
         return frozenset(rules).difference(spared)
 
     def stated(self, result: FileResult, read: Callable[[str], str | None]) -> FileResult:
-        """The result with one finding for the precondition of each kernel, if that is wanted."""
-        if not any(d.part for d in result.diagnostics):
+        """The result with one finding for the precondition of each kernel, and one for each
+        launch that breaks it, as far as that is wanted."""
+        if not any(k.precondition is not None and k.precondition.conjuncts for k in result.kernels):
             return result
         settings = self._of[_absolute(result.path)].settings
-        return stated(
+        text = read(result.path)
+        launched: tuple[Diagnostic, ...] = ()
+        if text is not None and chosen(launches.RULE, settings.select, settings.ignore):
+            functions = (*result.helpers, *result.unreached)
+            device = [f.line for f in functions if f.path == result.path]
+            launched = tuple(launches.broken(result.path, text, judged(result), device))
+        found = stated(
             result,
-            read(result.path),
+            text,
             wanted=chosen(PRECONDITION, settings.select, settings.ignore),
             severity=settings.severity,
         )
+        return replace(found, diagnostics=(*found.diagnostics, *launched)) if launched else found
 
     def weighed(self, result: FileResult) -> FileResult:
         """The result with the severities that are set for its file; errors of contracts are moved

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from verifier.engine.launches import Judged
 from verifier.report.model import (
     PRECONDITION,
     SEVERITIES,
@@ -142,6 +143,22 @@ class _Condition:
             precondition=condition,
             fix=condition.fix,
         )
+
+
+def judged(result: FileResult) -> list[Judged]:
+    """The kernels of a file with those of their conditions that are not suppressed.
+
+    What is known under a contract says nothing of launches, which need not keep to it.
+    """
+    conditions = (
+        _Condition(kernel, kernel.precondition, result.diagnostics)
+        for kernel in result.kernels
+        if kernel.precondition is not None and kernel.path == result.path and not kernel.contract
+    )
+    return [
+        Judged(c.kernel, c.whole, tuple(x for x in c.whole.conjuncts if x not in c.suppressed))
+        for c in conditions
+    ]
 
 
 def _needed(conjunct: Conjunct, need: Need) -> str:

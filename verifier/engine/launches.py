@@ -1,0 +1,225 @@
+"""Launches that break the precondition of the kernel that they start.
+
+A condition is evaluated on what a file shows of the arguments. Where something in it is not known
+it says nothing, unless it is the same either way. Of several conditions each is told that is
+certain to be broken: by itself, or because one before it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.dialects.names import NKI
+from verifier.hardware.dtypes import DTYPES, canonical
+from verifier.report import model as report
+from verifier.rulebase import find
+from verifier.source.launches import Launch, launches
+from verifier.source.values import COMPARISONS, UNREAD, Array, ElementType, Value, number
+
+RULE: Final = "launch-precondition"
+
+#: the classes of element types that kernels are given as they are: tensors of others are converted
+_GIVEN: Final = frozenset({"float", "int"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A kernel and those of its conditions that count."""
+
+    kernel: report.KernelReport
+    precondition: report.Precondition
+    conjuncts: tuple[report.Conjunct, ...]
+
+
+def broken(
+    path: str, text: str, judged: Sequence[Judged], device: Sequence[int]
+) -> Iterator[report.Diagnostic]:
+    """The findings about the launches in a file; ``device`` are the lines of functions that run on
+    a device besides the kernels."""
+    wanted = [j for j in judged if j.conjuncts and _is_named(j.kernel.name, text)]
+    if not wanted:
+        return
+    for launch in launches(path, text, {j.kernel.line for j in wanted}, device):
+        for one in wanted:
+            if one.kernel.line == launch.line:
+                yield from _judge(one, launch)
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Whether a kernel is named somewhere besides its definition."""
+    return len(re.findall(rf"\b{re.escape(name.rpartition('.')[2])}\b", text)) > 1
+
+
+def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
+    inputs = _Inputs(judged, launch)
+    told: list[tuple[report.Conjunct, str]] = []
+    for conjunct in judged.conjuncts:
+        tree = ast.parse(conjunct.text, mode="eval").body
+        if not conjunct.exact and inputs.truth(tree) is not True:
+            break  # those after it are meant for inputs that meet it
+        if inputs.truth(tree) is False:
+            told.append((conjunct, inputs.shown(tree)))
+    rule = find(RULE)
+    if not told or rule is None:
+        return
+    (first, values), kernel = told[0], judged.kernel
+    alone = launch.grid is None and first.grid
+    how = "is launched without a grid" if alone else "is not right for this launch"
+    notes = [f"{shown} breaks {c.text}, too" for c, shown in told[1:]]
+    yield report.Diagnostic(
+        rule=RULE,
+        name=rule.summary,
+        severity="error",
+        verdict="always",
+        message=f"`{kernel.name}` {how}: {values} breaks {first.text}",
+        span=report.Span(
+            launch.span.path,
+            launch.span.line,
+            launch.span.column,
+            launch.span.end_line,
+            launch.span.end_column,
+        ),
+        kernel=kernel.name,
+        facts=first.facts,
+        predicate=first.text,
+        notes=tuple(notes),
+        labels=(report.Label(first.span, f"needs {first.text}: {first.what}"),),
+        targets=(kernel.target,),
+    )
+
+
+class _Inputs:
+    """What a launch says of the names in conditions."""
+
+    def __init__(self, judged: Judged, launch: Launch) -> None:
+        self._arguments = launch.arguments
+        self._sizes = _sizes(judged.precondition, launch.arguments)
+        self._grid = launch.grid
+        self._by_one = judged.kernel.dialect == NKI
+
+    def truth(self, node: ast.expr) -> Value:
+        """Whether a condition holds: a bool, or not known."""
+        if isinstance(node, ast.BoolOp):
+            parts = [self.truth(part) for part in node.values]
+            decides = isinstance(node.op, ast.Or)
+            if decides in parts:
+                return decides
+            return UNREAD if UNREAD in parts else not decides
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            value = self.truth(node.operand)
+            return not value if isinstance(value, bool) else UNREAD
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return self._comparison(node.ops[0], node.left, node.comparators[0])
+        value = self.value(node)
+        return value if isinstance(value, bool) else UNREAD
+
+    def _comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Value:
+        a, b = self.value(left), self.value(right)
+        if isinstance(a, ElementType):
+            inside = isinstance(b, tuple) and all(isinstance(t, ElementType) for t in b)
+            if isinstance(op, (ast.In, ast.NotIn)) and inside:
+                return (a in b) is isinstance(op, ast.In)  # type: ignore[operator]
+            if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(b, ElementType):
+                return (a == b) is isinstance(op, ast.Eq)
+        elif type(a) is int and type(b) is int and type(op) in COMPARISONS:
+            return COMPARISONS[type(op)](a, b)
+        return UNREAD
+
+    def value(self, node: ast.expr) -> Value:
+        """What an expression in a condition is worth."""
+        if isinstance(node, ast.Constant):
+            return node.value if type(node.value) is int else UNREAD
+        if isinstance(node, ast.Name):
+            return self._name(node.id)
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(part) for part in node.elts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            value = self.value(node.operand)
+            return -value if type(value) is int else UNREAD
+        if isinstance(node, ast.BinOp):
+            return number(node.op, self.value(node.left), self.value(node.right))
+        if isinstance(node, ast.IfExp):
+            test = self.truth(node.test)
+            then, other = self.value(node.body), self.value(node.orelse)
+            return (then if test else other) if isinstance(test, bool) else UNREAD
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self._call(node.func.id, [self.value(part) for part in node.args])
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node.attr, self.value(node.value))
+        if isinstance(node, ast.Subscript):
+            value, at = self.value(node.value), self.value(node.slice)
+            inside = isinstance(value, tuple) and type(at) is int and 0 <= at < len(value)
+            return value[at] if inside else UNREAD  # type: ignore[index]
+        return UNREAD
+
+    def _name(self, name: str) -> Value:
+        size, argument = self._sizes.get(name, UNREAD), self._arguments.get(name, UNREAD)
+        if UNREAD in (size, argument) or size == argument:
+            found = argument if size is UNREAD else size
+            if found is not UNREAD:
+                return found
+            known = name in DTYPES and name not in self._sizes
+            return ElementType(name) if known else UNREAD
+        return UNREAD
+
+    def _call(self, name: str, values: list[Value]) -> Value:
+        if name == "num_programs" and len(values) == 1 and type(values[0]) is int:
+            if self._grid is None:
+                return 1 if self._by_one else UNREAD
+            grid = self._grid if isinstance(self._grid, tuple) else ()
+            size = grid[values[0]] if values[0] < len(grid) else UNREAD
+            return size if type(size) is int and size > 0 else UNREAD
+        if name == "len" and len(values) == 1 and isinstance(values[0], tuple):
+            return len(values[0])
+        if name in ("min", "max", "abs") and all(type(value) is int for value in values):
+            made: int = {"min": min, "max": max, "abs": abs}[name](*values)  # type: ignore[operator]
+            return made
+        return UNREAD
+
+    @staticmethod
+    def _attribute(name: str, value: Value) -> Value:
+        if isinstance(value, Array):
+            if name == "shape":
+                return value.shape
+            known = canonical(value.dtype) if name == "dtype" else None
+            given = known is not None and DTYPES[known][1] in _GIVEN
+            return ElementType(known) if known is not None and given else UNREAD
+        if name == "itemsize" and isinstance(value, ElementType):
+            return DTYPES[value.name][0] if value.name in DTYPES else UNREAD
+        return UNREAD
+
+    def shown(self, node: ast.expr) -> str:
+        """The values of what a condition speaks of, ``K = 256``."""
+        parts: dict[str, None] = {}
+        stack: list[ast.AST] = [node]
+        while stack:
+            part = stack.pop()
+            whole = isinstance(part, (ast.Subscript, ast.Attribute, ast.Call, ast.Name))
+            value = self.value(part) if whole and isinstance(part, ast.expr) else UNREAD
+            if isinstance(value, (int, str)) and not isinstance(part, ast.Constant):
+                itemsize = isinstance(part, ast.Attribute) and part.attr == "itemsize"
+                if not itemsize:
+                    parts[f"{ast.unparse(part)} = {value}"] = None
+                    continue
+            if isinstance(value, ElementType) and isinstance(part, ast.Attribute):
+                parts[f"{ast.unparse(part)} = {value.name}"] = None
+                continue
+            stack.extend(reversed(list(ast.iter_child_nodes(part))))
+        return ", ".join(parts) or "it"
+
+
+def _sizes(precondition: report.Precondition, arguments: Mapping[str, Value]) -> dict[str, Value]:
+    """The sizes that a kernel has names for; what two arguments say differently is not known."""
+    found: dict[str, Value] = {}
+    for tensor, names in precondition.shapes:
+        value = arguments.get(tensor, UNREAD)
+        fits = isinstance(value, Array) and len(value.shape) == len(names)
+        for axis, name in enumerate(names):
+            if name:
+                size = value.shape[axis] if fits else UNREAD  # type: ignore[attr-defined]
+                found[name] = size if found.get(name, size) == size else UNREAD
+    return found

@@ -1,0 +1,474 @@
+"""What expressions of a host's code are worth, as far as the text alone says it.
+
+Nothing is executed. A value is an int, a float, a bool, a string, ``None``, a tuple of values, an
+:class:`Array` or an :class:`ElementType`; all else is :data:`UNREAD`, and so is whatever may be
+bound twice or changed in place.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from verifier.source import apis
+from verifier.source.meanings import FUNCTIONS, parameters
+
+Value: TypeAlias = object
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A tensor of the host; ``dtype`` is the name of its element type, empty: not known."""
+
+    shape: tuple[int, ...]
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """An element type, by the name that it has in its library."""
+
+    name: str
+
+
+class _Unread:
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Final = _Unread()
+
+#: where tensors of the host come from, and the element type that they have if none is said
+_DEFAULTS: Final[Mapping[str, str]] = {"numpy": "", "jax": "float32", "torch": "float32"}
+#: where element types come from, besides the libraries of kernels
+_TYPES: Final = frozenset({*_DEFAULTS, "ml_dtypes"})
+_FILLED: Final = frozenset({"zeros", "ones", "empty", "ndarray"})
+_SPREAD: Final = frozenset({"rand", "randn"})
+#: position of the shape among the arguments
+_DRAWN: Final[Mapping[str, int]] = {
+    "numpy.random.random": 0,
+    "numpy.random.random_sample": 0,
+    "numpy.random.standard_normal": 0,
+    "numpy.random.uniform": 2,
+    "numpy.random.normal": 2,
+    "numpy.random.randint": 2,
+    "jax.random.normal": 1,
+    "jax.random.uniform": 1,
+}
+_LIKE: Final = frozenset({"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"})
+_SAME: Final = frozenset({"array", "asarray", "ascontiguousarray", "from_numpy", "static_cast"})
+_SHAPES: Final = ("shape", "size")
+_PLAIN: Final = frozenset(
+    {"shape", "size", "dtype", "device", "order", "requires_grad", "low", "high", "loc", "scale",
+     "fill_value", "key", "pin_memory", "generator", "minval", "maxval"}
+)  # fmt: skip
+#: methods that leave the shape alone
+_KEEPING: Final = frozenset(
+    {"astype", "to", "cuda", "cpu", "contiguous", "copy", "clone", "detach", "numpy", "half",
+     "float", "bfloat16", "block_until_ready"}
+)  # fmt: skip
+_CASTS: Final[Mapping[str, str]] = {"half": "float16", "float": "float32", "bfloat16": "bfloat16"}
+_IN_PLACE: Final = frozenset({"resize", "append", "extend", "insert", "pop", "clear", "update"})
+_OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[int, int], bool]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+#: how deep expressions and names may lead, and how large numbers get
+_DEPTH: Final = 64
+_LARGEST: Final = 1 << 64
+
+
+# ------------------------------------------------------------------------------ what names are
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What binds a name: an expression (``item``: one of its items), an import, or a function."""
+
+    value: ast.expr | None = None
+    item: int | None = None
+    origin: str = ""
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+
+
+@dataclass(slots=True)
+class Names:
+    """The names of a module or of a function, and ``outer``, where others are looked up."""
+
+    outer: Names | None = None
+    bindings: dict[str, list[Bound | None]] = field(default_factory=dict)
+
+    def bind(self, name: str, bound: Bound | None = None) -> None:
+        """Note a binding; None says nothing of its value."""
+        self.bindings.setdefault(name, []).append(bound)
+
+    def find(self, name: str) -> tuple[Bound, Names] | None:
+        """What a name is, if that is certain, and where."""
+        names: Names | None = self
+        while names is not None and name not in names.bindings:
+            names = names.outer
+        if names is None:
+            return None
+        found = names.bindings[name]
+        first = found[0]
+        if first is None or any(other != first for other in found[1:]):
+            return None
+        # the same import twice, or one binding
+        return (first, names) if len(found) == 1 or first.origin else None
+
+
+def walk(nodes: Sequence[ast.AST], names: Names) -> Iterator[tuple[ast.AST, Names]]:
+    """Every node of a module with the names of the place, which are complete when it ends."""
+    stack: list[tuple[ast.AST, Names]] = [(node, names) for node in reversed(nodes)]
+    while stack:
+        node, inside = stack.pop()
+        yield node, inside
+        _bind(node, inside)
+        below = inside
+        if isinstance(node, (*FUNCTIONS, ast.Lambda)):
+            below = Names(inside)
+            for parameter in parameters(node.args):
+                below.bind(parameter)
+        elif isinstance(node, ast.ClassDef):
+            # what a class binds is its own, and not seen by its methods
+            own = Names(inside)
+            stack.extend(
+                (child, inside if isinstance(child, FUNCTIONS) else own)
+                for child in reversed(node.body)
+            )
+            continue
+        stack.extend((child, below) for child in reversed(list(ast.iter_child_nodes(node))))
+
+
+def _bind(node: ast.AST, names: Names) -> None:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            _assign(target, node.value, names)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        _assign(node.target, node.value, names)
+    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        if not getattr(node, "assigned", False):
+            names.bind(node.id)
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        _import(node, names)
+    elif isinstance(node, FUNCTIONS):
+        names.bind(node.name, Bound(function=node))
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        for declared in node.names:
+            _spoil(declared, names)
+    elif isinstance(node, (ast.Attribute, ast.Subscript)):
+        _changed(node, names)
+    elif not isinstance(node, ast.alias):
+        name: object = getattr(node, "rest", None) or getattr(node, "name", None)
+        if isinstance(name, str):
+            names.bind(name)
+
+
+def _import(node: ast.Import | ast.ImportFrom, names: Names) -> None:
+    for alias in node.names:
+        top = alias.name.partition(".")[0]
+        origin = alias.name if alias.asname else top
+        if isinstance(node, ast.ImportFrom):
+            top, origin = alias.name, "." * node.level + f"{node.module or ''}.{alias.name}"
+        names.bind(alias.asname or top, Bound(origin=origin))
+
+
+def _assign(target: ast.expr, value: ast.expr, names: Names) -> None:
+    """Bind the names of a target whose values can be told; the others are bound as names."""
+    if isinstance(target, ast.Name):
+        names.bind(target.id, Bound(value))
+        target.assigned = True  # type: ignore[attr-defined]
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        if any(isinstance(part, ast.Starred) for part in target.elts):
+            return
+        for position, part in enumerate(target.elts):
+            if isinstance(part, ast.Name):
+                names.bind(part.id, Bound(value, position))
+                part.assigned = True  # type: ignore[attr-defined]
+
+
+def _changed(node: ast.Attribute | ast.Subscript, names: Names) -> None:
+    """Spoil what is changed in place; elements of tensors may change."""
+    if not isinstance(node.value, ast.Name):
+        return
+    if isinstance(node, ast.Attribute):
+        method = node.attr in _IN_PLACE or (node.attr.endswith("_") and node.attr[0] != "_")
+        if method or not isinstance(node.ctx, ast.Load):
+            _spoil(node.value.id, names)
+
+
+def _spoil(name: str, names: Names) -> None:
+    inside: Names | None = names
+    while inside is not None:
+        inside.bind(name)
+        inside = inside.outer
+
+
+# ------------------------------------------------------------------------ what expressions are
+
+
+def origin_of(node: ast.expr, names: Names) -> str:
+    """The dotted path that a name leads to by imports alone, empty if it does not."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    found = names.find(node.id) if isinstance(node, ast.Name) else None
+    if found is None or not found[0].origin:
+        return ""
+    return ".".join([found[0].origin, *reversed(attributes)])
+
+
+def _has_types(path: str) -> bool:
+    root = path.partition(".")[0]
+    return root in _TYPES or root in apis.libraries()
+
+
+def value_of(node: ast.expr, names: Names, depth: int = 0) -> Value:
+    """What an expression is worth."""
+    reader = _READERS.get(type(node))
+    if reader is None or depth > _DEPTH:
+        return UNREAD
+    return reader(node, names, depth + 1)
+
+
+def _constant(node: ast.Constant, names: Names, depth: int) -> Value:
+    known = node.value is None or isinstance(node.value, (bool, int, float, str))
+    return node.value if known else UNREAD
+
+
+def _name(node: ast.Name, names: Names, depth: int) -> Value:
+    found = names.find(node.id)
+    if found is None or found[0].value is None:
+        return UNREAD
+    bound, there = found
+    assert bound.value is not None
+    if isinstance(bound.value, ast.List) and bound.item is None:
+        return UNREAD  # another name may change it
+    value = value_of(bound.value, there, depth)
+    if bound.item is None:
+        return value
+    if isinstance(value, tuple) and bound.item < len(value):
+        return value[bound.item]
+    return UNREAD
+
+
+def _tuple(node: ast.Tuple | ast.List, names: Names, depth: int) -> Value:
+    values: list[Value] = []
+    for part in node.elts:
+        inner = part.value if isinstance(part, ast.Starred) else part
+        value = value_of(inner, names, depth)
+        if inner is part:
+            values.append(value)
+        elif isinstance(value, tuple):
+            values.extend(value)
+        else:
+            return UNREAD
+    return tuple(values)
+
+
+def _attribute(node: ast.Attribute, names: Names, depth: int) -> Value:
+    value = value_of(node.value, names, depth)
+    if isinstance(value, Array):
+        if node.attr == "shape":
+            return value.shape
+        if node.attr == "ndim":
+            return len(value.shape)
+        if node.attr == "T":
+            return Array(value.shape[::-1], value.dtype)
+        if node.attr == "dtype" and value.dtype:
+            return ElementType(value.dtype)
+    elif _has_types(origin_of(node, names)):
+        return ElementType(node.attr)
+    return UNREAD
+
+
+def _subscript(node: ast.Subscript, names: Names, depth: int) -> Value:
+    value, at = (value_of(part, names, depth) for part in (node.value, node.slice))
+    if isinstance(value, tuple) and type(at) is int and -len(value) <= at < len(value):
+        return value[at]
+    return UNREAD
+
+
+def _unary(node: ast.UnaryOp, names: Names, depth: int) -> Value:
+    value = value_of(node.operand, names, depth)
+    if isinstance(node.op, ast.Not):
+        return UNREAD if value is UNREAD or isinstance(value, Array) else not value
+    if isinstance(value, Array):
+        return Array(value.shape)
+    if isinstance(node.op, ast.USub) and type(value) in (int, float):
+        return -value  # type: ignore[operator]
+    return UNREAD
+
+
+def _binary(node: ast.BinOp, names: Names, depth: int) -> Value:
+    left, right = (value_of(part, names, depth) for part in (node.left, node.right))
+    shapes = {value.shape for value in (left, right) if isinstance(value, Array)}
+    if shapes:
+        plain = all(isinstance(v, (Array, int, float)) for v in (left, right))
+        arithmetic = not isinstance(node.op, ast.MatMult)
+        return Array(shapes.pop()) if plain and arithmetic and len(shapes) == 1 else UNREAD
+    if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(node.op, ast.Add):
+        return left + right
+    return number(node.op, left, right)
+
+
+def number(op: ast.operator, left: Value, right: Value) -> Value:
+    """What an operator makes of two integers."""
+    made = _OPERATORS.get(type(op))
+    if type(left) is not int or type(right) is not int:
+        return UNREAD
+    if isinstance(op, ast.Pow) and 0 <= right <= 64 and abs(left) < 1 << 16:
+        made = pow
+    if made is None or (isinstance(op, (ast.FloorDiv, ast.Mod)) and not right):
+        return UNREAD
+    result = made(left, right)
+    return result if abs(result) < _LARGEST else UNREAD
+
+
+def _compare(node: ast.Compare, names: Names, depth: int) -> Value:
+    values = [value_of(part, names, depth) for part in (node.left, *node.comparators)]
+    if not all(type(value) is int for value in values):
+        return UNREAD
+    if not all(type(op) in COMPARISONS for op in node.ops):
+        return UNREAD
+    pairs = zip(node.ops, values, values[1:], strict=False)
+    return all(COMPARISONS[type(op)](a, b) for op, a, b in pairs)  # type: ignore[arg-type]
+
+
+def _boolean(node: ast.BoolOp, names: Names, depth: int) -> Value:
+    values = [value_of(part, names, depth) for part in node.values]
+    if not all(isinstance(value, bool) for value in values):
+        return UNREAD
+    return all(values) if isinstance(node.op, ast.And) else any(values)
+
+
+_READERS: Final[Mapping[type[ast.expr], Callable[..., Value]]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolean,
+    ast.Call: lambda node, names, depth: _call(node, names, depth),
+}
+
+
+# ------------------------------------------------------------------------------------- tensors
+
+
+def _call(node: ast.Call, names: Names, depth: int) -> Value:
+    values: list[Value] = []
+    for part in node.args:
+        if isinstance(part, ast.Starred):
+            spread = value_of(part.value, names, depth)
+            if not isinstance(spread, tuple):
+                return UNREAD
+            values.extend(spread)
+        else:
+            values.append(value_of(part, names, depth))
+    keywords = {k.arg: value_of(k.value, names, depth) for k in node.keywords}
+    path = origin_of(node.func, names)
+    if path:
+        return _made(path, values, keywords)
+    if isinstance(node.func, ast.Attribute):
+        value = value_of(node.func.value, names, depth)
+        return (
+            _method(value, node.func.attr, values, keywords) if isinstance(value, Array) else UNREAD
+        )
+    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(values) == 1:
+        known = isinstance(values[0], tuple) and names.find("len") is None
+        return len(values[0]) if known else UNREAD  # type: ignore[arg-type]
+    return UNREAD
+
+
+def _made(path: str, values: list[Value], keywords: Mapping[str | None, Value]) -> Value:
+    """What a function of a library makes."""
+    root, last = path.partition(".")[0], path.rpartition(".")[2]
+    if last in _SAME and _has_types(path) and values and isinstance(values[0], Array):
+        kind = keywords.get("dtype", values[1] if last == "static_cast" else None)
+        return Array(values[0].shape, _type(kind, values[0].dtype))
+    if root not in _DEFAULTS or not _PLAIN.issuperset(keywords):
+        return UNREAD
+    if last in _LIKE and values and isinstance(values[0], Array):
+        return Array(values[0].shape, _type(keywords.get("dtype"), values[0].dtype))
+    shape = next((keywords[name] for name in _SHAPES if name in keywords), None)
+    rest: list[Value] = []
+    default = _DEFAULTS[root]
+    if shape is None:
+        shape, rest = _shape_among(path, values)
+    if last == "full":
+        default, rest = "", rest[1:]
+    elif path in _DRAWN and root == "numpy":
+        default, rest = "", []
+    elif path not in _DRAWN and last not in _FILLED | _SPREAD:
+        return UNREAD
+    shape = (shape,) if type(shape) is int else shape
+    if not isinstance(shape, tuple) or not all(type(n) is int and n > 0 for n in shape):
+        return UNREAD
+    return Array(shape, _type(keywords.get("dtype", rest[0] if rest else None), default))
+
+
+def _shape_among(path: str, values: list[Value]) -> tuple[Value, list[Value]]:
+    """The shape among the arguments of a function, and what comes after it."""
+    root, last = path.partition(".")[0], path.rpartition(".")[2]
+    at = _DRAWN.get(path, 0)
+    spread = last in _SPREAD or (root == "torch" and last != "full")
+    if spread and not (values and isinstance(values[0], tuple)):
+        return tuple(values) or UNREAD, []
+    return (values[at], values[at + 1 :]) if at < len(values) else (UNREAD, [])
+
+
+def _type(said: Value, default: str) -> str:
+    """The name of an element type; ``said`` is None where nothing is said."""
+    if said is None:
+        return default
+    if isinstance(said, ElementType):
+        return said.name
+    return said if isinstance(said, str) else ""
+
+
+def _method(
+    array: Array, name: str, values: list[Value], keywords: Mapping[str | None, Value]
+) -> Value:
+    if name in _KEEPING:
+        if name in _CASTS:
+            return Array(array.shape, _CASTS[name])
+        moved = name in ("astype", "to")
+        said = keywords.get("dtype", values[0] if values else None)
+        return Array(array.shape, _type(said, "") if moved else array.dtype)
+    if name in ("reshape", "view") and not keywords:
+        shape = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
+        return _reshaped(array, shape)
+    return UNREAD
+
+
+def _reshaped(array: Array, shape: Value) -> Value:
+    if not isinstance(shape, tuple) or not shape or not all(type(n) is int for n in shape):
+        return UNREAD
+    whole = math.prod(array.shape)
+    if shape.count(-1) == 1:
+        known = -math.prod(shape)
+        if known <= 0 or whole % known:
+            return UNREAD
+        shape = tuple(whole // known if n == -1 else n for n in shape)
+    return Array(shape, array.dtype) if min(shape) > 0 and math.prod(shape) == whole else UNREAD
