@@ -85,3 +85,19 @@ def test_a_view_beyond_its_tensor(text: str, width: int) -> None:
     tensors: Tensors = {"x": ("float16", (3, 16, 5, 1)), "y": ("float16", (3, 16, 5, width))}
     found = judge(_kernel(PPL, "bm1688", text, tensors))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_what_no_input_meets_proves_nothing_that_comes_later() -> None:
+    """The view needs two rows, with which the tensors do not fit: the last call is judged still."""
+    text = """
+a = pl.make_tensor([n, 16, 1, n], pl.float32)
+b = pl.make_tensor([1026, 17, n, 5], pl.float32)
+pl.tiu.zero(b)
+c = pl.make_tensor([n, 64, 1, 16], pl.float32)
+pl.tiu.zero(c)
+pl.tiu.fmm(dst=a, left=c, right=b.sub_view([1024, 16, 1, n], [2, 1, 1, 0]), bias=1.0)
+pl.dma.store(pl.gtensor([n, 16, 1, n], pl.GLOBAL, y), a)
+"""
+    inputs = (("n", 3), ("y", Shaped("float32", (3, 16, 1, 3))))
+    found = judge(Kernel(PPL, "sg2262", tuple(text.strip().splitlines()), inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("violated", ())

@@ -276,7 +276,6 @@ class Discharger:
     # -- violations ------------------------------------------------------------------
 
     def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: str) -> Verdict:
-        check = obligation.check
         query = self._query(obligation, facts)
         answer = self.solver.check(query)
         assert answer.model is not None
@@ -296,14 +295,10 @@ class Discharger:
         gap = self._first_gap
         if not always and gap is not None and obligation.order >= gap[0]:
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=gap[1])
-        if not obligation.rule.learns:
-            pass
-        elif precondition is not None:
+        if precondition is not None:
             self._learned.append(precondition)
-        elif not always and not self._inner(check.predicate) and check.predicate is not E.FALSE:
-            guard = E.and_(*obligation.path)
-            if not self._inner(guard):
-                self._learned.append(E.implies(guard, check.predicate))
+        elif obligation.rule.learns and not always:
+            self._learn(obligation)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -314,6 +309,16 @@ class Discharger:
             query=query,
             needed=needed,
         )
+
+    def _learn(self, obligation: Obligation) -> None:
+        """Go on with what is needed here, unless no input meets that: it would prove all else."""
+        predicate, guard = obligation.check.predicate, E.and_(*obligation.path)
+        if self._inner(predicate) or self._inner(guard) or predicate is E.FALSE:
+            return
+        found = E.implies(guard, predicate)
+        base = simplify(known_at(self.run.trace.assumptions, obligation), ())
+        if not self.solver.check(Query((*base, *self._learned, found), E.FALSE)).proved:
+            self._learned.append(found)
 
     def _unshown(self, obligation: Obligation) -> str:
         """Why a failure that no size can mend may come of a rank that nothing suggests.
