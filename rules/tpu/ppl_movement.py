@@ -33,7 +33,7 @@ from verifier.rulebase import Check, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Picks, Trait
-from verifier.symbolic.roles import Counted, Permuted, Spread
+from verifier.symbolic.roles import Counted, Crossed, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -68,7 +68,7 @@ def counts(op: Operation, chip: Chip) -> Iterator[Check]:
     instruction = described(op)
     for role in instruction.roles:
         view, shape = op.view(role.name), role.shape
-        of = op.view(shape.of) if shape is not None else None
+        of = op.view(shape.of) if shape is not None and not isinstance(shape, Crossed) else None
         if view is None or of is None:
             continue
         if isinstance(shape, Counted):
@@ -297,7 +297,8 @@ def others(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-E13",
             values=(("num", numbers), ("w of dst", target.shape[3])),
         )
-    if described(op).role("num") is not None and target is not None:
+    numbered = op.instruction is not None and op.instruction.role("num") is not None
+    if numbered and target is not None:
         yield equal(op, "dst", "c of dst", target.shape[1], "lanes", E.const(chip.lanes), "TPU-E13")
 
 

@@ -24,6 +24,7 @@ from rules.tpu.ppl_kit import (
     layout,
     local,
     number,
+    product,
     same,
     tensors,
 )
@@ -35,7 +36,7 @@ from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Elements, PerChannel
+from verifier.symbolic.roles import Crossed, Elements, PerChannel
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -149,15 +150,18 @@ def elementwise_shapes(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-A10",
         )
     yield from _per_channel(op)
+    yield from _crossed(op)
 
 
 def _by_element(instruction: Instruction) -> bool:
-    return any(isinstance(role.shape, (Elements, PerChannel)) for role in instruction.roles)
+    return any(
+        isinstance(role.shape, (Elements, PerChannel, Crossed)) for role in instruction.roles
+    )
 
 
 def _channel_facts(instruction: Instruction) -> tuple[str, ...]:
     shapes = (role.shape for role in instruction.roles)
-    return tuple(shape.fact for shape in shapes if isinstance(shape, PerChannel))
+    return tuple(shape.fact for shape in shapes if isinstance(shape, (PerChannel, Crossed)))
 
 
 def _per_channel(op: Operation) -> Iterator[Check]:
@@ -184,6 +188,30 @@ def _per_channel(op: Operation) -> Iterator[Check]:
                 (f"c of {shape.of}", channels),
             ),
             views=(target,),
+        )
+
+
+def _crossed(op: Operation) -> Iterator[Check]:
+    """A result for each pair of elements of two vectors has as many elements as there are pairs."""
+    for role in described(op).roles:
+        shape, view = role.shape, op.view(role.name)
+        if view is None or not isinstance(shape, Crossed) or not op.operands[role.name].given:
+            continue
+        taken = [(name, op.view(name)) for name in shape.of]
+        counts = [(name, product(v.shape) if v is not None else E.const(1)) for name, v in taken]
+        pairs, made = product(count for _, count in counts), product(view.shape)
+        yield check(
+            op,
+            role.name,
+            E.eq(made, pairs),
+            f"elements of {role.name} == {' * '.join(f'elements of {n}' for n, _ in counts)}",
+            f"{role.name} of `pl.{function(op)}` has not one element for each pair",
+            shape.fact,
+            values=(
+                (f"elements of {role.name}", made),
+                *((f"elements of {name}", count) for name, count in counts),
+            ),
+            views=tuple(v for _, v in taken if v is not None),
         )
 
 
@@ -289,7 +317,7 @@ def _saturates(instruction: Instruction) -> bool:
 
 def constants(op: Operation, chip: Chip) -> Iterator[Check]:
     """A constant that fills an integer tensor survives the way through float32."""
-    if described(op).role("value") is None:
+    if op.instruction is None or op.instruction.role("value") is None:
         return
     value = number(op, "value")
     target = op.view("dst")

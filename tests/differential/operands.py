@@ -21,6 +21,7 @@ from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Made
 from verifier.symbolic.roles import (
     Counted,
+    Crossed,
     Elements,
     Lanes,
     Permuted,
@@ -162,7 +163,8 @@ def _roles(call: Call) -> tuple[Role, ...]:
 
 def _model(role: Role) -> str | None:
     """The operand that the shape of another follows."""
-    return role.shape.of if role.shape is not None else None
+    shape = role.shape
+    return shape.of if shape is not None and not isinstance(shape, Crossed) else None
 
 
 def _plan(call: Call, role: Role) -> None:

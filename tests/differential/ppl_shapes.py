@@ -8,7 +8,7 @@ from tests.differential.kernels import Shape
 from tests.differential.operands import Call
 from verifier.hardware.chips import Chip
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.roles import PerChannel
+from verifier.symbolic.roles import Crossed, PerChannel
 
 
 def fit(call: Call) -> None:
@@ -22,6 +22,11 @@ def fit(call: Call) -> None:
         _first_product(call)
     elif not traits.isdisjoint((Trait.GATHERS, Trait.SCATTERS)):
         _gather(call)
+    elif isinstance(_shape_of(call, "dst"), Crossed):
+        _, c, _, w = call.base
+        _put(call, "src0", (1, min(c, 33), 1, 1))
+        _put(call, "src1", (1, 1, 1, w))
+        _put(call, "dst", (1, min(c, 33), 1, w))
     elif "num" in call.signature.names:
         assert isinstance(call.target, Chip)
         _put(call, "dst", (1, call.target.lanes, 1, _number(call, "num", 1)))
@@ -33,11 +38,15 @@ def fit(call: Call) -> None:
             _put(call, role, _per_channel(call, role))
 
 
+def _shape_of(call: Call, role: str) -> object:
+    described = call.instruction.role(role)
+    return described.shape if described is not None else None
+
+
 def _per_channel(call: Call, role: str) -> Shape:
     """One number for each channel of what is made, or several; for each row of a count."""
     n, c = (*call.shapes.get("dst", call.base), 1, 1)[:2]
-    described = call.instruction.role(role)
-    shape = described.shape if described is not None else None
+    shape = _shape_of(call, role)
     columns = shape.columns if isinstance(shape, PerChannel) else 1
     return (n if role == "dst_cnt" else 1, c, 1, columns)
 

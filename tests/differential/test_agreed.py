@@ -6,6 +6,7 @@ import pytest
 
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
+from verifier.dialects.names import PPL
 from verifier.executor.running import Shaped
 
 Tensors = dict[str, tuple[str, tuple[int, ...]]]
@@ -63,4 +64,40 @@ return out
 )
 def test_nki(text: str, tensors: Tensors) -> None:
     found = judge(_kernel("0.4", "trn2", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+_BEYOND = """
+a = pl.make_tensor([3, 16, 5, 1], pl.float16)
+pl.dma.load(a, pl.gtensor([3, 16, 5, 1], pl.GLOBAL, x))
+pl.dma.store(pl.gtensor([3, 16, 5, 9], pl.GLOBAL, y), a.sub_view([3, 16, 5, 9], [0, 0, 0, 0]))
+"""
+_BEFORE = """
+a = pl.make_tensor([3, 16, 5, 2], pl.float16)
+pl.dma.load(a.sub_view([3, 16, 5, 1], [0, 0, 0, 0]), pl.gtensor([3, 16, 5, 1], pl.GLOBAL, x))
+pl.dma.store(pl.gtensor([3, 16, 5, 2], pl.GLOBAL, y), a.sub_view([3, 16, 5, 2], [0, 0, 0, 1]))
+"""
+
+
+@pytest.mark.parametrize(("text", "width"), [(_BEYOND, 9), (_BEFORE, 2)])
+def test_a_view_beyond_its_tensor(text: str, width: int) -> None:
+    """What lies beyond is the fault of the view; what is in the tensor counts as ever."""
+    tensors: Tensors = {"x": ("float16", (3, 16, 5, 1)), "y": ("float16", (3, 16, 5, width))}
+    found = judge(_kernel(PPL, "bm1688", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_what_no_input_meets_proves_nothing_that_comes_later() -> None:
+    """The view needs two rows, with which the tensors do not fit: the last call is judged still."""
+    text = """
+a = pl.make_tensor([n, 16, 1, n], pl.float32)
+b = pl.make_tensor([1026, 17, n, 5], pl.float32)
+pl.tiu.zero(b)
+c = pl.make_tensor([n, 64, 1, 16], pl.float32)
+pl.tiu.zero(c)
+pl.tiu.fmm(dst=a, left=c, right=b.sub_view([1024, 16, 1, n], [2, 1, 1, 0]), bias=1.0)
+pl.dma.store(pl.gtensor([n, 16, 1, n], pl.GLOBAL, y), a)
+"""
+    inputs = (("n", 3), ("y", Shaped("float32", (3, 16, 1, 3))))
+    found = judge(Kernel(PPL, "sg2262", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())

@@ -1,4 +1,4 @@
-"""Values inside expressions take no memory of their own; named ones do."""
+"""Each result takes memory, also in an expression; one that is assigned to a tile is that tile."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from verifier.engine import analyze_file
+from verifier.executor import simulate
+from verifier.executor.machine import Options
+from verifier.executor.running import Shaped
 from verifier.report.model import FileRequest
 
 _KERNEL = """\
@@ -28,9 +31,27 @@ def blend(x):
 @pytest.mark.parametrize(
     ("body", "fits"),
     [
-        ("    nl.store(out, value=-tile * 2.0 + nl.exp(tile))", True),
+        ("    nl.store(out, value=nl.exp(tile))", True),
+        ("    nl.store(out, value=tile * 2.0 + nl.exp(tile))", False),
         ("    tile[...] = tile * 3.0\n    nl.store(out, value=tile)", True),
-        ("    double = tile * 2.0\n    nl.store(out, value=double + tile)", True),
+        ("    double = tile * 2.0\n    nl.store(out, value=double + tile)", False),
+        (
+            "    made = nl.ndarray((96, 24000), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "    made[...] = nl.exp(tile)\n    nl.store(out, value=made)",
+            True,
+        ),
+        (
+            "    made = nl.ndarray((96, 24000), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "    power = nl.exp(tile)\n    made[...] = power\n    power[...] = power * 2.0\n"
+            "    nl.store(out, value=made)",
+            True,
+        ),
+        (
+            "    made = nl.ndarray((96, 24000), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "    power = nl.exp(tile)\n    nl.store(out, value=power)\n    made[...] = power\n"
+            "    nl.store(out, value=made)\n    nl.store(out, value=tile)",
+            False,
+        ),
         (
             "    double = tile * 2.0\n    third = double + tile\n"
             "    nl.store(out, value=third + double)\n    nl.store(out, value=tile)",
@@ -45,6 +66,11 @@ def test_what_takes_memory(body: str, fits: bool, tmp_path: Path) -> None:
     result = analyze_file(request)
     assert not result.errors
     assert [d.rule for d in result.diagnostics] == ([] if fits else ["sbuf-capacity"])
+    made = simulate(f"{path}::blend")
+    run = type(made)(made.kernel, made.target, made.api_version, Options(shapes_only=True))
+    outcome = run.outcome(Shaped("float32", (96, 24000)))
+    assert outcome.ended is None
+    assert [d.rule for d in outcome.diagnostics] == ([] if fits else ["sbuf-capacity"])
 
 
 _ROUNDS = """\

@@ -218,3 +218,12 @@ def test_calls_that_fit_no_signature(tmp_path: Path, call: str) -> None:
         assert found == {"uninitialised-read"}
     else:
         assert "ppl-signature" in found
+
+
+@pytest.mark.parametrize(
+    "size, shape, fine",
+    [(3, "[2, 12, 5, 21]", True), (1, "[2, 12, 5, 7]", True), (3, "[2, 12, 5, 7]", False)],
+)
+def test_one_element_for_each_pair(tmp_path: Path, size: int, shape: str, fine: bool) -> None:
+    statement = f"pl.tiu.vc_min(b, a, c.sub_view([1, 1, 1, {size}], [0, 0, 0, 0]))"
+    assert ("ppl-operand-shape" not in judged(tmp_path, statement, shape=shape)) is fine

@@ -314,7 +314,7 @@ class Discharger:
         if found is not None and not said:
             said = self._meant(found.condition)
         if found is not None and found.exact and obligation.rule.learns:
-            self._learned.append(found.condition)
+            self._learn(found.condition)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -326,6 +326,12 @@ class Discharger:
             query=query,
             needed=needed,
         )
+
+    def _learn(self, condition: Bool) -> None:
+        """Go on with what is needed here, unless no input meets that: it would prove all else."""
+        facts = (*self.admitted, *self._learned, condition)
+        if self.solver.check(Query(facts, E.FALSE)).refuted:
+            self._learned.append(condition)
 
     def _meant(self, condition: Bool) -> bool:
         """Whether the kernel or its contract asserts what the condition implies: less of the same.

@@ -618,6 +618,16 @@ class ConcreteMachine:
                 life = memory.life = Life(base, memory.name, memory.span, order, order)
                 self.lives.append(life)
 
+    def forward(self, made: Memory, target: Memory) -> None:
+        """A result that nothing else took has been assigned to a tile: it is that tile."""
+        own, life = made.life, target.life
+        if own is None or life is None or own is life:
+            return
+        life.first = min(life.first, own.first)
+        made.life = life
+        at = next(k for k in reversed(range(len(self.lives))) if self.lives[k] is own)
+        del self.lives[at]
+
 
 def tpu_grid(index: tuple[int, ...], grid: tuple[int, ...], axis: int) -> tuple[Expr, Expr]:
     """Cores (axis 0) and groups of them (axis 1) of a launch on ``(groups, cores)`` (PPL-A01)."""

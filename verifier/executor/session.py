@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from verifier.executor import operands, tensors, tpu, tpu_running
+from verifier.executor import operands, tensors, tpu, tpu_operation, tpu_running
 from verifier.executor.conversion import inward, outward, tensor_of
 from verifier.executor.cores import Cores
 from verifier.executor.findings import MisuseError
@@ -32,7 +32,7 @@ _CORES: Final = Device(
     operands.execute, operands.allocated, tensor_of, operands.declared, inward, outward
 )
 _LANES: Final = Device(
-    tpu.execute, tpu.allocated, tensors.LaneTensor, tensors.declared, inward, outward
+    tpu_operation.execute, tpu.allocated, tensors.LaneTensor, tensors.declared, inward, outward
 )
 
 

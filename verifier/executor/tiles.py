@@ -232,7 +232,11 @@ class Tensor(Located):
         where = places.here()
         left, right = where.sides or (where.span, where.span)
         inner = machine.inward(value)
+        life = value.memory.life if isinstance(value, Tensor) else None
+        fresh = life is not None and life.first == life.last
         machine.dialect.store(machine, target.as_view, inner, op, left, right)
+        if fresh and isinstance(inner.storage.placement.get("forwarded"), View):
+            machine.forward(value.memory, target.memory)
 
     def _augment(self, op: str, value: Any) -> Tensor:
         self._store(self, value, op)

@@ -1,4 +1,4 @@
-"""Running one operation of a TPU: its operands in lanes and buffers, what it reads and writes."""
+"""The tensors of a run on a TPU: where their elements lie in lanes and buffers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from verifier.executor.findings import UnsupportedError
 from verifier.executor.lanes import (
     Array,
     ByteMemory,
-    OutsideError,
     Place,
     Quad,
-    inside,
     local_place,
     system_place,
 )
 from verifier.executor.memory import TRACKED
 from verifier.executor.pipelines import Pipelines
 from verifier.executor.semantics.casts import NUMPY
-from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
-from verifier.executor.semantics.tpu.base import Function
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -33,9 +29,7 @@ from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
@@ -122,7 +116,7 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
         UnsupportedError: its extents or its dtype are not known here.
     """
     made = BufferStorage(**{name: getattr(storage, name) for name in _FIELDS})
-    shape = tuple(_number(extent) for extent in storage.shape)
+    shape = tuple(number(extent) for extent in storage.shape)
     size = itemsize(machine, storage.dtype)
     if storage.buffer is Buffer.LOCAL:
         n, c = shape[:2]
@@ -218,7 +212,7 @@ def plain(value: object) -> Any:
         UnsupportedError: it is not known.
     """
     if isinstance(value, Expr):
-        return _number(value)
+        return number(value)
     if isinstance(value, Bool):
         if value.kind is not E.BoolKind.CONST:
             raise UnsupportedError(f"`{value!r}` has no value in a run")
@@ -248,7 +242,7 @@ def _constant(member: str, value: Any) -> Array:
     return array.view(np.uint32).reshape(()) if count else array
 
 
-def _number(value: Expr) -> int:
+def number(value: Expr) -> int:
     try:
         return integer(value)
     except NotConcreteError as error:
@@ -272,7 +266,7 @@ class Region:
 
 
 def _quad(values: tuple[Expr, ...]) -> Quad:
-    n, c, h, w = (_number(value) for value in values)
+    n, c, h, w = (number(value) for value in values)
     return n, c, h, w
 
 
@@ -288,18 +282,18 @@ def region(machine: ConcreteMachine, tensor: LocalTensor | SystemTensor) -> Regi
     size = NUMPY[dtype].itemsize
     if isinstance(tensor, LocalTensor):
         chip = machine.chip
-        address = _number(tensor.address)
+        address = number(tensor.address)
         place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, size)
         return Region(local_memory(machine), place, dtype)
-    memory, offset = _system(tensor.address)
+    memory, offset = system_bytes(tensor.address)
     return Region(memory, system_place(offset, shape, strides, size), dtype)
 
 
-def _system(address: SystemAddress) -> tuple[ByteMemory, int]:
+def system_bytes(address: SystemAddress) -> tuple[ByteMemory, int]:
     storage = address.storage
     if not isinstance(storage, BufferStorage) or storage.bytes is None:
         raise UnsupportedError(f"`{storage.name}` has no bytes")
-    return storage.bytes, _number(address.offset)
+    return storage.bytes, number(address.offset)
 
 
 def view_region(machine: ConcreteMachine, view: View) -> Region:
@@ -318,23 +312,23 @@ def view_region(machine: ConcreteMachine, view: View) -> Region:
     if view is not base and view.dtype.name not in NUMPY:
         # halves of bytes: all the bytes that they are in
         return view_region(machine, base)
-    shape = tuple(_number(axis.size) for axis in view.axes)
+    shape = tuple(number(axis.size) for axis in view.axes)
     size = itemsize(machine, view.dtype)
     name = view.dtype.name
     assert name is not None
     if any(extent < 0 for extent in shape):
         raise UnsupportedError(f"a part of `{view.name}` has a negative extent")
-    frame = tuple(_number(extent) for extent in base.frame)
+    frame = tuple(number(extent) for extent in base.frame)
     old = itemsize(machine, base.dtype)
     lane, start, own = _affine(machine, base, _steps(machine, storage, frame, old))
     if base is view:
         strides = own
-    elif shape[:3] == tuple(_number(axis.size) for axis in base.axes[:3]):
+    elif shape[:3] == tuple(number(axis.size) for axis in base.axes[:3]):
         strides = (*(step * old // size for step in own[:3]), 1)
     else:
         strides = _steps(machine, storage, shape, size)
     if view.strides is not None:
-        strides = tuple(_number(step) for step in view.strides)
+        strides = tuple(number(step) for step in view.strides)
     quad: Quad = (shape[0], shape[1], shape[2], shape[3])
     four: Quad = (strides[0], strides[1], strides[2], strides[3])
     if not storage.lane_bytes:
@@ -402,13 +396,13 @@ def _halves(
 ) -> Iterator[tuple[ByteMemory, Place]]:
     """The weights of the even input channels, and those of the odd ones: they lie in pairs."""
     chip = machine.chip
-    channels = _number(plain_shape(operation, "input_shape")[1])
+    channels = number(plain_shape(operation, "input_shape")[1])
     _, c, h, w = whole.place.shape
     a, b, d, e = _quad(tensor.strides)
     for half in (0, 1):
         pairs = (channels - half + 1) // 2
         shape, strides = (pairs, c, h, w), (2 * a, 2 * b, 2 * d, 2 * e)
-        address = _number(tensor.address) + 4 * half
+        address = number(tensor.address) + 4 * half
         place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, 4)
         yield whole.memory, place
 
@@ -427,7 +421,7 @@ def _matrix_parts(
     rows, channels, _, width = whole.place.shape
     last = columns - (channels - 1) * width
     strides = _quad(tensor.strides)
-    address = _number(tensor.address)
+    address = number(tensor.address)
     if last >= width or last < 1:
         yield whole.memory, whole.place
         return
@@ -445,239 +439,3 @@ def _matrix_parts(
         whole.memory,
         local_place(chip.lanes, chip.local_bytes, address, (rows, 1, 1, last), strides, size),
     )
-
-
-# ------------------------------------------------------------------------ operands
-
-
-class LaneOperands:
-    """:class:`verifier.executor.semantics.tpu.base.LaneIO` over lanes and buffers."""
-
-    __slots__ = ("machine", "operation", "regions")
-
-    def __init__(
-        self, machine: ConcreteMachine, operation: Operation, regions: dict[str, Region]
-    ) -> None:
-        self.machine = machine
-        self.operation = operation
-        self.regions = regions
-
-    @property
-    def chip(self) -> Chip:
-        return self.machine.chip
-
-    def has(self, role: str) -> bool:
-        return role in self.regions or self.operation.value(role) is not None
-
-    def is_tensor(self, role: str) -> bool:
-        return role in self.regions
-
-    def value(self, role: str) -> Any:
-        return plain(self.operation.value(role))
-
-    def address(self, role: str) -> int:
-        value = plain(self.operation.value(role))
-        assert isinstance(value, int)
-        return value
-
-    def read(self, role: str) -> Array:
-        found = self.regions[role]
-        return found.memory.read(found.place, found.kind)
-
-    def write(self, role: str, array: Array) -> None:
-        found = self.regions[role]
-        found.memory.write(found.place, _as(np.asarray(array), found.kind))
-
-    def shape(self, role: str) -> Quad:
-        return self.regions[role].place.shape
-
-    def dtype(self, role: str) -> str:
-        return self.regions[role].dtype
-
-    def _at(
-        self, role: str, shape: Quad, strides: Quad, dtype: str, offset: int, lane: int
-    ) -> Region:
-        value = self.operation.value(role)
-        size = NUMPY[dtype].itemsize
-        if isinstance(value, SystemAddress):
-            memory, start = _system(value)
-            return Region(memory, system_place(start + offset, shape, strides, size), dtype)
-        chip = self.machine.chip
-        address = self.address(role) + lane * chip.local_bytes + offset
-        place = local_place(chip.lanes, chip.local_bytes, address, shape, strides, size)
-        return Region(local_memory(self.machine), place, dtype)
-
-    def read_as(
-        self, role: str, shape: Quad, strides: Quad, dtype: str, *, offset: int = 0, lane: int = 0
-    ) -> Array:
-        found = self._at(role, shape, strides, dtype, offset, lane)
-        return found.memory.read(found.place, found.kind)
-
-    def write_as(
-        self,
-        role: str,
-        array: Array,
-        strides: Quad,
-        dtype: str,
-        *,
-        offset: int = 0,
-        lane: int = 0,
-    ) -> None:
-        n, c, h, w = array.shape
-        found = self._at(role, (n, c, h, w), strides, dtype, offset, lane)
-        found.memory.write(found.place, _as(array, found.kind))
-
-
-def _as(array: Array, kind: np.dtype[Any]) -> Array:
-    """Bits of one type as another of the same size."""
-    return array if array.dtype == kind else array.view(kind)
-
-
-# ------------------------------------------------------------------------ one operation
-
-
-def execute(machine: ConcreteMachine, operation: Operation) -> None:
-    """Check what an operation reads, compute it, and note what it wrote.
-
-    Raises:
-        UnsupportedError: an operand lies outside of memory.
-        SemanticsMissing: the operation has no meaning here.
-    """
-    machine.performed += 1
-    pipelines = machine.state.get("pipelines")
-    if isinstance(pipelines, Pipelines):
-        pipelines.passed(operation.span)
-    instruction = operation.instruction
-    if operation.engine is Engine.CONTROL and instruction is not None:
-        if Trait.PIPELINES in instruction.traits:
-            known = machine.state.setdefault("pipelines", Pipelines())
-            assert isinstance(known, Pipelines)
-            known.mark(operation.span)
-        barrier = machine.state.get("barrier")
-        if instruction.waits and callable(barrier):
-            machine.state["waits at"] = operation.span
-            barrier()
-        return
-    try:
-        used = list(_used(machine, operation))
-        _before(machine, operation, used)
-        if machine.options.shapes_only:
-            for each in used:
-                for memory, place in each.parts if each.writes else ():
-                    memory.mark(_there(machine, memory, place))
-        else:
-            function = MEANINGS.get(operation.name)
-            if function is None:
-                raise SemanticsMissing(operation.name)
-            regions = {each.role: each.region for each in used}
-            _computed(function, operation, LaneOperands(machine, operation, regions))
-        _destroyed(machine, used)
-    except OutsideError as error:
-        if _reported(machine):
-            return
-        raise UnsupportedError(
-            f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
-        ) from None
-
-
-def _computed(function: Function, operation: Operation, operands: LaneOperands) -> None:
-    """Do what an operation means.
-
-    Raises:
-        UnsupportedError: it means nothing for operands of these shapes and types.
-    """
-    try:
-        function(operation, operands)
-    except (ValueError, TypeError, IndexError, KeyError) as error:
-        name = operation.name
-        raise UnsupportedError(
-            f"{name} has no meaning for these operands ({error})", operation.span
-        ) from None
-
-
-def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
-    """Note who writes where, and report what is read and means nothing."""
-    for each in used:
-        if each.writes:
-            each.region.memory.writer = operation.span_of(each.role)
-        if each.reads:
-            each.region.memory.consumed = True
-            there = ((memory, _there(machine, memory, place)) for memory, place in each.parts)
-            if not all(memory.written(place) for memory, place in there):
-                _unwritten(machine, operation, each)
-
-
-def _reported(machine: ConcreteMachine) -> bool:
-    """Whether what reaches outside of a memory was reported: there are no bytes to go wrong."""
-    return machine.options.shapes_only and not machine.clean
-
-
-def _destroyed(machine: ConcreteMachine, used: list[_Used]) -> None:
-    """Work tensors mean nothing any more; a result that lies over one is its own fault."""
-    for each in used:
-        for memory, place in each.parts if each.destroys else ():
-            memory.unmark(_there(machine, memory, place))
-    if any(each.destroys for each in used):
-        for each in used:
-            for memory, place in each.parts if each.writes and not each.destroys else ():
-                memory.mark(_there(machine, memory, place))
-
-
-def _there(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> Place:
-    """The elements of a place; where it was reported that it reaches outside: those inside."""
-    if memory.inside(place) or not _reported(machine):
-        return place
-    return inside(place, memory.size)
-
-
-def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
-    if isinstance(storage, BufferStorage) and storage.lane_bytes:
-        storage.first = storage.first or operation.order
-        storage.last = operation.order
-        storage.engines |= {operation.engine}
-
-
-@dataclass(slots=True)
-class _Used:
-    """A tensor operand, and the parts of it that an operation uses."""
-
-    role: str
-    region: Region
-    parts: list[tuple[ByteMemory, Place]]
-    reads: bool
-    writes: bool
-    destroys: bool = False
-
-
-def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
-    for touch in operation.touches:
-        found = region(machine, touch.tensor)
-        yield _Used(
-            touch.role,
-            found,
-            list(parts(machine, operation, touch)),
-            touch.reads,
-            touch.writes,
-            touch.destroys,
-        )
-    views = {**dict(operation.reads), **dict(operation.writes)}
-    for role, accessed in views.items():
-        view = operation.view(role) or accessed
-        _lives(machine, operation, view.storage)
-        found = view_region(machine, view)
-        writes = any(name == role for name, _ in operation.writes)
-        reads = any(name == role for name, _ in operation.reads)
-        reads = reads or (writes and operation.accumulates == "always")
-        yield _Used(role, found, [(found.memory, found.place)], reads, writes)
-
-
-def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> None:
-    """Tell of a read of what nothing wrote; of what was written in part with less certainty."""
-    role = used.role
-    partly = any(m.inside(place) and m.any_written(place) for m, place in used.parts)
-    spoiled = any(memory.spoiled for memory, _ in used.parts)
-    view = operation.view(role)
-    # another core may write it later: nothing made this one wait
-    waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
-    certain = not (partly and operation.touches)
-    machine.meet(UndefinedLanes(operation, role, partly, spoiled, waits, certain))

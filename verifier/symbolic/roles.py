@@ -164,6 +164,14 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
+class Crossed:
+    """One element for each pair of an element of one operand and one of another: in one batch."""
+
+    of: tuple[str, str]
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sized:
     """So many partitions and elements as follow from another operand; ``words``: as one says it."""
 
@@ -175,7 +183,16 @@ class Sized:
 
 
 Shape: TypeAlias = (
-    Sized | Streams | Lanes | PerPartition | Elements | PerChannel | Counted | Permuted | Spread
+    Sized
+    | Streams
+    | Lanes
+    | PerPartition
+    | Elements
+    | PerChannel
+    | Counted
+    | Permuted
+    | Spread
+    | Crossed
 )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.emission import accumulation, engine_of, perform
 from verifier.dialects.nki.isa.language import ASSIGN, FILL
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import TRUE, Bool, Expr
@@ -68,8 +69,9 @@ def store(
 ) -> None:
     """``target[...] = value`` (``language.assign``, of a number ``language.fill``), or ``op=``.
 
-    A result that is assigned whole to another tile is that tile as far as memory goes: its storage
-    is marked with ``placement["forwarded"]``.
+    A result that is assigned whole to another tile, or added to a sum in PSUM, is that tile as far
+    as memory goes: ``placement["forwarded"]`` of its storage is the view of the tile. It is True
+    where the result goes to another memory or is computed with.
     """
     target = views.use(machine, target, None, span)
     operands = {"dst": Operand("dst", target, span)}
@@ -83,7 +85,11 @@ def store(
             return
         view = views.use(machine, view, None, value_span)
         if view.storage.kind is StorageKind.RESULT and view.mask is TRUE:
-            view.storage.placement = {**view.storage.placement, "forwarded": True}
+            same = view.buffer is target.buffer and (op is None or view.buffer is Buffer.PSUM)
+            view.storage.placement = {
+                "forwarded": target if same else True,
+                **view.storage.placement,
+            }
         operands["value"] = Operand("value", view, value_span)
         reads.append(("value", view))
     if op is not None:

@@ -15,8 +15,6 @@ from verifier.symbolic.tensors import Loop, LoopKind, Storage
 #: by the loops around a site: the iteration whose tensor an access names; None: no particular one
 Named: TypeAlias = tuple[Expr | None, ...]
 
-#: what the dialect says of tensors that the compiler places all the same
-_UNPLACED = frozenset({"layout"})
 #: tensors of a list that one trip of a loop goes through, at most, to be told apart
 _WIDEST = 256
 

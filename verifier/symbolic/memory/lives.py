@@ -23,10 +23,10 @@ from verifier.symbolic.memory.lifetime import (
     turn_of,
 )
 from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
-from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 
 #: what the dialect says of tensors that the compiler places all the same
-_UNPLACED = frozenset({"layout"})
+_UNPLACED = frozenset({"layout", "intermediate", "forwarded"})
 #: tensors of so many iterations are told apart, if so many live at once
 _OLDEST = 8
 
@@ -274,12 +274,35 @@ def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime)
     return Lifetime(life.storage, start, end, life.copies * 2, start, end, certain=certain)
 
 
+def _forwarded(table: Index) -> list[Uses]:
+    """The uses of each tensor. A result that nothing takes before it is assigned whole to a tile is
+    that tile: there is no copy between them."""
+    found = {id(uses.storage): uses for uses in table.storages}
+    for uses in table.storages:
+        target = uses.storage.placement.get("forwarded")
+        accesses = uses.all
+        if not isinstance(target, View) or id(target.storage) not in found or len(accesses) < 2:
+            continue
+        made, assigned = (access.operation for access in accesses[:2])
+        if made.loops != assigned.loops or all(v is not target for _, v in assigned.writes):
+            continue
+        joined = found[id(target.storage)]
+        found[id(target.storage)] = Uses(
+            joined.storage,
+            [*joined.writes, *(replace(access, view=target) for access in uses.writes)],
+            [*joined.reads, *(replace(access, view=target) for access in uses.reads)],
+            joined.targets,
+        )
+        del found[id(uses.storage)]
+    return list(found.values())
+
+
 def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
     """The lifetimes of what the compiler places in a buffer, in order of their beginning."""
     pipelines = pipelined(table)
     found = [
         staged(table, pipelines, uses, life)
-        for uses in table.storages
+        for uses in _forwarded(table)
         if uses.storage.buffer is buffer
         and uses.storage.kind in (StorageKind.ALLOC, StorageKind.RESULT, StorageKind.CONSTANT)
         and uses.storage.address is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from operator import is_
 from typing import Final
 
 from verifier.dialects.nki.isa.families import SUMS_OF_VECTOR, of_partition, reduced
@@ -29,14 +32,77 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import SOME, Footprint, Where, Writes
+from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Commands, Engines, Instruction
 from verifier.symbolic.roles import Counted, Limit, PerPartition, Role, Sized, Streams, Takes, Types
+from verifier.symbolic.values import Enumerator
 
 _FIRST_OF_CORE: Final = Where(
     "the first of each 16 partitions (NKI-NZC04)",
     lambda call, index: E.eq(E.mod(index[0], 16), 0),
 )
+
+_COMPARED: Final[Mapping[str, Callable[[Expr, Expr | int], Bool]]] = {
+    "equal": E.eq,
+    "not_equal": E.ne,
+    "greater": E.gt,
+    "greater_equal": E.ge,
+    "less": E.lt,
+    "less_equal": E.le,
+}
+
+
+def _is_selected(call: Call, index: Index) -> Bool | None:
+    """Whether the affine function of the position compares with 0 (NKI-AFS04); None where what it
+    is made of is not followed, or given as an index comparison (Beta 1)."""
+    pattern, view = call.value("pattern"), call.view("on_true_tile")
+    comparison = call.value("cmp_op")
+    name = comparison.name if isinstance(comparison, Enumerator) else "equal"
+    total, across = _number(call.value("offset")), _number(call.value("channel_multiplier"))
+    if view is None or not isinstance(pattern, (tuple, list)) or name not in _COMPARED:
+        return None
+    entries = [tuple(map(_number, entry)) if isinstance(entry, tuple) else () for entry in pattern]
+    pairs = [(entry[0], entry[1]) for entry in entries if len(entry) == 2]
+    if total is None or across is None or len(pairs) != len(entries):
+        return None
+    total += across * index[0]
+    places = _positions(view.shape[1:], index[1:], [count for _, count in pairs])
+    for (step, _), at in zip(pairs, places, strict=True):
+        if step is None or at is None:
+            return None
+        total += step * at
+    return _COMPARED[name](total, 0)
+
+
+def _positions(
+    shape: Sequence[Expr], index: Index, counts: Sequence[Expr | None]
+) -> Iterator[Expr | None]:
+    """Where an element is in the loops of a pattern that goes through the elements in order."""
+    if len(counts) == len(shape) and all(map(is_, counts, shape)):
+        yield from index
+        return
+    flat = sum((at * _product(shape[k + 1 :]) for k, at in enumerate(index)), E.const(0))
+    for k, count in enumerate(counts):
+        inner = [size for size in counts[k + 1 :] if size is not None]
+        if count is None or len(inner) != len(counts) - k - 1:
+            yield None
+        else:
+            yield E.mod(E.floordiv(flat, _product(inner)), count)
+
+
+def _product(sizes: Sequence[Expr]) -> Expr:
+    return prod(sizes, start=E.const(1))
+
+
+def _number(value: object) -> Expr | None:
+    """A number; 0 where none is given."""
+    if value is None or isinstance(value, int):
+        return E.const(value or 0)
+    return value if isinstance(value, Expr) else None
+
+
+_SELECTED: Final = Where("where the affine function compares", _is_selected)
 
 
 def _bound(name: str) -> Role:
@@ -189,7 +255,7 @@ AFFINE_SELECT: Final = Instruction(
     ),
     engines=Engines(Engine.GPSIMD),
     operators=(admits("cmp_op", COMPARISONS, "NKI-AFS04"),),
-    footprint=Footprint(reads=(streamed("on_true_tile", where=SOME),), writes=written("dst")),
+    footprint=Footprint(reads=(streamed("on_true_tile", where=_SELECTED),), writes=written("dst")),
     result=Like(("on_true_tile",)),
 )
 

@@ -35,7 +35,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Lies, Limit, Match, PerChannel, SameType, Types
+from verifier.symbolic.roles import Crossed, Lies, Limit, Match, PerChannel, SameType, Types
 
 _BINARY: Final = "dst*, src0*, src1*"
 _UNARY: Final = "dst*, src*"
@@ -168,7 +168,7 @@ def _correlated(name: str, what: str) -> Instruction:
         f"tiu.{name}",
         f"dst = {what} of each element of src0 with each of src1",
         _BINARY,
-        target(),
+        target(shape=Crossed(("src0", "src1"), "TPU-B24")),
         *(vector(role, same=like("dst", "TPU-B24")) for role in ("src0", "src1")),
         result=NEW,
     )
