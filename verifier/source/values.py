@@ -88,7 +88,7 @@ COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[int, int], bool]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-#: how deep expressions and names may lead, and how large numbers get
+#: how deep expressions and names may lead, how long tuples and how large numbers get
 _DEPTH: Final = 64
 _LARGEST: Final = 1 << 64
 
@@ -112,6 +112,8 @@ class Names:
 
     outer: Names | None = None
     bindings: dict[str, list[Bound | None]] = field(default_factory=dict)
+    #: what names are worth, once it was asked
+    values: dict[str, Value] = field(default_factory=dict)
 
     def bind(self, name: str, bound: Bound | None = None) -> None:
         """Note a binding; None says nothing of its value."""
@@ -257,6 +259,12 @@ def _name(node: ast.Name, names: Names, depth: int) -> Value:
     if found is None or found[0].value is None:
         return UNREAD
     bound, there = found
+    if node.id not in there.values:
+        there.values[node.id] = _value_bound(bound, there, depth)
+    return there.values[node.id]
+
+
+def _value_bound(bound: Bound, there: Names, depth: int) -> Value:
     assert bound.value is not None
     if isinstance(bound.value, ast.List) and bound.item is None:
         return UNREAD  # another name may change it
@@ -324,7 +332,7 @@ def _binary(node: ast.BinOp, names: Names, depth: int) -> Value:
         arithmetic = not isinstance(node.op, ast.MatMult)
         return Array(shapes.pop()) if plain and arithmetic and len(shapes) == 1 else UNREAD
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(node.op, ast.Add):
-        return left + right
+        return left + right if len(left) + len(right) <= _DEPTH else UNREAD
     return number(node.op, left, right)
 
 
