@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from verifier.cli.runner import RunOptions, run
+from verifier.configuration.model import Overrides
+from verifier.configuration.settings import Configurations
 from verifier.engine import analyze_source
-from verifier.report.model import PRECONDITION, Diagnostic, FileResult, Severity
+from verifier.report.model import PRECONDITION, Diagnostic, FileResult, Severity, deduplicate
 from verifier.rulebase import find
 from verifier.service.preconditions import stated
 
@@ -101,3 +105,48 @@ def test_a_silent_part_makes_an_error() -> None:
     [block] = blocks(result)
     assert block.precondition is not None and any(c.silent for c in block.precondition.conjuncts)
     assert block.severity == "error"
+
+
+CONTRACT = "# tilelint: contract (src: _[p, f]) where f <= 2000\n"
+
+
+def test_a_contract_that_is_no_longer_enough_says_what_it_needs() -> None:
+    text = OPEN.replace("@nki.jit\n", CONTRACT + "@nki.jit\n")
+    [block] = blocks(summed(checked(text), text))
+    assert block.message == (
+        "`copy_rows` is no longer right on trn2 under its contract "
+        "`(src: _[p, f]) where f <= 2000`: it also needs p <= 128"
+    )
+    assert block.notes == ()
+    enough = text.replace("f <= 2000", "f <= 2000, p <= 128")
+    assert blocks(summed(checked(enough), enough)) == []
+
+
+def test_each_contract_is_told_by_itself() -> None:
+    """Several contracts of one kernel are several promises."""
+    other = CONTRACT.replace("f <= 2000", "f <= 1000")
+    text = OPEN.replace("@nki.jit\n", CONTRACT + other + "@nki.jit\n")
+    told = deduplicate(blocks(summed(checked(text), text)))
+    assert ["f <= 1000" in block.message for block in told] in ([True, False], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def copy_rows(src):", "def copy_rows(src):  COMMENT"),
+        ("def copy_rows(src):", "def copy_rows(\n    src,  COMMENT\n):"),
+        ("@nki.jit\n", "COMMENT\n@nki.jit\n"),
+        ("@nki.jit\n", "@nki.jit\nCOMMENT\n"),
+        ("@nki.jit\n", "@nki.jit  COMMENT\n"),
+    ],
+)
+def test_a_block_is_suppressed_where_the_kernel_is_defined(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    comment = "# tilelint: ignore[precondition] -- callers know"
+    path = tmp_path / "k.py"
+    path.write_text(OPEN.replace(before, after.replace("COMMENT", comment), 1))
+    options = RunOptions((str(path),), Configurations(Overrides(isolated=True)), jobs=1, parts=True)
+    found = run(options).diagnostics
+    # what it stands for is gone with it
+    assert [(d.rule, d.suppressed) for d in found] == [("precondition", "callers know")]

@@ -72,7 +72,7 @@ def apply(
     for file in files.found.values():
         file.resolve()
     marked = [_marked(result, files, about=False) for result in results]
-    marked = [_marked(result, files, about=False) for result in stated(marked)]
+    marked = [_without_parts(_marked(result, files, about=False)) for result in stated(marked)]
     added: dict[str, list[report.Diagnostic]] = {}
     for path, file in files.found.items():
         rules = chosen(path)
@@ -172,6 +172,24 @@ def _marked(result: report.FileResult, files: _Files, *, about: bool) -> report.
     if out == list(result.diagnostics):
         return result
     return replace(result, diagnostics=tuple(out))
+
+
+def _without_parts(result: report.FileResult) -> report.FileResult:
+    """The result without the parts of preconditions that are suppressed as a whole."""
+    gone = {
+        (d.kernel, target)
+        for d in result.diagnostics
+        if d.precondition is not None and d.suppressed is not None
+        for target in d.targets
+    }
+    kept = tuple(
+        d
+        for d in result.diagnostics
+        if not (
+            d.part and d.suppressed is None and gone.issuperset((d.kernel, t) for t in d.targets)
+        )
+    )
+    return replace(result, diagnostics=kept) if gone else result
 
 
 def _one(diagnostic: report.Diagnostic, file: _File, about: bool) -> report.Diagnostic:

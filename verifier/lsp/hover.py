@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from verifier.lsp.text import Position
@@ -119,7 +120,7 @@ def known_of(kernel: KernelReport) -> str:
         return f"`{kernel.name}` is right on {kernel.target} for every input that fits its memory"
     if not condition.main:
         return f"`{kernel.name}` is not verified on {kernel.target}"
-    return condition.headline(kernel.name, (kernel.target,))
+    return replace(condition, contract=kernel.contract).headline(kernel.name, (kernel.target,))
 
 
 def kernels_at(

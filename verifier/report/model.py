@@ -140,6 +140,8 @@ class Precondition:
     asserted: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: the contract that promised enough and does not, where a finding is about it
+    contract: str = ""
 
     @property
     def text(self) -> str:
@@ -178,6 +180,11 @@ class Precondition:
     def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
         """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
         where = f" on {' and '.join(targets)}" if targets else ""
+        if self.contract:
+            unsure = ", as far as decided," if self.undecided and not self.sufficient else ""
+            under = f"`{kernel}` is no longer right{where} under its contract `{self.contract}`"
+            said = f"{under}: it also needs{unsure}"
+            return f"{said} {self.brief}" if condition else said
         if self.exact:
             how = "is right{} exactly when"
         elif self.sufficient:

@@ -48,11 +48,7 @@ def stated(
     ]
     uncovered = {part for condition in conditions for part in condition.uncovered()}
     blocks = [
-        condition.finding(
-            _name_of(condition.kernel, text),
-            severity,
-            _told_apart(condition.kernel, result.kernels),
-        )
+        condition.finding(_name_of(condition.kernel, text), severity)
         for condition in conditions
         if condition.kept
     ]
@@ -111,14 +107,15 @@ class _Condition:
             if need not in covered:
                 yield from (id(d) for d in found if d.part and d.suppressed is None)
 
-    def finding(self, span: Span, severity: Mapping[str, Severity], note: str) -> Diagnostic:
+    def finding(self, span: Span, severity: Mapping[str, Severity]) -> Diagnostic:
         """The finding that stands for the parts."""
         kernel = self.kernel
         condition = replace(
             self.whole,
             conjuncts=tuple(c for c in self.whole.conjuncts if c not in self.suppressed),
+            contract=kernel.contract,
         )
-        notes = [note] if note else []
+        notes = []
         if self.suppressed:
             listed = " and ".join(f"`{c.text}`" for c in self.suppressed)
             notes.append(f"what needs {listed} is suppressed")
@@ -177,12 +174,6 @@ def _weight(conjunct: Conjunct, severity: Mapping[str, Severity]) -> Severity:
     if len(found) < len(rules):
         found.append("error" if conjunct.silent and not conjunct.grid else "warning")
     return min(found, key=SEVERITIES.index)
-
-
-def _told_apart(kernel: KernelReport, kernels: Iterable[KernelReport]) -> str:
-    """For which inputs this is said, if something is said for others, too."""
-    others = {k.contract for k in kernels if (k.name, k.line) == (kernel.name, kernel.line)}
-    return f"for inputs of `{kernel.contract}`" if len(others) > 1 and kernel.contract else ""
 
 
 def _name_of(kernel: KernelReport, text: str | None) -> Span:
