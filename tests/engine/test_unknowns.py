@@ -90,3 +90,11 @@ def test_two_calls_at_one_place_are_both_named(tmp_path: Path) -> None:
     twice = "def rows(k):\n    return size\n\nfrom helper import size"
     found = reasons(tmp_path, twice, "rows(1)", "z = [rows(k) for k in range(2)]")
     assert any("`size` of `helper`" in reason for reason in found), found
+
+
+@pytest.mark.parametrize("value", ["+".join(["trips"] * 5000), "-" * 1000 + "trips"])
+def test_what_is_nested_too_deep_is_no_syntax_error(tmp_path: Path, value: str) -> None:
+    result = check(tmp_path, KERNEL.format(imports=HEAD, before=f"n = {value}", rows=16))
+    assert [kernel.status for kernel in result.kernels] == ["unknown"] and not result.errors
+    [reason] = result.kernels[0].reasons
+    assert reason.message == "source is nested more than 400 levels deep" and reason.line > 1

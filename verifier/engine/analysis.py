@@ -40,7 +40,7 @@ from verifier.source.footprint import recording
 from verifier.source.inputs import input_names
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
-from verifier.source.text import SourceError
+from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request
 
@@ -284,6 +284,9 @@ def _unit(
     try:
         definition = kernel_definition(project, entry)
         enclosing = enclosing_functions(project, entry) if entry.nested else ()
+    except NestedTooDeepError as error:
+        deep = report.Reason(error.path, error.line, error.message)
+        return Outcome(replace(unit.bare("unknown"), reasons=(deep,)))
     except SourceError as error:
         errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
         return None

@@ -22,7 +22,7 @@ from verifier.source.literals import (
 )
 from verifier.source.outline import parse_text
 from verifier.source.positions import Positions
-from verifier.source.text import SourceError
+from verifier.source.text import NestedTooDeepError, SourceError
 
 MAX_DEPTH = 400
 """Deepest syntax tree that is lowered. LibCST's native parser recurses on the machine stack."""
@@ -39,7 +39,8 @@ def lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     docstrings of functions are dropped.
 
     Raises:
-        SourceError: the text does not parse, or is nested deeper than ``MAX_DEPTH``.
+        SourceError: the text does not parse.
+        NestedTooDeepError: it is nested deeper than ``MAX_DEPTH``.
     """
     return _kept(path, text, first_line)
 
@@ -56,7 +57,8 @@ def _lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     statements = parse_text(path, text, first_line)
     deep = _too_deep(statements)
     if deep is not None:
-        raise SourceError(path, deep, 0, f"source is nested more than {MAX_DEPTH} levels deep")
+        message = f"source is nested more than {MAX_DEPTH} levels deep"
+        raise NestedTooDeepError(path, deep, 0, message)
     with _deep_recursion():
         module = _parse(path, text, first_line)
         try:
@@ -65,7 +67,8 @@ def _lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
         except ValueError as error:
             raise SourceError(path, first_line, 0, f"cannot locate source: {error}") from error
         except RecursionError:  # thousands of adjacent string literals
-            raise SourceError(path, first_line, 0, "source is nested too deeply") from None
+            message = "source is nested too deeply"
+            raise NestedTooDeepError(path, first_line, 0, message) from None
 
 
 _kept = lru_cache(maxsize=2048)(_lower)  # some 50 kB each

@@ -34,6 +34,10 @@ class SourceError(Exception):
         return type(self), (self.path, self.line, self.column, self.message)
 
 
+class NestedTooDeepError(SourceError):
+    """Source that is right, and nested deeper than it is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
     """A decoded file. ``text`` has no byte order mark and ``\\n`` line ends only.
