@@ -323,3 +323,22 @@ register(
         passing=_COPY.replace("    tile = nl", _TAKE_TWO + "    tile = nl"),
     )
 )
+
+register(
+    Rule(
+        id="annotation-mismatch",
+        code="HOST014",
+        family="host",
+        summary="a tile has the shape that its annotation says",
+        reason=(
+            "Nobody evaluates `tile: nt.tensor[n, m]` in a function: what it says of the shape is "
+            "for readers, whom it misleads where the value has another shape for every input."
+        ),
+        facts=(),
+        on="host",
+        severity="warning",
+        replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
+        failing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f + 1] = nl"),
+        passing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f] = nl"),
+    )
+)

@@ -11,11 +11,15 @@ from typing import Final
 
 from verifier.source import ir
 from verifier.source.project import Module
+from verifier.symbolic import expr as E
+from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import View
 from verifier.symbolic.values import ApiRef, ExternalRef, Guarded, Opaque
 
+_MISMATCH: Final = "annotation-mismatch"
 #: positional-only parameters come after the others that are positional
 _EVALUATED = (
     ir.ParamKind.POSITIONAL,
@@ -44,6 +48,60 @@ def of_variable(vm: VM, stmt: ir.AnnAssign) -> None:
         return
     if not _postponed(vm.frame.module):
         _evaluate(vm, stmt.annotation)
+
+
+def of_tile(vm: VM, stmt: ir.AnnAssign) -> None:
+    """Compare the shape in the annotation of a local variable, ``t: nt.tensor[n, m]``, with that of
+    its value; only what is wrong for every input is told, so that nothing hangs on a remark."""
+    wanted, name = stmt.annotation, stmt.target
+    if not isinstance(name, ir.Name) or not isinstance(wanted, ir.Subscript):
+        return
+    owner, value = wanted.value, _local(vm, name.id)
+    kind = owner.attr if isinstance(owner, ir.Attribute) else getattr(owner, "id", "")
+    if kind != "tensor" or not isinstance(value, View):
+        return
+    index = wanted.index
+    items = index.elements if isinstance(index, ir.TupleExpr) else (index,)
+    sizes = [_size(vm, item) for item in items]
+    if None in sizes:
+        return
+    said = ", ".join(pretty(size) for size in sizes if size is not None)
+    equal = [E.eq(a, b) for a, b in zip(sizes, value.shape, strict=False) if a is not None]
+    # the ranks of inputs, and of what is made of them, may only be assumed
+    if len(sizes) != value.rank or E.FALSE not in equal:
+        return
+    shape = ", ".join(map(pretty, value.shape))
+    vm.check(
+        _MISMATCH,
+        E.FALSE,
+        wanted.span,
+        f"the shape of {name.id} == ({said})",
+        f"`{name.id}` is annotated as ({said}) and is ({shape})",
+    )
+
+
+def _size(vm: VM, node: ir.Expr) -> E.Expr | None:
+    """A size in an annotation, which nobody evaluates; None: not known."""
+    if isinstance(node, ir.Const):
+        return E.const(node.value) if type(node.value) is int else None
+    if isinstance(node, ir.Name):
+        value = _local(vm, node.id)
+        return value if isinstance(value, E.Expr) else None
+    if isinstance(node, ir.BinOp) and node.op in ("+", "-", "*"):
+        left, right = _size(vm, node.left), _size(vm, node.right)
+        if left is None or right is None:
+            return None
+        if node.op == "*":
+            return left * right
+        return left + right if node.op == "+" else left - right
+    return None
+
+
+def _local(vm: VM, name: str) -> object:
+    """What a local name is bound to on every path."""
+    number = vm.frame.scope
+    box = vm.heap.get(number) if number is not None else None
+    return box.names.get(name) if isinstance(box, Scope) else None
 
 
 def _postponed(module: Module) -> bool:

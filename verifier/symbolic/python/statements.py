@@ -64,6 +64,8 @@ def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
         if isinstance(stmt.target, ir.Subscript):
             vm.eval(stmt.target.index)
     annotated.of_variable(vm, stmt)
+    if stmt.value is not None:
+        annotated.of_tile(vm, stmt)
 
 
 def _if(vm: VM, stmt: ir.If) -> None:
