@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.configuration.formatting import LineLengths
-from verifier.engine import launches
 from verifier.report.model import PRECONDITION, Diagnostic, FileRequest, FileResult, chosen
-from verifier.service.preconditions import judged, stated
 
 if TYPE_CHECKING:
     from verifier.configuration.model import Resolved
@@ -91,6 +89,9 @@ class Policy:
         launch that breaks it, as far as that is wanted."""
         if not any(k.precondition is not None and k.precondition.conjuncts for k in result.kernels):
             return result
+        from verifier.engine import launches
+        from verifier.service.preconditions import judged, stated
+
         settings = self._of[_absolute(result.path)].settings
         text = read(result.path)
         launched: tuple[Diagnostic, ...] = ()
