@@ -46,6 +46,18 @@ return out
 """
 
 
+_TWO_REASONS = """
+a = nl.ndarray((64, 8), dtype=nl.float32, buffer=nl.sbuf)
+b = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=b[0:64, 0:8], src=a)
+c = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=c, src=b)
+out = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
@@ -60,6 +72,7 @@ return out
             {"x": ("float32", (64, 1)), "z": ("float32", (64, 7))},
             id="two reasons why one read is undefined",
         ),
+        pytest.param(_TWO_REASONS, {"x": ("float32", (1, 1))}, id="two reasons, moved on"),
     ],
 )
 def test_nki(text: str, tensors: Tensors) -> None:
