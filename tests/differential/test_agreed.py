@@ -114,3 +114,11 @@ pl.dma.store(pl.gtensor([n, 16, 1, n], pl.GLOBAL, y), a)
     inputs = (("n", 3), ("y", Shaped("float32", (3, 16, 1, 3))))
     found = judge(Kernel(PPL, "sg2262", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_elements_of_half_a_byte_take_half_a_byte() -> None:
+    """They fit: for a run of shapes each has a byte."""
+    text = "a = pl.make_tensor([1, 5, 7, 60000], pl.int4)\npl.tiu.zero(a)"
+    text += "\npl.dma.store(pl.gtensor([1, 5, 7, 60000], pl.GLOBAL, y, pl.int4), a)"
+    found = judge(_kernel(PPL, "bm1690", text, {"y": ("int8", (1, 5, 7, 60000))}))
+    assert found.problems == ()
