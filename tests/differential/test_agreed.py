@@ -46,6 +46,18 @@ return out
 """
 
 
+_TWO_REASONS = """
+a = nl.ndarray((64, 8), dtype=nl.float32, buffer=nl.sbuf)
+b = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=b[0:64, 0:8], src=a)
+c = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=c, src=b)
+out = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
@@ -60,6 +72,7 @@ return out
             {"x": ("float32", (64, 1)), "z": ("float32", (64, 7))},
             id="two reasons why one read is undefined",
         ),
+        pytest.param(_TWO_REASONS, {"x": ("float32", (1, 1))}, id="two reasons, moved on"),
     ],
 )
 def test_nki(text: str, tensors: Tensors) -> None:
@@ -101,3 +114,11 @@ pl.dma.store(pl.gtensor([n, 16, 1, n], pl.GLOBAL, y), a)
     inputs = (("n", 3), ("y", Shaped("float32", (3, 16, 1, 3))))
     found = judge(Kernel(PPL, "sg2262", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_elements_of_half_a_byte_take_half_a_byte() -> None:
+    """They fit: for a run of shapes each has a byte."""
+    text = "a = pl.make_tensor([1, 5, 7, 60000], pl.int4)\npl.tiu.zero(a)"
+    text += "\npl.dma.store(pl.gtensor([1, 5, 7, 60000], pl.GLOBAL, y, pl.int4), a)"
+    found = judge(_kernel(PPL, "bm1690", text, {"y": ("int8", (1, 5, 7, 60000))}))
+    assert found.problems == ()

@@ -25,6 +25,7 @@ from verifier.hardware.engines import Engine
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Awaited, Filled, LaneLife, LanesLived, Wasted
+from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
@@ -210,14 +211,19 @@ def capacity(machine: ConcreteMachine) -> None:
         if storage.pipeline is not None and crosses:
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:
-            lives.append(_life(storage, storage.first, storage.last, storage.lane_bytes))
+            lives.append(_life(storage, storage.first, storage.last, _taken(machine, storage)))
     for group in staged.values():
-        size = 2 * max(storage.lane_bytes for storage in group)
+        size = 2 * max(_taken(machine, storage) for storage in group)
         assert group[0].pipeline is not None
         first, last = extents[group[0].pipeline]
         last = max(last, *(storage.last for storage in group))
         lives.append(_life(group[0], first, last, size))
     machine.meet(LanesLived(lives))
+
+
+def _taken(machine: ConcreteMachine, storage: BufferStorage) -> int:
+    """Bytes in a lane on the device; a run has a byte for each element that takes half of one."""
+    return lane_bytes(machine.chip, storage).const
 
 
 def _life(storage: BufferStorage, first: int, last: int, size: int) -> LaneLife:
