@@ -65,6 +65,12 @@ class _Judged:
     admitted: tuple[E.Bool, ...] = ()
     discharger: Discharger | None = None
 
+    def blame(self, positions: Collection[int]) -> None:
+        """Those violations are faults, whatever the kernel says."""
+        for position in positions:
+            run, verdict = self.verdicts[position]
+            self.verdicts[position] = (run, replace(verdict, said=True))
+
     def smallest(self, verdict: Verdict) -> Verdict:
         """The verdict with its counterexample made small."""
         return verdict if self.discharger is None else self.discharger.smallest(verdict)
@@ -96,9 +102,7 @@ def judgement(
     condition, parts, hopeless = precondition.of_run(
         runs[0], verdicts, found.admitted, solver, unsettled
     )
-    for position in hopeless:
-        run, verdict = found.verdicts[position]
-        found.verdicts[position] = (run, replace(verdict, said=True))
+    found.blame(hopeless)
     names = {said.name: said.span.end_line for said in runs[0].sizes.values()}
     length = width(request.line_length, unit.module.lines)
     writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
