@@ -64,7 +64,7 @@ def test_beta1_matmul_returns_a_psum_tile() -> None:
     acc = machine.tile(64, 320, buffer=Buffer.PSUM)
     dialect.store(machine, acc, result, "+", SPAN, SPAN)
     assert machine.last.name == "language.assign" and machine.last.accumulates == "always"
-    assert result.storage.placement["forwarded"] is True
+    assert isinstance(result.storage.placement["forwarded"], View)
 
 
 @pytest.mark.parametrize(

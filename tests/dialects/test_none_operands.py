@@ -50,7 +50,7 @@ def status(tmp_path: Path, body: str) -> str:
     ],
 )
 def test_none_is_no_tensor(tmp_path: Path, body: str) -> None:
-    assert status(tmp_path, body) == "violated"
+    assert status(tmp_path, body) in ("conditional", "violated")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def judged(
     together = TOGETHER & {d.rule for d in said}
     if any((rule, *place) in reported or rule in together for rule in broken for place in places):
         return "violated", ""
-    if kernel.status != "violated" or cut_off(kernel, said):
+    if kernel.status not in ("conditional", "violated") or cut_off(kernel, said):
         return "undecided", ""
     if excluded(arguments, said):
         return "excluded", ""

@@ -82,7 +82,7 @@ def analyze(task: Task) -> Answer:
         return Answer("crash", said)
     kernel = result.kernels[0]
     status: str = kernel.status
-    if status == "violated":
+    if status in ("conditional", "violated"):
         lines = task.text.splitlines()
         found = [d for d in result.diagnostics if d.verdict != "unknown"]
         said = tuple(f"{d.rule} at `{lines[d.span.line - 1].strip()}`: {d.message}" for d in found)

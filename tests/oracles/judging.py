@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 from tests.oracles.programs import Program, finished
 from tests.oracles.running import Inputs, Outcome, run
 from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest, FileResult
+from verifier.report.model import FileRequest, FileResult, Precondition
 
 #: seconds for the analysis of a program, which takes a fiftieth of one
 TIMEOUT = 10.0
@@ -24,7 +25,8 @@ class Judgement:
     """What came of a program.
 
     ``kind`` is ``agreed``, ``unknown``, ``void`` (CPython tells nothing), or a disagreement:
-    ``unsound`` (verified, and an admitted input faults), ``wrong`` (violated, and none does),
+    ``unsound`` (verified, and an admitted input faults), ``wrong`` (violated, and none does, or on
+    the other side of the precondition),
     ``counterexample`` (rightly violated, but not for the input shown) or ``crash``.
     """
 
@@ -59,7 +61,7 @@ def judge(program: Program) -> Judgement:
     faults = [inputs for inputs, outcome in results if outcome.kind == "fault"]
     admitted = any(outcome.kind != "rejected" for _, outcome in results)
     right = "violated" if faults or not admitted else "verified"
-    return _compared(text, f"{right}: {_why(results)}", right, faults)
+    return _compared(text, f"{right}: {_why(results)}", right, faults, results)
 
 
 def _why(results: list[tuple[Inputs, Outcome]]) -> str:
@@ -72,7 +74,13 @@ def _why(results: list[tuple[Inputs, Outcome]]) -> str:
     return "no input is admitted" if kinds == {"rejected"} else "no admitted input faults"
 
 
-def _compared(text: str, right: str, wanted: str, faults: list[Inputs]) -> Judgement:
+def _compared(
+    text: str,
+    right: str,
+    wanted: str,
+    faults: list[Inputs],
+    results: Sequence[tuple[Inputs, Outcome]],
+) -> Judgement:
     try:
         result = analysed(text)
     except Exception as error:
@@ -89,15 +97,36 @@ def _compared(text: str, right: str, wanted: str, faults: list[Inputs]) -> Judge
     if kernel.status == "verified" and wanted == "violated":
         return Judgement("unsound", text, right, said, about=(right.split("(")[0],))
     rules = tuple(sorted({d.rule for d in found}))
-    if kernel.status != wanted:
+    if ("violated" if kernel.status == "conditional" else kernel.status) != wanted:
         return Judgement("wrong", text, right, said, about=rules)
-    shown = [d.counterexample for d in found if d.counterexample is not None]
-    astray = [c for c in shown if wanted == "violated" and faults and not _faults(c, faults)]
+    astray = _out_of_place(kernel.precondition, results)
     if astray:
+        return Judgement("wrong", text, right, f"{said}; {astray}", about=rules)
+    shown = [d.counterexample for d in found if d.counterexample is not None]
+    beside = [c for c in shown if wanted == "violated" and faults and not _faults(c, faults)]
+    if beside:
         return Judgement(
-            "counterexample", text, right, f"{said}; shown: {dict(astray[0])}", (), rules
+            "counterexample", text, right, f"{said}; shown: {dict(beside[0])}", (), rules
         )
     return Judgement("agreed", text, right, said)
+
+
+def _out_of_place(condition: Precondition | None, results: Sequence[tuple[Inputs, Outcome]]) -> str:
+    """An input that faults within a sufficient precondition, or outside of an exact one does not;
+    empty if there is none."""
+    if condition is None or not condition.sufficient:
+        return ""
+    for inputs, outcome in results:
+        if outcome.kind == "rejected":
+            continue
+        names = {**inputs, "x": SimpleNamespace(shape=(inputs.get("m"), 8))}
+        try:
+            within = bool(eval(condition.text, {"__builtins__": {}}, names))
+        except (NameError, TypeError, ZeroDivisionError, SyntaxError):
+            return ""
+        if within == (outcome.kind == "fault") and (within or condition.exact):
+            return f"`{condition.text}` is {within} for {inputs}"
+    return ""
 
 
 def _faults(counterexample: Mapping[str, object], faults: list[Inputs]) -> bool:

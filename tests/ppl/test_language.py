@@ -45,9 +45,8 @@ def test_every_core_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_share_that_is_declared_as_the_whole_is_left_by_the_second_core(tmp_path: Path) -> None:
     text = DEALT.replace("pl.gtensor([1, rows, 1, width]", "pl.gtensor([1, share, 1, width]")
-    found = one(check(tmp_path, SIZES + text), "ppl-sub-view")
-    assert found.counterexample is not None
-    assert found.counterexample["get_core_num()"] == 2
+    found = [d for d in check(tmp_path, SIZES + text).diagnostics if d.rule == "ppl-sub-view"]
+    assert [(d.counterexample or {})["get_core_num()"] for d in found] == [2, 2]
 
 
 def test_one_core_leaves_nothing(tmp_path: Path) -> None:

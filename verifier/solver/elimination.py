@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 
-#: conjunctions that a formula may fall into, and comparisons in one of them
+#: conjunctions that a formula may fall into, comparisons in one of them, and those gone through
 _CUBES = 400
 _LITERALS = 120
+_WORK = 40_000
 
 _Cube = tuple[Bool, ...]
 
@@ -44,6 +45,7 @@ def exists(
 class _Search:
     positive: Callable[[Expr], bool]
     cubes: int = 0
+    work: int = 0
 
     def eliminated(self, formula: Bool, symbols: Collection[Sym]) -> Iterator[Bool]:
         for cube in self._cubes((), [formula]):
@@ -54,6 +56,7 @@ class _Search:
 
     def _cubes(self, done: _Cube, open_: Sequence[Bool]) -> Iterator[_Cube]:
         """The conjunctions of comparisons that a conjunction of formulas falls into."""
+        self._spend(len(done) + len(open_))
         literals = list(done)
         rest: list[Bool] = []
         stack = list(reversed(open_))
@@ -94,6 +97,11 @@ class _Search:
         if self.cubes > _CUBES or len(literals) > _LITERALS:
             raise _NoAnswerError
 
+    def _spend(self, amount: int) -> None:
+        self.work += amount
+        if self.work > _WORK:
+            raise _NoAnswerError
+
     # -- one conjunction ---------------------------------------------------------------
 
     def _without(self, cube: _Cube, wanted: set[int]) -> Iterator[Bool]:
@@ -109,6 +117,7 @@ class _Search:
             cube = whole.args if whole.kind is E.BoolKind.AND else (whole,)
             if len(cube) > _LITERALS:
                 raise _NoAnswerError
+            self._spend(len(cube))
             nested = _nested(cube, wanted)
             if nested is not None:
                 cases = self._unfolded(cube, nested, wanted)
