@@ -78,3 +78,28 @@ def test_bounds_of_the_same_are_alike() -> None:
     assert not alike(E.le(rows, 128), E.ge(rows, 2))
     assert not alike(E.le(rows, 128), E.le(columns, 128))
     assert not alike(E.eq(rows % 512, 0), E.ge(rows, 512))
+
+
+def test_comparisons_of_products_lose_what_they_share() -> None:
+    E.fresh_context()
+    rows, columns, other = (E.symbol(n, 1) for n in ("rows", "columns", "other"))
+    steps = E.symbol("steps", 0)
+    assert _read(E.eq(rows * columns, rows * other)) == ["columns == other"]
+    assert _read(E.le(rows * rows * columns, rows * rows * other)) == ["columns <= other"]
+    assert _read(E.eq(rows * columns, rows * 64)) == ["columns == 64"]
+    assert _read(E.eq(steps * rows, steps * other)) == ["rows*steps == other*steps"]
+    assert _read(E.eq(steps * rows, steps * other), known=(E.ge(steps, 1),)) == ["rows == other"]
+
+
+def test_alternatives_are_said_plainly() -> None:
+    E.fresh_context()
+    rows, other = E.symbol("rows", 1), E.symbol("other", 1)
+    padded = E.ge((rows + 127) % 128, 127)
+    assert _read(E.or_(E.ge(other, 300), padded)) == ["other >= 300 or rows % 128 == 0"]
+
+
+def test_an_extremum_that_is_settled_is_its_argument() -> None:
+    E.fresh_context()
+    rows = E.symbol("rows", 1)
+    covered = E.le(rows, E.maximum(rows // 128, 2) * 128)
+    assert _read(covered, E.ge(rows, 256)) == ["rows % 128 == 0", "rows >= 256"]

@@ -72,16 +72,28 @@ class Normal:
         """Replace a condition by a simpler one that says the same beside the others."""
         item = items[position]
         facts = self._facts(items, position)
-        clause = self._chosen(self._fewer(item.condition, facts), facts)
+        clause = self._plainer(self._fewer(item.condition, facts), facts)
+        items[position] = replace(item, condition=clause)
+
+    def _plainer(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """The same in simpler words; an alternative counts only where no other one holds."""
+        if clause.kind is E.BoolKind.OR:
+            parts = list(clause.args)
+            for position, part in enumerate(parts):
+                # the others as they are by now: two that lean on each other would both go
+                others = (E.not_(other) for i, other in enumerate(parts) if i != position)
+                parts[position] = self._plainer(part, (*facts, *others))
+            clause = E.or_(*parts)
+        else:
+            clause = self._cancelled(self._chosen(clause, facts), facts)
         for candidate in _simpler(clause):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
             if self._follows((*facts, clause), candidate) and self._follows(
                 (*facts, candidate), clause
             ):
-                clause = candidate
-                break
-        items[position] = replace(item, condition=clause)
+                return candidate
+        return clause
 
     def _fewer(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
         """The clause without alternatives that no input has or that imply the rest."""
@@ -95,27 +107,39 @@ class Normal:
         return E.or_(*kept)
 
     def _chosen(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
-        """The clause with the case that holds in the place of each choice that is settled."""
-        if clause.kind is E.BoolKind.OR:
-            parts = []
-            for part in clause.args:
-                others = (E.not_(other) for other in clause.args if other is not part)
-                parts.append(self._chosen(part, (*facts, *others)))
-            return E.or_(*parts)
+        """A comparison with what is chosen in the place of each choice that is settled."""
         while clause.expr is not None:
-            settled = None
             for atom in clause.expr.atoms():
-                if not isinstance(atom, E.Ite):
-                    continue
-                if self._follows(facts, atom.test):
-                    settled = put(clause, atom, atom.then)
-                elif self._follows(facts, E.not_(atom.test)):
-                    settled = put(clause, atom, atom.other)
-                if settled is not None:
+                value = self._choice(atom, facts)
+                if value is not None:
+                    clause = put(clause, atom, value)
                     break
-            if settled is None:
-                return clause
-            clause = settled
+            else:
+                break
+        return clause
+
+    def _choice(self, atom: E.Atom, facts: tuple[Bool, ...]) -> Expr | None:
+        """What a choice or an extremum always comes to."""
+        if isinstance(atom, E.Ite):
+            if self._follows(facts, atom.test):
+                return atom.then
+            return atom.other if self._follows(facts, E.not_(atom.test)) else None
+        if isinstance(atom, E.Extremum):
+            whole = E.from_atom(atom)
+            return next((a for a in atom.args if self._follows(facts, E.eq(whole, a))), None)
+        return None
+
+    def _cancelled(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """A comparison of two products without the positive factors that they share."""
+        e = clause.expr
+        if e is None or e.const or not e.terms:
+            return clause
+        for atom in dict.fromkeys(e.terms[0][0]):
+            factor = E.from_atom(atom)
+            if all(atom in mono for mono, _ in e.terms) and self._follows(facts, E.ge(factor, 1)):
+                quotient = E.exact_quotient(e, factor)
+                if quotient is not None:
+                    return self._cancelled(_compared(clause.kind, quotient), facts)
         return clause
 
     def _without_implied(self, items: list[Item]) -> list[Item]:
@@ -427,9 +451,14 @@ def _exact(term: Bool, quotients: set[E.Div]) -> Bool:
             else:
                 product = product * E.from_atom(atom)
         total = total + product * left
-    if term.kind is E.BoolKind.LE:
-        return E.le(total, 0)
-    return E.eq(total, 0) if term.kind is E.BoolKind.EQ else E.ne(total, 0)
+    return _compared(term.kind, total)
+
+
+def _compared(kind: E.BoolKind, e: Expr) -> Bool:
+    """The comparison of that kind with zero."""
+    if kind is E.BoolKind.LE:
+        return E.le(e, 0)
+    return E.eq(e, 0) if kind is E.BoolKind.EQ else E.ne(e, 0)
 
 
 def _gcd(a: int, b: int) -> int:
