@@ -25,7 +25,11 @@ from tests.lsp.kernels import HALVE
     params=["neovim", "visual_studio_code", "emacs"],
 )
 async def editor(request: pytest.FixtureRequest, lsp_client: LanguageClient) -> AsyncIterator[None]:
-    for method in (lsp.WORKSPACE_INLAY_HINT_REFRESH, lsp.CLIENT_REGISTER_CAPABILITY):
+    for method in (
+        lsp.WORKSPACE_CODE_LENS_REFRESH,
+        lsp.WORKSPACE_INLAY_HINT_REFRESH,
+        lsp.CLIENT_REGISTER_CAPABILITY,
+    ):
         lsp_client.feature(method)(lambda _: None)
     await lsp_client.initialize_session(
         lsp.InitializeParams(
@@ -44,11 +48,11 @@ async def test_an_edit_a_hover_and_a_fix(editor: Any, tmp_path: Path) -> None:
         lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "python", 1, HALVE))
     )
     await editor.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    found = next(d for d in editor.diagnostics[uri] if d.code == "partition-extent")
+    found = next(d for d in editor.diagnostics[uri] if d.code == "precondition")
     hovered = await editor.text_document_hover_async(
         lsp.HoverParams(lsp.TextDocumentIdentifier(uri), found.range.start)
     )
-    assert "required" in hovered.contents.value
+    assert "rows <= 128" in hovered.contents.value
     offered = await editor.text_document_code_action_async(
         lsp.CodeActionParams(
             lsp.TextDocumentIdentifier(uri), found.range, lsp.CodeActionContext([found])
@@ -60,5 +64,5 @@ async def test_an_edit_a_hover_and_a_fix(editor: Any, tmp_path: Path) -> None:
         lsp.DidChangeTextDocumentParams(lsp.VersionedTextDocumentIdentifier(2, uri), [change])
     )
     await editor.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    moved = next(d for d in editor.diagnostics[uri] if d.code == "partition-extent")
+    moved = next(d for d in editor.diagnostics[uri] if d.code == "precondition")
     assert moved.range.start.line == found.range.start.line + 1

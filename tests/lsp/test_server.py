@@ -251,7 +251,7 @@ def test_the_missing_precondition_is_inserted(tmp_path: Path) -> None:
         async with session(tmp_path, PLAIN) as driver:
             uri = driver.open(tmp_path / "k.py", HALVE)
             shown = await driver.checked(uri, 1)
-            place = next(d.range for d in shown if d.code == ROWS)
+            place = next(d.range for d in shown if d.code == "precondition")
             fix = next(a for a in await driver.actions(uri, place) if "assert" in a.title)
             assert fix.edit is not None and fix.edit.changes is not None
             [edit] = fix.edit.changes[uri]
