@@ -103,3 +103,16 @@ def test_an_extremum_that_is_settled_is_its_argument() -> None:
     rows = E.symbol("rows", 1)
     covered = E.le(rows, E.maximum(rows // 128, 2) * 128)
     assert _read(covered, E.ge(rows, 256)) == ["rows % 128 == 0", "rows >= 256"]
+
+
+def test_bounds_of_multiples_are_multiples() -> None:
+    E.fresh_context()
+    rows = E.symbol("rows", 1)
+    by_four = E.eq(rows % 4, 0)
+    assert _read(by_four, E.le(rows, 515)) == ["rows % 4 == 0", "rows <= 512"]
+    assert _read(E.ge(rows, 250), known=(by_four, E.eq(rows % 6, 0))) == ["rows >= 252"]
+    assert _read(E.le(rows, 514), known=(by_four, E.eq(rows % 6, 0))) == ["rows <= 504"]
+    assert _read(E.le(rows, 512), E.ge(rows, 256), known=(by_four,)) == [
+        "rows <= 512",
+        "rows >= 256",
+    ]

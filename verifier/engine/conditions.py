@@ -7,8 +7,9 @@ consequence of the set replaces what it implies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 
 from verifier.engine.weakest import expressions
 from verifier.solver.elimination import put
@@ -58,7 +59,8 @@ class Normal:
             current = self._with_consequences(_equal(_joined(_split(current))))
             if {item.condition for item in current} == set(before):
                 break
-        return sorted(_of_one_dtype(current), key=lambda i: (_kind(i.condition), min(i.of)))
+        current = _rounded(_of_one_dtype(current), self._known)
+        return sorted(current, key=lambda i: (_kind(i.condition), min(i.of)))
 
     # -- steps -------------------------------------------------------------------------
 
@@ -250,6 +252,36 @@ def _equal(items: Sequence[Item]) -> list[Item]:
                 continue
         out.append(item)
     return out
+
+
+def _rounded(items: Sequence[Item], known: Sequence[Bool]) -> list[Item]:
+    """Bounds of sizes as the multiples that they come to: of ``n % 4 == 0``, not 515 but 512."""
+    steps: dict[E.Atom, int] = {}
+    for fact in (part for demand in known for part in conjuncts(demand)):
+        _note_step(fact, steps)
+    for item in items:
+        _note_step(item.condition, steps)
+    return [replace(item, condition=_at_step(item.condition, steps)) for item in items]
+
+
+def _note_step(fact: Bool, steps: dict[E.Atom, int]) -> None:
+    found = divisibility(fact)
+    size = None if found is None else found[0].as_atom()
+    if found is not None and size is not None and found[1].is_const and found[1].const > 0:
+        steps[size] = lcm(steps.get(size, 1), found[1].const)
+
+
+def _at_step(bound: Bool, steps: Mapping[E.Atom, int]) -> Bool:
+    e = bound.expr
+    if bound.kind is not E.BoolKind.LE or e is None or len(e.terms) != 1:
+        return bound
+    ((mono, factor),) = e.terms
+    if len(mono) != 1 or abs(factor) != 1 or mono[0] not in steps:
+        return bound
+    size, step = E.from_atom(mono[0]), steps[mono[0]]
+    if factor == 1:
+        return E.le(size, -e.const // step * step)
+    return E.ge(size, -(-e.const // step) * step)
 
 
 def _of_one_dtype(items: Sequence[Item]) -> list[Item]:
