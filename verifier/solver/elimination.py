@@ -17,7 +17,7 @@ from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 #: conjunctions that a formula may fall into, comparisons in one of them, and those gone through
 _CUBES = 400
 _LITERALS = 120
-_WORK = 40_000
+_WORK = 12_000
 
 _Cube = tuple[Bool, ...]
 
