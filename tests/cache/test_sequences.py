@@ -140,14 +140,14 @@ def test_a_time_limit_on_a_busy_machine_is_not_kept(
     from verifier.engine import judgement
     from verifier.symbolic.python import entry
 
-    real = entry.run_all
+    real = entry.interpreted
 
     def busy(*given: object) -> object:
         time.sleep(1.2)
         return real(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(judgement, "run_all", busy)
+        patch.setattr(judgement, "interpreted", busy)
         slow = checked(capsys, *arguments)
     quick = checked(capsys, *arguments)
     assert slow != quick and quick == checked(capsys, "--no-cache", *arguments[2:])

@@ -78,6 +78,8 @@ def test_bounds_of_the_same_are_alike() -> None:
     assert not alike(E.le(rows, 128), E.ge(rows, 2))
     assert not alike(E.le(rows, 128), E.le(columns, 128))
     assert not alike(E.eq(rows % 512, 0), E.ge(rows, 512))
+    steps = E.symbol("steps", 0)
+    assert alike(E.ne(steps, 0), E.ge(steps, 2)) and not alike(E.ne(steps, 0), E.le(steps, 2))
 
 
 def test_comparisons_of_products_lose_what_they_share() -> None:

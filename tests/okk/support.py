@@ -23,7 +23,7 @@ from verifier.source.project import Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
-from verifier.symbolic.python.entry import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, interpreted
 from verifier.symbolic.trace import Operation
 
 #: BM1684 (CHIP-01)
@@ -49,10 +49,9 @@ def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     E.fresh_context()
     (chip,) = DIALECTS["okk"].targets((), entry.name, module.syntax, {}, ())
     request = Request(name=entry.name, definition=definition, module=module)
-    (run,) = run_all(
+    return interpreted(
         project, DIALECTS["okk"].make(), chip, "okk", request, Solver(deadline=20).decide
     )
-    return run
 
 
 def check(folder: Path, text: str, contract: str | None = None) -> report.FileResult:

@@ -37,14 +37,14 @@ from verifier.source.inputs import input_names
 from verifier.source.project import Project
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, interpreted
 
 #: seconds to check a kernel, and to draw its inputs
 _CHECK, _DRAW = 60.0, 20.0
 #: inputs that lack what the verdict needs beyond what the kernel says are drawn again
 _AGAIN = 4
 #: how runs end that say nothing
-_NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
+NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
 _COLUMNS: tuple[str, ...] = (
     "kernels",
     "runs",
@@ -80,7 +80,10 @@ class Checked:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    options = _options().parse_args(arguments)
+    parser = options_of("python -m tests.oracles.admitted", 8)
+    parser.add_argument("--timeout", type=float, default=3.0, help="seconds of one run")
+    parser.add_argument("--reasons", action="store_true", help="why runs say nothing")
+    options = parser.parse_args(arguments)
     rows: list[tuple[str, Totals]] = []
     for path in options.paths:
         totals = Totals()
@@ -98,13 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(totals.wrong for _, totals in rows) else 0
 
 
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.oracles.admitted")
+def options_of(program: str, runs: int) -> argparse.ArgumentParser:
+    """The options of a program that draws so many inputs for each kernel."""
+    parser = argparse.ArgumentParser(prog=program)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    parser.add_argument("--runs", type=int, default=8, help="of each kernel")
+    parser.add_argument("--runs", type=int, default=runs, help="of each kernel")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
-    parser.add_argument("--timeout", type=float, default=3.0, help="seconds of one run")
-    parser.add_argument("--reasons", action="store_true", help="why runs say nothing")
     return parser
 
 
@@ -112,16 +114,7 @@ def disagreements(
     file: Path, root: Path, runs: int, seed: int, seconds: float, totals: Totals
 ) -> list[str]:
     """What is wrong between the check of a file and runs of its kernels."""
-    file, root = file.resolve(), root.resolve()
-    text = file.read_text(encoding="utf-8", errors="replace")
-    settings = settings_of(text)
-    request = FileRequest(
-        str(file),
-        (str(file.parent), str(root)),
-        settings.targets,
-        settings.api_version,
-        timeout=_CHECK,
-    )
+    request = request_of(file, root)
     result = analyze_file(request)
     groups: dict[tuple[str, str, str], list[Checked]] = {}
     for one in _checked(request, result, runs, seed, totals):
@@ -134,10 +127,18 @@ def disagreements(
     return totals.wrong[before:]
 
 
-def _checked(
-    request: FileRequest, result: FileResult, runs: int, seed: int, totals: Totals
-) -> Iterator[Checked]:
-    """The kernels of a file, each with inputs that it admits."""
+def request_of(file: Path, root: Path) -> FileRequest:
+    """The check of a file, with the target and the generation that its first lines say."""
+    file, root = file.resolve(), root.resolve()
+    settings = settings_of(file.read_text(encoding="utf-8", errors="replace"))
+    folders = (str(file.parent), str(root))
+    return FileRequest(str(file), folders, settings.targets, settings.api_version, timeout=_CHECK)
+
+
+def reported(
+    request: FileRequest, result: FileResult
+) -> Iterator[tuple[Project, KernelEntry, KernelReport]]:
+    """The NKI kernels of a file, with what the check says of each."""
     project = project_of(request)
     with suppress(SourceError):
         module = project.module(Path(request.path))
@@ -145,14 +146,21 @@ def _checked(
             entries = {(str(e.path), e.line): e for e in kernels(project, module)}
         for kernel in result.kernels:
             entry = entries.get((kernel.path, kernel.line))
-            if entry is None or kernel.dialect != "nki" or kernel.status == "error":
-                continue
-            totals.counts["kernels"] += 1
-            job = _job(project, entry, kernel, runs, seed, totals)
-            if job is not None:
-                targets = ((), (kernel.target,))
-                said = (d for d in result.diagnostics if d.kernel == kernel.name)
-                yield Checked(kernel, tuple(d for d in said if d.targets in targets), job)
+            if entry is not None and kernel.dialect == "nki" and kernel.status != "error":
+                yield project, entry, kernel
+
+
+def _checked(
+    request: FileRequest, result: FileResult, runs: int, seed: int, totals: Totals
+) -> Iterator[Checked]:
+    """The kernels of a file, each with inputs that it admits."""
+    for project, entry, kernel in reported(request, result):
+        totals.counts["kernels"] += 1
+        job = _job(project, entry, kernel, runs, seed, totals)
+        if job is not None:
+            targets = ((), (kernel.target,))
+            said = (d for d in result.diagnostics if d.kernel == kernel.name)
+            yield Checked(kernel, tuple(d for d in said if d.targets in targets), job)
 
 
 def _job(
@@ -229,8 +237,8 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
     solver = Solver(deadline=_CHECK + _DRAW)
     dialect = DIALECTS[entry.dialect].make()
     end = time.monotonic() + _CHECK
-    found = run_all(project, dialect, target, kernel.api_version, request, solver.decide, end)
-    return found[0], solver
+    found = interpreted(project, dialect, target, kernel.api_version, request, solver.decide, end)
+    return found, solver
 
 
 def _count(one: Checked, run: Ran, totals: Totals) -> None:
@@ -239,7 +247,7 @@ def _count(one: Checked, run: Ran, totals: Totals) -> None:
     what = f"\n    {place} {run.arguments}"
     kind, problem = judged(run.outcome, one.kernel, one.said, run.arguments, what)
     totals.counts["runs"] += 1
-    if kind in _NOTHING:
+    if kind in NOTHING:
         totals.reasons[problem.split("\n")[0]] += 1
         kind, problem = "unsupported", ""
     if problem and run.guessed:

@@ -8,49 +8,32 @@ status 1 if a run disagrees.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.fixtures.support import settings_of
-from tests.oracles.admitted import traced
+from tests.oracles.admitted import NOTHING, Totals, options_of, reported, request_of, traced
 from tests.oracles.agreement import NOT_RUN, demands
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier import rulebase
 from verifier.engine import analyze_file, obligations
-from verifier.engine.analysis import project_of
 from verifier.engine.precondition import Conditions
 from verifier.engine.verdicts import Discharger
 from verifier.hardware import catalogue
-from verifier.report.model import FileRequest, FileResult, KernelReport
-from verifier.source.discovery import KernelEntry, kernels
+from verifier.report.model import KernelReport
+from verifier.source.discovery import KernelEntry
 from verifier.source.files import collect
 from verifier.source.project import Project
-from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.pretty import pretty
 
-_CHECK = 60.0
 #: how far from a bound inputs are drawn
 _NEAR = (0, 0, 1, 127, 4096)
-#: how runs end that say nothing
-_NOTHING = ("unsupported", "misuse", "memory", "time", "left", "died")
-
-
-@dataclass(slots=True)
-class Totals:
-    """What became of the runs: by side and outcome."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +47,7 @@ class Side:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    options = _options().parse_args(arguments)
+    options = options_of("python -m tests.oracles.preconditions", 40).parse_args(arguments)
     totals = Totals()
     for path in options.paths:
         for file in collect([path]):
@@ -75,25 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if totals.wrong else 0
 
 
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.oracles.preconditions")
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    parser.add_argument("--runs", type=int, default=40, help="of each kernel")
-    parser.add_argument("--seed", type=int, default=0, help="of the inputs")
-    return parser
-
-
 def disagreements(file: Path, root: Path, runs: int, seed: int, totals: Totals) -> list[str]:
     """What is wrong between the preconditions of a file's kernels and runs of them."""
-    file, root = file.resolve(), root.resolve()
-    settings = settings_of(file.read_text(encoding="utf-8", errors="replace"))
-    folders = (str(file.parent), str(root))
-    request = FileRequest(
-        str(file), folders, settings.targets, settings.api_version, timeout=_CHECK
-    )
-    result = analyze_file(request)
+    request = request_of(file, root)
     before = len(totals.wrong)
-    for kernel, entry, project in _known(request, result):
+    for project, entry, kernel in reported(request, analyze_file(request)):
+        condition = kernel.precondition
+        if condition is None or not condition.sufficient or not condition.conjuncts:
+            continue
         totals.counts["kernels"] += 1
         rng = random.Random(f"{seed} {kernel.name} {kernel.target} {kernel.contract}")
         drawn = list(_drawn(project, entry, kernel, runs, rng))
@@ -107,24 +79,6 @@ def disagreements(file: Path, root: Path, runs: int, seed: int, totals: Totals) 
     return totals.wrong[before:]
 
 
-def _known(
-    request: FileRequest, result: FileResult
-) -> Iterator[tuple[KernelReport, KernelEntry, Project]]:
-    """The kernels whose preconditions suffice."""
-    project = project_of(request)
-    with suppress(SourceError):
-        module = project.module(Path(request.path))
-        with module.syntax_held():
-            entries = {(str(e.path), e.line): e for e in kernels(project, module)}
-        for kernel in result.kernels:
-            entry = entries.get((kernel.path, kernel.line))
-            condition = kernel.precondition
-            if entry is None or kernel.dialect != "nki" or condition is None:
-                continue
-            if condition.sufficient and condition.conjuncts:
-                yield kernel, entry, project
-
-
 def _drawn(
     project: Project, entry: KernelEntry, kernel: KernelReport, runs: int, rng: random.Random
 ) -> Iterator[tuple[Side, Mapping[str, Any]]]:
@@ -134,11 +88,12 @@ def _drawn(
     assert target is not None
     rules = rulebase.of_dialect(kernel.dialect)
     pending = obligations.of_run(run, target, {rule.id for rule in rules}, rules)
-    result = Discharger(run, solver).discharge(pending)
-    found = Conditions(run, result.verdicts, solver, result.admitted)
+    discharger = Discharger(run, solver)
+    result = discharger.discharge(pending)
+    found = Conditions(run, result.verdicts, solver, discharger.admitted)
     found.gather()
     inputs = Inputs(run, solver, constants(entry.path))
-    said = (*inputs.facts, *result.admitted)
+    said = (*inputs.facts, *discharger.admitted)
     types = [item.condition for item in found.dtypes]
     wanted = [item.condition for item in found.items]
     unseen = [
@@ -180,7 +135,7 @@ def _judge(kernel: KernelReport, side: Side, run: Ran, totals: Totals) -> None:
     place = "inside" if side.inside else "outside"
     if outcome.ended is not None and not broken:
         kind, message, span = outcome.ended
-        if kind in _NOTHING:
+        if kind in NOTHING:
             totals.counts[f"{place} {kind}"] += 1
             return
         if kind == "raised" and demands(span, message.partition(":")[0]):

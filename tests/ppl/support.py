@@ -12,7 +12,7 @@ from verifier.solver.solver import Solver
 from verifier.source.discovery import kernel_definition, kernels
 from verifier.source.project import Project
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, interpreted
 
 HEADER = "import ppl\nimport ppl.language as pl\n\n\n"
 
@@ -53,5 +53,4 @@ def interpret(folder: Path, text: str, target: str = "bm1690") -> Run:
     hardware = catalogue.find(target)
     assert definition is not None and hardware is not None
     request = Request(entry.name, definition, module)
-    (run,) = run_all(project, PplDialect(), hardware, "ppl", request, Solver().decide)
-    return run
+    return interpreted(project, PplDialect(), hardware, "ppl", request, Solver().decide)

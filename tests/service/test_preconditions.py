@@ -98,6 +98,35 @@ def test_a_severity_that_is_set_for_the_rule_of_a_part_counts(
     assert block.severity == found
 
 
+#: too many columns of ``x`` are out of bounds, too few leave columns of ``out`` as they were
+COPIED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copied(x, y):
+    m, f = y.shape
+    p, n = x.shape
+    assert f <= 128 and p <= 128 and p == m
+    out = nl.ndarray((p, f), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((p, n), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t[0:p, 0:n], src=x[0:p, 0:n])
+    for i in nl.affine_range(n):
+        nisa.dma_copy(dst=out[0:p, i:i + 1], src=t[0:p, i:i + 1])
+    return out
+"""
+
+
+def test_an_equality_is_silent_if_one_of_its_sides_is() -> None:
+    [block] = blocks(summed(checked(COPIED), COPIED))
+    assert block.precondition is not None and block.severity == "error"
+    [equal] = block.precondition.conjuncts
+    assert equal.text == "f == n" and equal.silent and equal.rule == "output-not-written"
+    assert equal.what.startswith("`out` is returned, but not all of it is written")
+
+
 def test_a_silent_part_makes_an_error() -> None:
     rule = find("input-tail-dropped")
     assert rule is not None

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, permutations
 from math import lcm
 
 from verifier.engine.weakest import expressions
-from verifier.solver.elimination import put
+from verifier.solver.elimination import compared, put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.solver.terms import flags
@@ -20,8 +21,10 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
 _ROUNDS = 3
-#: consequences that are looked for
+#: bounds of one size by another that are looked for
 _WANTED = 40
+#: beyond every size
+_MOST = 1 << 40
 
 
 @dataclass(slots=True)
@@ -141,7 +144,7 @@ class Normal:
             if all(atom in mono for mono, _ in e.terms) and self._follows(facts, E.ge(factor, 1)):
                 quotient = E.exact_quotient(e, factor)
                 if quotient is not None:
-                    return self._cancelled(_compared(clause.kind, quotient), facts)
+                    return self._cancelled(compared(clause.kind, quotient), facts)
         return clause
 
     def _without_implied(self, items: list[Item]) -> list[Item]:
@@ -367,6 +370,8 @@ def conjuncts(condition: Bool) -> tuple[Bool, ...]:
 
 def alike(wanted: Bool, said: Bool) -> bool:
     """Whether they bound the same from the same side, or say of the same what divides it."""
+    if wanted.kind is E.BoolKind.NE and wanted.expr is not None and E.bounds(wanted.expr)[0] == 0:
+        wanted = E.ge(wanted.expr, 1)  # what is never negative is not zero where it is positive
     first, second = divisibility(wanted), divisibility(said)
     if first is not None or second is not None:
         return first is not None and second is not None and first[0] is second[0]
@@ -399,7 +404,6 @@ def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
     """Plain conditions that heavy ones may come to."""
     symbols = dict.fromkeys(s for item in items for s in item.condition.free() if s.domain is None)
     sizes = [E.from_atom(s) for s in symbols]
-    count = 0
     quotients = dict.fromkeys(
         (atom.num, atom.den)
         for item in items
@@ -409,17 +413,8 @@ def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
     )
     for num, den in quotients:
         yield E.eq(E.mod(num, den), 0)
-    for a in sizes:
-        for b in sizes:
-            if a is b:
-                continue
-            count += 1
-            if count > _WANTED:
-                return
-            yield E.le(a, b)
-
-
-_MOST = 1 << 40
+    for a, b in islice(permutations(sizes, 2), _WANTED):
+        yield E.le(a, b)
 
 
 def _bounds(clause: Bool) -> Iterator[Bool]:
@@ -472,7 +467,7 @@ def _exact(term: Bool, quotients: set[E.Div]) -> Bool:
     for mono, _ in term.expr.terms:
         for atom in mono:
             if isinstance(atom, E.Div) and atom in quotients:
-                scale = scale * atom.den.const // _gcd(scale, atom.den.const)
+                scale = lcm(scale, atom.den.const)
     total = E.const(term.expr.const * scale)
     for mono, factor in term.expr.terms:
         left, product = scale, E.const(factor)
@@ -483,20 +478,7 @@ def _exact(term: Bool, quotients: set[E.Div]) -> Bool:
             else:
                 product = product * E.from_atom(atom)
         total = total + product * left
-    return _compared(term.kind, total)
-
-
-def _compared(kind: E.BoolKind, e: Expr) -> Bool:
-    """The comparison of that kind with zero."""
-    if kind is E.BoolKind.LE:
-        return E.le(e, 0)
-    return E.eq(e, 0) if kind is E.BoolKind.EQ else E.ne(e, 0)
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
+    return compared(term.kind, total)
 
 
 def _kind(term: Bool) -> int:
@@ -505,7 +487,7 @@ def _kind(term: Bool) -> int:
         return 0
     if divisibility(term) is not None:
         return 2
-    if term.kind is E.BoolKind.EQ or term.kind is E.BoolKind.VAR or term.kind is E.BoolKind.NOT:
+    if term.kind in (E.BoolKind.EQ, E.BoolKind.VAR, E.BoolKind.NOT):
         return 1
     if term.kind is E.BoolKind.LE and _is_plain(term):
         return 3

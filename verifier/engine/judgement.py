@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier import rulebase
@@ -24,7 +24,7 @@ from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, Run, run_all
+from verifier.symbolic.python.entry import Request, Run, interpreted
 from verifier.symbolic.trace import SAID, Assumption, AssumptionKind, LedgerKind
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
@@ -57,23 +57,17 @@ class Unit:
 
 @dataclass(slots=True)
 class _Judged:
-    """What came of all runs of a kernel."""
+    """What came of the run of a kernel."""
 
-    verdicts: list[tuple[Run, Verdict]] = field(default_factory=list)
-    assumptions: dict[str, None] = field(default_factory=dict)
-    reasons: list[report.Reason] = field(default_factory=list)
-    admitted: tuple[E.Bool, ...] = ()
-    discharger: Discharger | None = None
+    discharger: Discharger
+    verdicts: list[Verdict]
+    assumptions: tuple[str, ...]
+    reasons: tuple[report.Reason, ...]
 
     def blame(self, positions: Collection[int]) -> None:
         """Those violations are faults, whatever the kernel says."""
         for position in positions:
-            run, verdict = self.verdicts[position]
-            self.verdicts[position] = (run, replace(verdict, said=True))
-
-    def smallest(self, verdict: Verdict) -> Verdict:
-        """The verdict with its counterexample made small."""
-        return verdict if self.discharger is None else self.discharger.smallest(verdict)
+            self.verdicts[position] = replace(self.verdicts[position], said=True)
 
 
 def judgement(
@@ -87,31 +81,27 @@ def judgement(
     """Run a kernel until the deadline, discharge what is demanded of it, and report."""
     entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
-    runs = run_all(
-        project, DIALECTS[entry.dialect].make(), target, api, job, solver.decide, deadline
-    )
-    interpreted = time.perf_counter()
-    found = _judged(runs, unit, request, solver)
+    dialect = DIALECTS[entry.dialect].make()
+    run = interpreted(project, dialect, target, api, job, solver.decide, deadline)
+    followed = time.perf_counter()
+    found = _judged(run, unit, request, solver)
     decided = time.perf_counter()
-    verdicts = [verdict for _, verdict in found.verdicts]
-    counts = _counts(verdicts)
-    unmodelled = tuple(dict.fromkeys(n for run in runs for n, _ in run.trace.unmodelled))
-    reasons = tuple(dict.fromkeys(found.reasons))
-    unsettled = [reason.message for reason in reasons]
+    counts = _counts(found.verdicts)
+    unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
+    unsettled = [reason.message for reason in found.reasons]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
     condition, parts, hopeless = precondition.of_run(
-        runs[0], verdicts, found.admitted, solver, unsettled
+        run, found.verdicts, found.discharger.admitted, solver, unsettled
     )
     found.blame(hopeless)
-    names = {said.name: said.span.end_line for said in runs[0].sizes.values()}
+    names = {said.name: said.span.end_line for said in run.sizes.values()}
     length = width(request.line_length, unit.module.lines)
     writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
     condition = writer.added(condition)
     problems = _problems(found, condition, parts, Fixer(project, api), unit, request)
-    calls = max((run.trace.calls for run in runs), default=0)
-    missing = max((len(run.trace.unmodelled) for run in runs), default=0)
+    calls, missing = run.trace.calls, len(run.trace.unmodelled)
     status: report.Status = "verified"
-    if any(position not in parts and _counted(v) for position, v in enumerate(verdicts)):
+    if any(position not in parts and _counted(v) for position, v in enumerate(found.verdicts)):
         status = "violated"
     elif unsettled:
         status = "unknown"
@@ -120,18 +110,18 @@ def judgement(
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {
-            "interpret": 1000 * (interpreted - started),
-            "decide": 1000 * (decided - interpreted),
+            "interpret": 1000 * (followed - started),
+            "decide": 1000 * (decided - followed),
         }
     kernel = replace(
         unit.bare(status),
         obligations=counts,
         calls=report.CallCounts(calls, calls - missing, unmodelled),
-        assumptions=tuple(found.assumptions),
-        reasons=reasons,
+        assumptions=found.assumptions,
+        reasons=found.reasons,
         time_ms=round(1000 * (time.perf_counter() - started), 3),
-        judged=judged.places(verdict for _, verdict in found.verdicts),
-        tiles=tiles(runs, target) if request.tiles else (),
+        judged=judged.places(found.verdicts),
+        tiles=tiles(run, target) if request.tiles else (),
         precondition=condition,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
@@ -147,50 +137,48 @@ def _problems(
 ) -> list[report.Diagnostic]:
     """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
     problems = []
-    for position, (run, verdict) in enumerate(found.verdicts):
+    discharger = found.discharger
+    for position, verdict in enumerate(found.verdicts):
         if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
             continue
         part = position in parts
-        shown = told(verdict if part and not request.parts else found.smallest(verdict))
-        built = diagnostics.build(shown, run, unit.target.name, part=part)
+        shown = told(verdict if part and not request.parts else discharger.smallest(verdict))
+        built = diagnostics.build(shown, discharger.run, unit.target.name, part=part)
         if not part and condition.concerns(report.Need(built.rule, built.span)):
             built = replace(built, fix=condition.fix)
         problems.append(fixer.attached(built, verdict))
     return problems
 
 
-def _judged(
-    runs: Sequence[Run], unit: Unit, request: report.FileRequest, solver: Solver
-) -> _Judged:
-    """Discharge the obligations of all runs."""
+def _judged(run: Run, unit: Unit, request: report.FileRequest, solver: Solver) -> _Judged:
+    """Discharge the obligations of a run."""
     entry = unit.entry
     rules = rulebase.of_dialect(entry.dialect)
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
-    found = _Judged()
     around = _around(unit.module, entry, unit.api, selected)
-    for run in runs:
-        pending = [*around, *obligations.of_run(run, unit.target, selected, rules)]
-        closed = admission.closed_door(run, solver, selected)
-        if closed is not None:
-            found.verdicts.append((run, closed))
-        else:
-            found.reasons.extend(admission.excluded(run, solver))
-            found.reasons.extend(admission.doubted(run, solver))
-        found.reasons.extend(admission.other_ranks(run, solver))
-        discharger = found.discharger = Discharger(run, solver)
-        result = discharger.discharge(pending)
-        found.verdicts.extend((run, verdict) for verdict in result.verdicts)
-        found.admitted = result.admitted
-        found.assumptions.update(dict.fromkeys(_assumption_texts(run, result.inferred)))
-        found.reasons.extend(_reasons(run))
-    for _, verdict in found.verdicts:
+    pending = [*around, *obligations.of_run(run, unit.target, selected, rules)]
+    verdicts: list[Verdict] = []
+    reasons: list[report.Reason] = []
+    closed = admission.closed_door(run, solver, selected)
+    if closed is not None:
+        verdicts.append(closed)
+    else:
+        reasons += admission.excluded(run, solver)
+        reasons += admission.doubted(run, solver)
+    reasons += admission.other_ranks(run, solver)
+    discharger = Discharger(run, solver)
+    result = discharger.discharge(pending)
+    verdicts += result.verdicts
+    reasons += _reasons(run)
+    for verdict in verdicts:
         if verdict.kind is VerdictKind.UNKNOWN:
             check = verdict.obligation.check
-            found.reasons.append(
+            reasons.append(
                 report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
             )
-    return found
+    assumptions = dict.fromkeys(_assumption_texts(run, result.inferred))
+    return _Judged(discharger, verdicts, tuple(assumptions), tuple(dict.fromkeys(reasons)))
 
 
 def dotted(binding: Binding) -> str:
@@ -279,10 +267,10 @@ def _counted(verdict: Verdict) -> bool:
     return verdict.kind.violated and not verdict.noted
 
 
-def _statistics(solver: Solver, verdicts: Sequence[tuple[Run, Verdict]]) -> report.Statistics:
+def _statistics(solver: Solver, verdicts: Sequence[Verdict]) -> report.Statistics:
     tiers: dict[str, int] = {}
     by_rule: dict[str, dict[str, int]] = {}
-    for _, verdict in verdicts:
+    for verdict in verdicts:
         tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
         row = by_rule.setdefault(verdict.obligation.rule.id, {})
         kind = verdict.kind.value

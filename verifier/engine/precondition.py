@@ -88,6 +88,10 @@ class Conditions:
         self.hopeless.add(position)
         self.unconditional = True
 
+    def is_silent(self, position: int) -> bool:
+        """Whether nobody is told of what a verdict finds."""
+        return self.verdicts[position].obligation.rule.silent
+
     def demands_dtypes(self, item: Item) -> bool:
         """Whether a condition says which dtypes instructions take, and nothing else."""
         return all(self.verdicts[p].kind is VerdictKind.PROVED for p in item.of)
@@ -150,7 +154,8 @@ def _own_name(run: Run, size: str) -> str:
 
 
 def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report.Conjunct:
-    verdicts = [found.verdicts[position] for position in item.of]
+    unheard = [p for side in item.each() if all(map(found.is_silent, side)) for p in side]
+    verdicts = [found.verdicts[position] for position in dict.fromkeys((*unheard, *item.of))]
     shown, model = _witness(found, item, verdicts)
     check, rule = shown.obligation.check, shown.obligation.rule
     first = diagnostics.span(check.span)
@@ -159,15 +164,14 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         for v in verdicts
     ]
     symbols = item.condition.free()
-    silent = all(v.obligation.rule.silent for v in verdicts)
     return report.Conjunct(
         text=python(item.condition, names),
-        what=check.message if silent else check.text,
+        what=check.message if unheard else check.text,
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
         span=first,
         others=tuple(dict.fromkeys(n for n in needs if n != report.Need(rule.id, first))),
-        silent=silent,
+        silent=bool(unheard),
         grid=any(s.origin is E.Origin.GRID for s in symbols),
         exact=all(v.exact for v in verdicts),
         witness=None if model is None else diagnostics.counterexample(found.run, model),

@@ -31,15 +31,14 @@ _LONGEST: Final = 80
 _FACTS: Final = 4
 
 
-def tiles(runs: Iterable[Run], hardware: Hardware) -> tuple[Tile, ...]:
-    """The tiles of all runs, in the order of the text; of several at one place, the first.
+def tiles(run: Run, hardware: Hardware) -> tuple[Tile, ...]:
+    """The tiles of a run, in the order of the text; of several at one place, the first.
 
     Shapes are in the kernel's own names. What is live is counted as the rules about capacity do.
     """
     found: dict[tuple[Span, bool], Tile] = {}
-    for run in runs:
-        for tile in _Run(run, hardware).tiles():
-            found.setdefault((tile.span, tile.use), tile)
+    for tile in _Run(run, hardware).tiles():
+        found.setdefault((tile.span, tile.use), tile)
     return tuple(sorted(found.values(), key=lambda tile: (tile.span, tile.use)))
 
 

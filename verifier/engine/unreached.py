@@ -24,7 +24,7 @@ from verifier.solver.solver import Solver
 from verifier.source.discovery import KernelEntry, Scanned
 from verifier.source.project import Module, Project
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, run_all
+from verifier.symbolic.python.entry import Request, interpreted
 
 _BUILTINS: Final = frozenset((*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"))
 #: with a call of one of these, names may be bound in ways that the text does not show
@@ -93,21 +93,19 @@ def judgement(
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     job = replace(job, opaque=True)
-    runs = run_all(
-        project, DIALECTS[entry.dialect].make(), target, unit.api, job, solver.decide, deadline
-    )
+    dialect = DIALECTS[entry.dialect].make()
+    run = interpreted(project, dialect, target, unit.api, job, solver.decide, deadline)
     fixer = Fixer(project, unit.api)
+    pending = [
+        obligation
+        for obligation in obligations.of_run(run, target, selected, rules)
+        if obligation.check.predicate is E.FALSE
+        and obligation.check.span.path == str(unit.module.path)
+    ]
     problems = []
-    for run in runs:
-        pending = [
-            obligation
-            for obligation in obligations.of_run(run, target, selected, rules)
-            if obligation.check.predicate is E.FALSE
-            and obligation.check.span.path == str(unit.module.path)
-        ]
-        discharger = Discharger(run, solver)
-        for verdict in map(discharger.smallest, discharger.discharge(pending).verdicts):
-            if verdict.kind.violated:
-                found = diagnostics.build(verdict, run, target.name)
-                problems.append(fixer.attached(replace(found, counterexample=None), verdict))
+    discharger = Discharger(run, solver)
+    for verdict in map(discharger.smallest, discharger.discharge(pending).verdicts):
+        if verdict.kind.violated:
+            found = diagnostics.build(verdict, run, target.name)
+            problems.append(fixer.attached(replace(found, counterexample=None), verdict))
     return Outcome(unit.bare("unknown"), tuple(report.deduplicate(problems)))

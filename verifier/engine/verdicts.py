@@ -137,13 +137,9 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
 
 @dataclass(slots=True)
 class Discharge:
-    """All verdicts of one run, and what was inferred on the way.
-
-    ``admitted`` is what is demanded of the inputs.
-    """
+    """All verdicts of one run, and what was inferred on the way."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    admitted: tuple[Bool, ...] = ()
     inferred: list[Assumption] = field(default_factory=list)
 
 
@@ -186,7 +182,7 @@ class Discharger:
     # -- the whole run ---------------------------------------------------------------
 
     def discharge(self, obligations: list[Obligation]) -> Discharge:
-        out = Discharge(admitted=self.admitted)
+        out = Discharge()
         proved: set[tuple[int, ...]] = set()
         for obligation in obligations:
             verdict = self._one(obligation, proved)

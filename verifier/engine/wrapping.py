@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 _STEP = "    "
-#: the lengths of lines that formatters are set to most often
-_NARROW, _WIDE = 88, 100
 _OPERATORS = (
     *("or ", "and ", "if ", "else ", "in ", "not in ", "== ", "!= ", "<= ", ">= ", "< ", "> "),
     *("+ ", "- ", "* ", "// ", "% "),

@@ -49,8 +49,7 @@ class _Search:
 
     def eliminated(self, formula: Bool, symbols: Collection[Sym]) -> Iterator[Bool]:
         for cube in self._cubes((), [formula]):
-            wanted = {s.id for s in symbols}
-            yield from self._without(cube, wanted)
+            yield from self._without(cube, {s.id for s in symbols})
 
     # -- conjunctions ------------------------------------------------------------------
 
@@ -87,10 +86,8 @@ class _Search:
             return
         first = min(rest, key=lambda p: len(p.args))
         others = [p for p in rest if p is not first]
-        before: list[Bool] = []
         for alternative in first.args:
             yield from self._cubes(tuple(literals), [*others, alternative])
-            before.append(alternative)
 
     def _count(self, literals: Sequence[Bool]) -> None:
         self.cubes += 1
@@ -111,34 +108,31 @@ class _Search:
             if whole is FALSE:
                 return
             if whole.kind is E.BoolKind.OR or (whole.kind is E.BoolKind.AND and _mixed(whole)):
-                for part in self._cubes((), [whole]):
-                    yield from self._without(part, wanted)
+                yield from self._each([[whole]], wanted)
                 return
             cube = whole.args if whole.kind is E.BoolKind.AND else (whole,)
             if len(cube) > _LITERALS:
                 raise _NoAnswerError
             self._spend(len(cube))
             nested = _nested(cube, wanted)
+            symbol = self._next(cube, wanted) if nested is None else None
             if nested is not None:
                 cases = self._unfolded(cube, nested, wanted)
-                if len(cases) > 1:
-                    for case in cases:
-                        for part in self._cubes((), case):
-                            yield from self._without(part, wanted)
-                    return
-                cube = tuple(cases[0])
-                continue
-            symbol = self._next(cube, wanted)
-            if symbol is None:
+            elif symbol is not None:
+                cases = self._step(cube, symbol)
+            else:
                 yield whole
                 return
-            steps = self._step(cube, symbol)
-            if len(steps) > 1:
-                for case in steps:
-                    for part in self._cubes((), case):
-                        yield from self._without(part, wanted)
+            if len(cases) > 1:
+                yield from self._each(cases, wanted)
                 return
-            cube = tuple(steps[0])
+            cube = tuple(cases[0])
+
+    def _each(self, cases: Sequence[Sequence[Bool]], wanted: set[int]) -> Iterator[Bool]:
+        """The cases of a conjunction without the symbols."""
+        for case in cases:
+            for cube in self._cubes((), case):
+                yield from self._without(cube, wanted)
 
     def _unfolded(self, cube: _Cube, atom: Atom, wanted: set[int]) -> list[list[Bool]]:
         """The cases of a quotient, a choice or an extremum of wanted symbols."""
@@ -305,9 +299,14 @@ def put(literal: Bool, atom: Atom, value: Expr) -> Bool:
         for item in mono:
             product = product * (value if item is atom else E.from_atom(item))
         total = total + product
-    if literal.kind is E.BoolKind.LE:
-        return E.le(total, 0)
-    return E.eq(total, 0) if literal.kind is E.BoolKind.EQ else E.ne(total, 0)
+    return compared(literal.kind, total)
+
+
+def compared(kind: E.BoolKind, e: Expr) -> Bool:
+    """The comparison of that kind with zero."""
+    if kind is E.BoolKind.LE:
+        return E.le(e, 0)
+    return E.eq(e, 0) if kind is E.BoolKind.EQ else E.ne(e, 0)
 
 
 def _factor(literal: Bool, symbol: Sym) -> Expr:

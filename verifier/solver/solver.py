@@ -71,13 +71,17 @@ class Solver:
 
         With the goal ``FALSE``: ``refuted`` if some integers satisfy the facts.
         """
+        return self._asked(query, cheaply=True)
+
+    def _asked(self, query: Query, *, cheaply: bool) -> Answer:
+        """``cheaply``: whether proofs by bounds are looked for before Z3 is asked."""
         found = self._memo.get(query)
         self.statistics.queries += 1
         if found is not None:
             self.statistics.remembered += 1
             return found
         started = time.perf_counter()
-        answer = self._answer(query)
+        answer = self._answer(query, cheaply)
         answer = replace(answer, time=time.perf_counter() - started)
         self._memo[query] = answer
         self.statistics.by_tier[answer.tier] += 1
@@ -86,20 +90,7 @@ class Solver:
 
     def refute(self, query: Query) -> Answer:
         """As :meth:`check`, for what is expected to be refuted: no cheap proof is looked for."""
-        found = self._memo.get(query)
-        if found is not None:
-            return found
-        ready = self._facts.get(query.facts)
-        goal = ready.prepared.apply(query.goal)
-        if goal is TRUE or ready.prepared.contradictory or not self._in_time():
-            return self.check(query)
-        known = self._recall(query)
-        if known is not None:
-            answer = self._admissible(query, Answer("refuted", "search", known))
-        else:
-            answer = self._admissible(query, self._authority(query, ready, goal))
-        self._memo[query] = answer
-        return answer
+        return self._asked(query, cheaply=False)
 
     def decide(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
         """Whether the facts settle a condition, by the cheap tiers only; None: they don't."""
@@ -135,7 +126,7 @@ class Solver:
 
     # -- tiers -----------------------------------------------------------------------
 
-    def _answer(self, query: Query) -> Answer:
+    def _answer(self, query: Query, cheaply: bool) -> Answer:
         if query.goal is TRUE:
             return Answer("proved", "fold")
         ready = self._facts.get(query.facts)
@@ -145,7 +136,7 @@ class Solver:
         known = self._recall(query)
         if known is not None:
             return self._admissible(query, Answer("refuted", "search", known))
-        if implied(ready, query.goal):
+        if (cheaply or not self._in_time()) and implied(ready, query.goal):
             return Answer("proved", "range")
         if not self._in_time():
             return Answer("out-of-budget", "range", reason="the time for this kernel is used up")

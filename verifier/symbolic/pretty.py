@@ -28,13 +28,12 @@ _RANK: Final = ".rank"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
-def pretty(term: Expr | Bool, names: Mapping[Sym, str] | None = None) -> str:
+def pretty(term: Expr | Bool) -> str:
     """The term as a user would write it; one line, no terms of the solver.
 
-    ``names`` are the kernel's own for some symbols. Of very large terms the end is left out
-    (``...``).
+    Of very large terms the end is left out (``...``).
     """
-    return _Printer(_LARGEST, names or {})._whole(term)
+    return _Printer(_LARGEST, {})._whole(term)
 
 
 def python(term: Expr | Bool, names: Mapping[Sym, str] | None = None) -> str:

@@ -99,9 +99,8 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     ``named``: of which iterations they are, where the accesses name one.
 
     What a loop touches and does not make itself lives through the whole loop. A site inside a loop
-    whose
-    tensors are used beyond their own iteration counts once per iteration; if only the last few are
-    used, as in a pipeline that loads ahead, once for each of these.
+    whose tensors are used beyond their own iteration counts once per iteration; if only the last
+    few are used, as in a pipeline that loads ahead, once for each of these.
     """
     storage = uses.storage
     accesses = uses.all

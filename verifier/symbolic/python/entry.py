@@ -96,7 +96,7 @@ _NO_HINT: Final = Hint()
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
 
-def run_all(
+def interpreted(
     project: Project,
     dialect: Dialect[VM],
     hardware: Hardware,
@@ -104,10 +104,10 @@ def run_all(
     request: Request,
     decide: Decide,
     deadline: float | None = None,
-) -> list[Run]:
-    """The one run of the kernel, alone in a list.
+) -> Run:
+    """The run of the kernel.
 
-    A run that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    One that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
     """
     trace = Trace(
         kernel=request.name,
@@ -128,7 +128,7 @@ def run_all(
         deadline=deadline,
     )
     vm.grid_sizes = request.grid
-    return [_finished(vm, request)]
+    return _finished(vm, request)
 
 
 def _finished(vm: VM, request: Request) -> Run:
@@ -406,4 +406,4 @@ def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]
     return tuple(views), seen
 
 
-__all__ = ["Decide", "HostCheck", "Pinned", "Request", "Run", "run_all"]
+__all__ = ["Decide", "HostCheck", "Pinned", "Request", "Run", "interpreted"]
