@@ -179,6 +179,16 @@ def verdicts(body: str) -> tuple[str, list[tuple[str, object]]]:
             "        use(a)",
             [("sometimes", [4, 1])],
         ),
+        # what an inner loop needs again, where the loop around it has one trip
+        (
+            "assert F == 1\n"
+            "a = big(40000)\n"
+            "for i in range(F):\n"
+            "    for j in range(P):\n"
+            "        use(a)\n"
+            "        use(big(40000))",
+            [("sometimes", [2, 1])],
+        ),
         # one of two
         (ONE_OF_TWO.format(columns=33000), []),
         (ONE_OF_TWO.format(columns=34000), [("always", [1, 1])]),

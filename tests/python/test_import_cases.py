@@ -433,6 +433,13 @@ def test_what_fails_when_it_is_imported(tmp_path: Path, name: str) -> None:
     assert vm.checks or vm.trace.ledger
 
 
+def test_a_library_may_put_names_into_modules_without_a_model(tmp_path: Path) -> None:
+    """As compilers do with ``logging.OFF``."""
+    written(tmp_path, "import logging\nx = logging.OFF\nresult = 1")
+    vm, value = imported(tmp_path)
+    assert not vm.checks and to_host(vm, value) == 1
+
+
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_goes_to_a_handler(tmp_path: Path, name: str) -> None:
     program, error = FAILING[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 
 
@@ -67,6 +68,14 @@ def _submodule_error(dotted: str) -> str | None:
     if not hasattr(module, "__path__"):
         return f"No module named '{dotted}'; '{owner}' is not a package"
     return None if _is_found(dotted) else f"No module named '{dotted}'"
+
+
+@lru_cache(maxsize=256)
+def is_compiled(dotted: str) -> bool:
+    """Whether a module is not written in Python: nobody puts names into it, as libraries do into
+    ``logging``."""
+    origin = getattr(getattr(_module(dotted), "__spec__", None), "origin", None) or ""
+    return origin.endswith(("built-in", *EXTENSION_SUFFIXES))
 
 
 def _module(dotted: str) -> ModuleType | None:

@@ -9,7 +9,6 @@ from rules.nki.dma.memories import OFF_CHIP, REACHED
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
-from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
@@ -318,9 +317,6 @@ def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
             help=("view one side with the other's dtype, or leave dge_mode open",),
         )
         return
-    known = dst.dtype.name is not None and src.dtype.name is not None
-    if not target.has(Capability.MX_MATMUL) and not known:
-        return  # only trn3 has packed types: an input of free type has none of them
     packed = E.or_(dst.dtype.among(kit.PACKED), src.dtype.among(kit.PACKED))
     yield check(
         op,

@@ -109,7 +109,9 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     once = min(orders, default=storage.order), max(orders, default=storage.order)
     span = Span(*once)
     around = loops_around(accesses, storage.loops)
-    turns = {id(loop): turn_of(table, uses, accesses, loop, span) for loop in around}
+    turns = {id(loop): turn_of(table, uses, accesses, loop) for loop in around}
+    for turn in turns.values():
+        span.turn(turn)
     copies = E.const(1)
     together: list[Together] = []
     exact = True
@@ -128,8 +130,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
         if None in ages or oldest or any(loop not in a.operation.loops for a in accesses):
             kept = loop.trips if None in ages else E.minimum(loop.trips, oldest + 1)
             copies = copies * kept
-            first, last = table.extent[id(loop)]
-            span.widen(second_trip(loop), min(span.start, first), max(span.end, last))
+            span.widen(loop, *table.extent[id(loop)])
         if None in ages:
             exact = exact and _all_visited(accesses, position, loop)
             together.append(Together(loop, None, _all_used(accesses, position, loop)))
@@ -169,27 +170,37 @@ def _touches(
 
 @dataclass(slots=True)
 class Span:
-    """From when to when, made wider by loops that come round again."""
+    """From when to when, made wider by loops that come round again, each on its own: one that lies
+    within another may have a second trip where that one has none."""
 
-    start: int
-    end: int
+    first: int
+    last: int
     widened: list[tuple[Bool, int, int]] = field(default_factory=list)
 
-    def widen(self, again: Bool, start: int, end: int) -> None:
-        if (start, end) != (self.start, self.end):
-            self.widened.append((again, start, end))
-            self.start, self.end = start, end
+    def widen(self, loop: Loop, first: int, last: int) -> None:
+        """From ``first`` or to ``last``, if that is wider, where the loop has a second trip."""
+        start, end = min(self.first, first), max(self.last, last)
+        if (start, end) != (self.first, self.last):
+            self.widened.append((second_trip(loop), start, end))
+
+    @property
+    def start(self) -> int:
+        return min((start for _, start, _ in self.widened), default=self.first)
+
+    @property
+    def end(self) -> int:
+        return max((end for _, _, end in self.widened), default=self.last)
+
+    def turn(self, turn: Turn) -> None:
+        """Made wider by what a loop does that does not make the tensor."""
+        self.widen(turn.loop, turn.first if turn.written else self.first, turn.last)
 
 
-def turn_of(table: Index, uses: Uses, accesses: Sequence[Access], loop: Loop, span: Span) -> Turn:
-    """What a loop that does not make a tensor does to it when it comes round again; the span is
-    made wider by that."""
+def turn_of(table: Index, uses: Uses, accesses: Sequence[Access], loop: Loop) -> Turn:
+    """What a loop that does not make a tensor does to it when it comes round again."""
     first, last = table.extent[id(loop)]
     inside = [access for access in accesses if loop in access.operation.loops]
-    written = any(access in uses.writes for access in inside)
-    low = min(span.start, first) if written else span.start
-    span.widen(second_trip(loop), low, max(span.end, last))
-    return Turn(loop, first, last, written)
+    return Turn(loop, first, last, any(access in uses.writes for access in inside))
 
 
 def _apart(ages: list[int | None], accesses: list[Access], oldest: int, start: int) -> int:

@@ -19,7 +19,6 @@ from verifier.symbolic.memory.lifetime import (
     age_of,
     lifetime,
     loops_around,
-    second_trip,
     turn_of,
 )
 from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
@@ -68,7 +67,6 @@ class _Ages:
     loop: Loop
     accesses: list[_Aged]
     turns: dict[int, Turn]
-    span: Span
 
     @staticmethod
     def of(table: Index, uses: Uses, named: Named) -> _Ages | None:
@@ -93,12 +91,10 @@ class _Ages:
             _Aged(access, age, loop in access.operation.loops)
             for access, age in zip(uses.all, known, strict=True)
         ]
-        span = Span(uses.all[0].order, uses.all[-1].order)
         turns = {
-            id(each): turn_of(table, uses, uses.all, each, span)
-            for each in loops_around(uses.all, loops)
+            id(each): turn_of(table, uses, uses.all, each) for each in loops_around(uses.all, loops)
         }
-        return _Ages(table, uses, loop, accesses, turns, span)
+        return _Ages(table, uses, loop, accesses, turns)
 
     def lifetimes(self) -> list[Lifetime]:
         oldest = max(each.age for each in self.accesses)
@@ -184,9 +180,8 @@ class _Ages:
         made: tuple[tuple[E.Sym, Expr], ...],
     ) -> Lifetime:
         span = Span(start, end)
-        for turn in (turn for touch in touches for turn in touch.turns):
-            low = min(span.start, turn.first) if turn.written else span.start
-            span.widen(second_trip(turn.loop), low, max(span.end, turn.last))
+        for turn in {id(turn): turn for touch in touches for turn in touch.turns}.values():
+            span.turn(turn)
         return Lifetime(
             self.uses.storage,
             span.start,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
 from verifier.source.discovery import Enclosing
@@ -123,7 +124,7 @@ def interpreted(
         hardware=hardware,
         api=api,
         trace=trace,
-        inputs=Inputs(),
+        inputs=Inputs(packed=hardware.has(Capability.MX_MATMUL)),
         decide=decide,
         deadline=deadline,
     )

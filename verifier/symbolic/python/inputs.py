@@ -21,6 +21,8 @@ from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
+#: the last one where nothing computes with packed elements: no input is of these then
+_UNPACKED_DTYPES = dt.CODES["float8_e8m0fnu"]
 #: annotations of strings
 _TEXTS = frozenset({"str", "Optional[str]", "str|None", "None|str", "Union[str,None]"})
 #: the highest rank that is considered
@@ -130,6 +132,13 @@ class Inputs:
     integers: list[str] = field(default_factory=list)
     #: parameters of which a rank was assumed
     guessed: list[Parameter] = field(default_factory=list)
+    #: whether the hardware computes with packed elements
+    packed: bool = True
+
+    def _free_dtype(self, name: str) -> DType:
+        """A dtype of which nothing is known."""
+        last = FREE_DTYPES if self.packed else _UNPACKED_DTYPES
+        return DType(E.symbol(name, 0, last, domain=dt.NAMES))
 
     def rank_symbol(self, p: Parameter) -> Expr:
         """``len(p.shape)`` as an unknown."""
@@ -157,7 +166,7 @@ class Inputs:
             return p.pointee
         if p.pinned is not None and p.pinned.dtype is not None:
             return DType.named(p.pinned.dtype)
-        return DType(E.symbol(f"{p.name}.dtype", 0, FREE_DTYPES, domain=dt.NAMES))
+        return self._free_dtype(f"{p.name}.dtype")
 
     def tensor(self, p: Parameter, rank: int) -> View:
         """The whole tensor, in HBM."""
@@ -264,7 +273,7 @@ class Inputs:
             name = dt.canonical(p.pinned.value)
             if name is not None:
                 return DType.named(name)
-        return DType(E.symbol(p.name, 0, FREE_DTYPES, domain=dt.NAMES))
+        return self._free_dtype(p.name)
 
     def length(self, p: Parameter) -> Expr:
         """``len(p)`` of a tuple or list."""

@@ -296,10 +296,12 @@ class ExternalKind(Kind[VM]):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         found = modules.external(vm, f"{value.path}.{name}", value.imported, value.where)
-        if isinstance(found, ExternalRef) and standard.has(value.path, name) is False:
+        there = standard.has(value.path, name)
+        if not isinstance(found, ExternalRef) or there:
+            return found
+        if there is False and standard.is_compiled(value.path):
             return UNBOUND
-        if isinstance(found, ExternalRef) and standard.has(value.path, name) is None:
-            vm.may_raise(found.said, span)
+        vm.may_raise(found.said, span)  # a library may have put the name there
         return found
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
