@@ -213,9 +213,19 @@ def test_search_finds_models_of_products() -> None:
 
 def test_search_leaves_terms_that_are_nested_too_deeply() -> None:
     term = E.symbol("x", 1)
-    for level in range(1, 70):
+    for level in range(1, 2000):
         term = E.maximum(E.symbol(f"y{level}", 1), term // 3 + E.symbol(f"z{level}", 0))
     assert search([E.ge(term, 5)]) is None
+
+
+def test_search_goes_through_shared_parts_once() -> None:
+    # written out, the last term has 2 ** 60 parts
+    term = E.symbol("x", 1)
+    for level in range(1, 61):
+        least = E.minimum(term, E.symbol(f"y{level}", 1) + 3)
+        term = E.maximum(least // 2 + 1, least - term // 3)
+    found = search([E.ge(term, 1)])
+    assert found is not None and E.evaluate(E.ge(term, 1), found)
 
 
 COMMON = """

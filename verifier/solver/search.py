@@ -20,6 +20,8 @@ FRIENDLY = (
     *(640, 768, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 32768, 65536),
 )
 _BUDGET = 6_000
+#: characters of the text of a part above which it is a function of its own
+_LONG = 400
 _ORIGINS = {
     E.Origin.INPUT: 0,
     E.Origin.SOLVER: 0,
@@ -75,12 +77,12 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
     try:
         if any(not test([]) for test in ready):
             return None
-    except (ZeroDivisionError, KeyError):
+    except (ZeroDivisionError, KeyError, RecursionError):
         return None
     values = [0] * len(steps)
     try:
         found = _assign(steps, 0, values, [budget])
-    except _SpentError:
+    except (_SpentError, RecursionError):
         return None
     if not found:
         return None
@@ -188,21 +190,41 @@ def _ceil(a: int, b: int) -> int:
 class _Compiler:
     """Turns terms into Python functions of the list of values.
 
-    The generated text consists of integers, operators and positions only.
+    The generated text consists of integers, operators and positions only. A part whose text is long
+    is a function of its own, which is called at most once for one list of values: terms share
+    parts, and a text that repeated them would grow with the number of ways to each.
     """
 
     def __init__(self, position: Mapping[str, int]) -> None:
         self._position = position
+        self._texts: dict[Atom | Bool, str] = {}
+        self._scope: dict[str, Function] = {}
 
     def function(self, text: str) -> Function:
-        scope: dict[str, Function] = {}
-        exec(compile(f"def function(v): return {text}", "<search>", "exec"), scope)
-        return scope["function"]
+        self._define(f"def function(v, m={{}}): m.clear(); return {text}")
+        return self._scope["function"]
+
+    def _define(self, text: str) -> None:
+        exec(compile(text, "<search>", "exec"), self._scope)
+
+    def _part(self, part: Atom | Bool, text: Callable[[], str]) -> str:
+        found = self._texts.get(part)
+        if found is None:
+            found = text()
+            if len(found) > _LONG:
+                name = f"part{len(self._texts)}"
+                self._define(
+                    f"def {name}(v, m):\n if {name} not in m: m[{name}] = {found}\n"
+                    f" return m[{name}]"
+                )
+                found = f"{name}(v, m)"
+            self._texts[part] = found
+        return found
 
     def integer(self, expr: Expr) -> str:
         parts = []
         for mono, coef in expr.terms:
-            factors = [self._atom(atom) for atom in mono]
+            factors = [self._part(atom, lambda atom=atom: self._atom(atom)) for atom in mono]  # type: ignore[misc]
             if coef != 1:
                 factors.insert(0, str(coef))
             parts.append("*".join(factors))
@@ -224,6 +246,9 @@ class _Compiler:
         return f"{dict(atom.values)!r}[{self.integer(atom.index)}]"
 
     def formula(self, term: Bool) -> str:
+        return self._part(term, lambda: self._formula(term))
+
+    def _formula(self, term: Bool) -> str:
         if term.kind is E.BoolKind.CONST:
             return "True" if term is TRUE else "False"
         if term.kind is E.BoolKind.VAR:

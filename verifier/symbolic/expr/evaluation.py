@@ -28,55 +28,80 @@ def evaluate(term: Expr | Bool, env: Mapping[str, int | bool]) -> int | bool:
     Raises:
         EvaluationError: a symbol has no value, or a divisor is zero.
     """
-    if isinstance(term, Bool):
-        return _evaluate_bool(term, env)
-    total = term.const
-    for mono, coef in term.terms:
-        product = coef
-        for atom in mono:
-            product *= _evaluate_atom(atom, env)
-        total += product
-    return total
+    return _Evaluation(env).of(term)
 
 
-def _evaluate_atom(atom: Atom, env: Mapping[str, int | bool]) -> int:
-    if isinstance(atom, Sym):
-        try:
-            return int(env[atom.name])
-        except KeyError:
-            raise EvaluationError(f"no value for {atom.name}") from None
-    if isinstance(atom, Div):
-        den = evaluate(atom.den, env)
-        if den == 0:
-            raise EvaluationError("division by zero")
-        return int(evaluate(atom.num, env)) // int(den)
-    if isinstance(atom, Extremum):
-        values = [int(evaluate(a, env)) for a in atom.args]
-        return min(values) if atom.kind == "min" else max(values)
-    if isinstance(atom, Ite):
-        return int(evaluate(atom.then if evaluate(atom.test, env) else atom.other, env))
-    if isinstance(atom, Table):
-        index = int(evaluate(atom.index, env))
-        for key, value in atom.values:
-            if key == index:
-                return value
-        raise EvaluationError(f"{atom.name} has no entry {index}")
-    raise AssertionError(atom)  # pragma: no cover
+class _Evaluation:
+    """The values of the parts of a term, each found once: terms share them."""
 
+    __slots__ = ("_atoms", "_env", "_formulas")
 
-def _evaluate_bool(b: Bool, env: Mapping[str, int | bool]) -> bool:
-    if b.kind is BoolKind.CONST:
-        return b is TRUE
-    if b.kind is BoolKind.VAR:
-        try:
-            return bool(env[b.name])
-        except KeyError:
-            raise EvaluationError(f"no value for {b.name}") from None
-    if b.expr is not None:
-        value = evaluate(b.expr, env)
-        return value <= 0 if b.kind is BoolKind.LE else (value == 0) == (b.kind is BoolKind.EQ)
-    if b.kind is BoolKind.NOT:
-        return not _evaluate_bool(b.args[0], env)
-    if b.kind is BoolKind.AND:
-        return all(_evaluate_bool(a, env) for a in b.args)
-    return any(_evaluate_bool(a, env) for a in b.args)
+    def __init__(self, env: Mapping[str, int | bool]) -> None:
+        self._env = env
+        self._atoms: dict[Atom, int] = {}
+        self._formulas: dict[Bool, bool] = {}
+
+    def of(self, term: Expr | Bool) -> int | bool:
+        return self._bool(term) if isinstance(term, Bool) else self._int(term)
+
+    def _int(self, term: Expr) -> int:
+        total = term.const
+        for mono, coef in term.terms:
+            product = coef
+            for atom in mono:
+                product *= self._atom(atom)
+            total += product
+        return total
+
+    def _atom(self, atom: Atom) -> int:
+        if isinstance(atom, Sym):
+            try:
+                return int(self._env[atom.name])
+            except KeyError:
+                raise EvaluationError(f"no value for {atom.name}") from None
+        found = self._atoms.get(atom)
+        if found is None:
+            found = self._atoms[atom] = self._composite(atom)
+        return found
+
+    def _composite(self, atom: Atom) -> int:
+        if isinstance(atom, Div):
+            den = self._int(atom.den)
+            if den == 0:
+                raise EvaluationError("division by zero")
+            return self._int(atom.num) // den
+        if isinstance(atom, Extremum):
+            values = [self._int(a) for a in atom.args]
+            return min(values) if atom.kind == "min" else max(values)
+        if isinstance(atom, Ite):
+            return self._int(atom.then if self._bool(atom.test) else atom.other)
+        if isinstance(atom, Table):
+            index = self._int(atom.index)
+            for key, value in atom.values:
+                if key == index:
+                    return value
+            raise EvaluationError(f"{atom.name} has no entry {index}")
+        raise AssertionError(atom)  # pragma: no cover
+
+    def _bool(self, b: Bool) -> bool:
+        if b.kind is BoolKind.CONST:
+            return b is TRUE
+        if b.kind is BoolKind.VAR:
+            try:
+                return bool(self._env[b.name])
+            except KeyError:
+                raise EvaluationError(f"no value for {b.name}") from None
+        if b.expr is not None:
+            value = self._int(b.expr)
+            return value <= 0 if b.kind is BoolKind.LE else (value == 0) == (b.kind is BoolKind.EQ)
+        found = self._formulas.get(b)
+        if found is None:
+            found = self._formulas[b] = self._connective(b)
+        return found
+
+    def _connective(self, b: Bool) -> bool:
+        if b.kind is BoolKind.NOT:
+            return not self._bool(b.args[0])
+        if b.kind is BoolKind.AND:
+            return all(map(self._bool, b.args))
+        return any(map(self._bool, b.args))
