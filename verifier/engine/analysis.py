@@ -7,7 +7,6 @@ import hashlib
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,10 +16,11 @@ from verifier.configuration.contracts import Contract, Int
 from verifier.configuration.grammar import ContractError, parse
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
-from verifier.engine import unreached, watchdog
+from verifier.engine import unreached
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.engine.judgement import Unit, dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
+from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wrapping import width
 from verifier.hardware import targets
 from verifier.hardware.catalogue import Hardware
@@ -43,14 +43,13 @@ from verifier.source.sources import Sources
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request
+from verifier.symbolic.trace import LATE
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
 #: part of a time limit that must have been this process's own for a result cut short to be kept:
 #: on a machine that was busy with other things, the next run may get further
 _OWN_SHARE = 0.4
-#: the limit that ends a kernel whatever it is doing: times its own limit, and seconds more
-_HARD, _GRACE = 1.25, 1.0
 #: seconds for a function that no kernel reaches
 _UNREACHED = 5.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
@@ -225,23 +224,11 @@ def _remembered(
         return known
     before = len(errors)
     with recording() as seen:
-        outcome = _timed(project, unit, request, errors)
+        outcome = _unit(project, unit, request, errors)
     if outcome is not None and len(errors) == before and not seen.hurried:
         # its own text is in the key; its file counts in any case
         seen.files.add(unit.module.file)
         keep(memo, key, Stored(reached(seen, project), own, outcome))
-    return outcome
-
-
-def _timed(
-    project: Project, unit: Unit, request: report.FileRequest, errors: list[report.FileError]
-) -> Outcome | None:
-    """The result of a kernel; it is noted if a busy machine has cut it short."""
-    limit = request.timeout or DEFAULT_TIMEOUT
-    wall, own = time.monotonic(), time.process_time()
-    outcome = _unit(project, unit, request, errors)
-    if time.monotonic() - wall >= limit and time.process_time() - own < _OWN_SHARE * limit:
-        footprint.note_hurry()
     return outcome
 
 
@@ -281,6 +268,8 @@ def _unit(
 ) -> Outcome | None:
     """The result of a kernel; None if it cannot be read."""
     entry = unit.entry
+    limit = request.timeout or DEFAULT_TIMEOUT
+    clock = Clock(min(limit, _UNREACHED) if entry.how is How.UNREACHED else limit)
     try:
         definition = kernel_definition(project, entry)
         enclosing = enclosing_functions(project, entry) if entry.nested else ()
@@ -313,24 +302,31 @@ def _unit(
         grid=effect.grid if effect is not None else None,
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
-    limit = request.timeout or DEFAULT_TIMEOUT
-    solver = Solver(deadline=limit)
     try:
-        with watchdog.limit(_HARD * limit + _GRACE):
-            if entry.how is How.UNREACHED:
-                deadline = time.monotonic() + min(limit, _UNREACHED)
-                return unreached.judgement(project, job, unit, request, solver, deadline)
-            deadline = time.monotonic() + limit
-            return judgement(project, job, unit, request, solver, deadline)
-    except watchdog.OutOfTimeError:
-        late = report.Reason(str(entry.path), entry.line, "the time for it is used up")
-        return Outcome(replace(unit.bare("unknown"), reasons=(late,)))
+        return _judged(project, job, unit, request, clock)
     except Exception as error:  # costs this kernel only
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.bare("error"))
+
+
+def _judged(
+    project: Project, job: Request, unit: Unit, request: report.FileRequest, clock: Clock
+) -> Outcome:
+    """What is found of a kernel in its time; it is noted if a busy machine has cut it short."""
+    entry = unit.entry
+    judge = unreached.judgement if entry.how is How.UNREACHED else judgement
+    solver = Solver(deadline=clock.left(Share.CONDITION))
+    late = report.Reason(str(entry.path), entry.line, LATE)
+    outcome = Outcome(replace(unit.bare("unknown"), reasons=(late,), late=True))
+    try:
+        with clock.until(Share.ALL):
+            outcome = judge(project, job, unit, request, solver, clock)
     finally:
         solver.release()
+    if outcome.kernel.late and clock.own < _OWN_SHARE:
+        footprint.note_hurry()
+    return outcome
 
 
 class _TextFacts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
+from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wrapping import width
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
@@ -25,10 +26,17 @@ from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, interpreted
-from verifier.symbolic.trace import SAID, Assumption, AssumptionKind, LedgerKind
+from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
 _STATED: Final = (LedgerKind.RUNTIME, LedgerKind.CALLER)
+#: what is missing where a part was cut
+_CUT: Final = {
+    Share.DEMAND: "not every rule is asked",
+    Share.ADMIT: "whether any input is admitted is not asked",
+    Share.CONDITION: "the precondition is not found",
+    Share.REPORT: "not every finding is shown",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +84,35 @@ def judgement(
     unit: Unit,
     request: report.FileRequest,
     solver: Solver,
-    deadline: float,
+    clock: Clock,
 ) -> Outcome:
-    """Run a kernel until the deadline, discharge what is demanded of it, and report."""
+    """Run a kernel, discharge what is demanded of it, and report, each in its share of the time."""
     entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
     dialect = DIALECTS[entry.dialect].make()
-    run = interpreted(project, dialect, target, api, job, solver.decide, deadline)
+    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
+    run = interpreted(project, dialect, target, api, job, solver.decide, end, within)
     followed = time.perf_counter()
-    found = _judged(run, unit, request, solver)
+    found = _judged(run, unit, request, solver, clock)
     decided = time.perf_counter()
-    counts = _counts(found.verdicts)
     unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
     unsettled = [reason.message for reason in found.reasons]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
-    condition, parts, hopeless = precondition.of_run(
-        run, found.verdicts, found.discharger.admitted, solver, unsettled
-    )
-    found.blame(hopeless)
-    names = {said.name: said.span.end_line for said in run.sizes.values()}
-    length = width(request.line_length, unit.module.lines)
-    writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
-    condition = writer.added(condition)
-    problems = _problems(found, condition, parts, Fixer(project, api), unit, request)
+    condition, parts = precondition.not_found(found.verdicts, unsettled)
+    with clock.until(Share.CONDITION):
+        condition, parts, hopeless = precondition.of_run(
+            run, found.verdicts, found.discharger.admitted, solver, unsettled
+        )
+        found.blame(hopeless)
+        names = {said.name: said.span.end_line for said in run.sizes.values()}
+        length = width(request.line_length, unit.module.lines)
+        writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
+        condition = writer.added(condition)
+    problems: list[report.Diagnostic] = []
+    with clock.until(Share.REPORT):
+        problems.extend(_problems(found, condition, parts, Fixer(project, api), unit, request))
+    late = _late(found.verdicts, clock, unit)
     calls, missing = run.trace.calls, len(run.trace.unmodelled)
-    status: report.Status = "verified"
-    if any(position not in parts and _counted(v) for position, v in enumerate(found.verdicts)):
-        status = "violated"
-    elif unsettled:
-        status = "unknown"
-    elif condition.conjuncts:
-        status = "conditional"
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {
@@ -114,17 +120,31 @@ def judgement(
             "decide": 1000 * (decided - followed),
         }
     kernel = replace(
-        unit.bare(status),
-        obligations=counts,
+        unit.bare(_status(found.verdicts, parts, bool(unsettled or late), condition)),
+        obligations=_counts(found.verdicts),
         calls=report.CallCounts(calls, calls - missing, unmodelled),
         assumptions=found.assumptions,
-        reasons=found.reasons,
+        reasons=(*found.reasons, *late),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
         judged=judged.places(found.verdicts),
         tiles=tiles(run, target) if request.tiles else (),
         precondition=condition,
+        late=bool(clock.cuts) or run.late,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _status(
+    verdicts: Sequence[Verdict],
+    parts: Collection[int],
+    undecided: bool,
+    condition: report.Precondition,
+) -> report.Status:
+    if any(position not in parts and _counted(v) for position, v in enumerate(verdicts)):
+        return "violated"
+    if undecided:
+        return "unknown"
+    return "conditional" if condition.conjuncts else "verified"
 
 
 def _problems(
@@ -134,45 +154,57 @@ def _problems(
     fixer: Fixer,
     unit: Unit,
     request: report.FileRequest,
-) -> list[report.Diagnostic]:
+) -> Iterator[report.Diagnostic]:
     """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
-    problems = []
     discharger = found.discharger
     for position, verdict in enumerate(found.verdicts):
-        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED):
+        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED) or verdict.late:
             continue
         part = position in parts
         shown = told(verdict if part and not request.parts else discharger.smallest(verdict))
         built = diagnostics.build(shown, discharger.run, unit.target.name, part=part)
         if not part and condition.concerns(report.Need(built.rule, built.span)):
             built = replace(built, fix=condition.fix)
-        problems.append(fixer.attached(built, verdict))
-    return problems
+        yield fixer.attached(built, verdict)
 
 
-def _judged(run: Run, unit: Unit, request: report.FileRequest, solver: Solver) -> _Judged:
+def _late(verdicts: Sequence[Verdict], clock: Clock, unit: Unit) -> list[report.Reason]:
+    """What the end of the time has cut off behind the run itself, which says so."""
+    texts = [_CUT[share] for share in clock.cuts if share in _CUT]
+    left = sum(verdict.late for verdict in verdicts)
+    if left:
+        texts.append(f"{left} of {len(verdicts)} checks are not decided")
+    entry = unit.entry
+    return [report.Reason(str(entry.path), entry.line, f"{LATE}: {text}") for text in texts]
+
+
+def _judged(
+    run: Run, unit: Unit, request: report.FileRequest, solver: Solver, clock: Clock
+) -> _Judged:
     """Discharge the obligations of a run."""
     entry = unit.entry
     rules = rulebase.of_dialect(entry.dialect)
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     around = _around(unit.module, entry, unit.api, selected)
-    pending = [*around, *obligations.of_run(run, unit.target, selected, rules)]
+    within = clock.until(Share.DEMAND)
+    pending = [*around, *obligations.of_run(run, unit.target, selected, rules, within)]
     verdicts: list[Verdict] = []
     reasons: list[report.Reason] = []
-    closed = admission.closed_door(run, solver, selected)
-    if closed is not None:
-        verdicts.append(closed)
-    else:
-        reasons += admission.excluded(run, solver)
-        reasons += admission.doubted(run, solver)
-    reasons += admission.other_ranks(run, solver)
+    with clock.until(Share.ADMIT):
+        closed = admission.closed_door(run, solver, selected)
+        if closed is not None:
+            verdicts.append(closed)
+        else:
+            reasons += admission.excluded(run, solver)
+            reasons += admission.doubted(run, solver)
+        reasons += admission.other_ranks(run, solver)
     discharger = Discharger(run, solver)
-    result = discharger.discharge(pending)
+    result = discharger.discharge(pending, clock.until(Share.DECIDE))
     verdicts += result.verdicts
     reasons += _reasons(run)
     for verdict in verdicts:
-        if verdict.kind is VerdictKind.UNKNOWN:
+        if verdict.kind is VerdictKind.UNKNOWN and not verdict.late:
             check = verdict.obligation.check
             reasons.append(
                 report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from verifier import rulebase
@@ -38,12 +39,35 @@ class Obligation:
 
 
 def of_run(
-    run: Run, target: Hardware, selected: Collection[str], rules: Iterable[Rule]
+    run: Run,
+    target: Hardware,
+    selected: Collection[str],
+    rules: Iterable[Rule],
+    within: AbstractContextManager[None] | None = None,
 ) -> list[Obligation]:
-    """All obligations of a run, in program order."""
+    """All obligations of a run, in program order; those that were found before ``within`` ends."""
     out: list[Obligation] = []
     chosen = [rule for rule in rules if rule.id in selected]
-    out.extend(_host(run.checks, {rule.id: rule for rule in chosen}))
+    with within or nullcontext():
+        out.extend(_each(run, target, chosen))
+    out.sort(key=lambda o: o.order)
+    return out
+
+
+def _each(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:
+    last = 0
+    for obligation in _of_parts(run, target, chosen):
+        last = max(last, obligation.order)
+        yield obligation
+    for rule in chosen:
+        if rule.on == "trace":
+            for check in rulebase.run(rule, target, run.trace):
+                yield _obligation(rule, check, (), (), last + 1)
+
+
+def _of_parts(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:
+    """What is demanded of single tensors, operations and accesses, and of Python."""
+    yield from _host(run.checks, {rule.id: rule for rule in chosen})
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.on, []).append(rule)
@@ -52,22 +76,16 @@ def of_run(
             continue
         for rule in by_subject.get("storage", ()):
             for check in rulebase.run(rule, target, storage):
-                out.append(_obligation(rule, check, storage.path, storage.loops, storage.order))
+                yield _obligation(rule, check, storage.path, storage.loops, storage.order)
     dispatch = _by_operation(by_subject.get("operation", ()))
     for operation in run.trace.operations:
         for rule in (*dispatch.get(operation.name, ()), *dispatch.get("", ())):
             for check in rulebase.run(rule, target, operation):
-                out.append(_of_operation(rule, check, operation))
+                yield _of_operation(rule, check, operation)
         for rule in by_subject.get("access", ()):
             for _, view in (*operation.reads, *operation.writes):
                 for check in rulebase.run(rule, target, view):
-                    out.append(_of_operation(rule, check, operation))
-    last = max((o.order for o in out), default=0) + 1
-    for rule in by_subject.get("trace", ()):
-        for check in rulebase.run(rule, target, run.trace):
-            out.append(_obligation(rule, check, (), (), last))
-    out.sort(key=lambda o: o.order)
-    return out
+                    yield _of_operation(rule, check, operation)
 
 
 def _by_operation(rules: Iterable[Rule]) -> dict[str, list[Rule]]:

@@ -145,6 +145,22 @@ def of_run(
     return precondition, frozenset(parts), frozenset(found.hopeless)
 
 
+def not_found(
+    verdicts: Sequence[Verdict], undecided: Sequence[str]
+) -> tuple[report.Precondition, frozenset[int]]:
+    """What there is to say where no time is left for :func:`of_run`: nothing is sufficient."""
+    parts = frozenset(
+        position
+        for position, verdict in enumerate(verdicts)
+        if verdict.kind is VerdictKind.SOMETIMES
+        and verdict.precondition is not None
+        and not verdict.said
+        and not verdict.noted
+    )
+    texts = tuple(dict.fromkeys(undecided))
+    return report.Precondition(sufficient=False, exact=False, undecided=texts), parts
+
+
 def _own_name(run: Run, size: str) -> str:
     """The kernel's name for a size of an input; empty if it has none."""
     return next((said.name for symbol, said in run.sizes.items() if symbol.name == size), "")

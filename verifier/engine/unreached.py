@@ -19,6 +19,7 @@ from verifier.engine.fixes import Fixer
 from verifier.engine.judgement import Unit
 from verifier.engine.memo import Outcome
 from verifier.engine.verdicts import Discharger
+from verifier.engine.watchdog import Clock, Share
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source.discovery import KernelEntry, Scanned
@@ -84,7 +85,7 @@ def judgement(
     unit: Unit,
     request: report.FileRequest,
     solver: Solver,
-    deadline: float,
+    clock: Clock,
 ) -> Outcome:
     """Follow a function with arguments of which nothing is known, and report what is wrong with it
     whatever they are."""
@@ -94,18 +95,23 @@ def judgement(
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     job = replace(job, opaque=True)
     dialect = DIALECTS[entry.dialect].make()
-    run = interpreted(project, dialect, target, unit.api, job, solver.decide, deadline)
+    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
+    run = interpreted(project, dialect, target, unit.api, job, solver.decide, end, within)
     fixer = Fixer(project, unit.api)
     pending = [
         obligation
-        for obligation in obligations.of_run(run, target, selected, rules)
+        for obligation in obligations.of_run(
+            run, target, selected, rules, clock.until(Share.DEMAND)
+        )
         if obligation.check.predicate is E.FALSE
         and obligation.check.span.path == str(unit.module.path)
     ]
     problems = []
     discharger = Discharger(run, solver)
-    for verdict in map(discharger.smallest, discharger.discharge(pending).verdicts):
+    result = discharger.discharge(pending, clock.until(Share.DECIDE))
+    for verdict in map(discharger.smallest, result.verdicts):
         if verdict.kind.violated:
             found = diagnostics.build(verdict, run, target.name)
             problems.append(fixer.attached(replace(found, counterexample=None), verdict))
-    return Outcome(unit.bare("unknown"), tuple(report.deduplicate(problems)))
+    late = bool(clock.cuts) or run.late
+    return Outcome(replace(unit.bare("unknown"), late=late), tuple(report.deduplicate(problems)))

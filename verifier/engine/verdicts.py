@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -17,11 +18,12 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import SAID, Assumption, AssumptionKind, LedgerKind
+from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind
 
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = (E.Origin.LOOP, E.Origin.AXIS, E.Origin.POINT)
 _NOT_FOLLOWED = "an assertion of the kernel that may exclude it is not followed"
+_NOT_REACHED = "the rest of the kernel, which may exclude it, is not reached"
 #: inputs tried that one iteration of some loop excludes
 _BROKEN = 8
 
@@ -69,6 +71,11 @@ class Verdict:
     def cap(self) -> str:
         """The gravest that it may be."""
         return self.obligation.check.severity or self.obligation.rule.severity
+
+    @property
+    def late(self) -> bool:
+        """Whether there was no time for it."""
+        return self.reason == LATE
 
     @property
     def noted(self) -> bool:
@@ -135,6 +142,13 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
     ]
 
 
+def _undecided(obligation: Obligation) -> Verdict:
+    """The verdict of an obligation for which no time is left."""
+    if obligation.check.predicate is E.TRUE:
+        return Verdict(obligation, VerdictKind.PROVED, "fold")
+    return Verdict(obligation, VerdictKind.UNKNOWN, "fold", reason=LATE)
+
+
 @dataclass(slots=True)
 class Discharge:
     """All verdicts of one run, and what was inferred on the way."""
@@ -177,17 +191,23 @@ class Discharger:
             if a.kind is AssumptionKind.ASSERT
             and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
         ]
+        if run.ended is not None:
+            gaps.append((0, _NOT_REACHED))
         self._first_gap = min(gaps, default=None)
 
     # -- the whole run ---------------------------------------------------------------
 
-    def discharge(self, obligations: list[Obligation]) -> Discharge:
+    def discharge(
+        self, obligations: list[Obligation], within: AbstractContextManager[None] | None = None
+    ) -> Discharge:
+        """The verdicts of all obligations. Those that ``within`` has cut off are not decided."""
         out = Discharge()
         proved: set[tuple[int, ...]] = set()
-        for obligation in obligations:
-            verdict = self._one(obligation, proved)
-            out.verdicts.append(verdict)
-        out.verdicts = gathered(out.verdicts)
+        with within or nullcontext():
+            for obligation in obligations:
+                out.verdicts.append(self._one(obligation, proved))
+        rest = obligations[len(out.verdicts) :]
+        out.verdicts = gathered([*out.verdicts, *map(_undecided, rest)])
         out.inferred = self._inferred
         return out
 

@@ -1,4 +1,8 @@
-"""The hard limit on one kernel: for work that does not look at the clock itself."""
+"""The time of one kernel: how its parts share it, and the end of what does not look at the clock.
+
+A part that comes to the end of its share is cut, and what it has found stays: a share of the time
+is left for deciding what was traced, and one for saying what was decided.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import contextlib
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from enum import Enum
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +21,64 @@ if TYPE_CHECKING:
 
 #: seconds between two attempts to end the block
 _AGAIN: Final = 0.2
+#: what is in the middle of entering or leaving a block is not ended there
+_BLOCKS: Final = frozenset({__file__, contextlib.__file__})
 
 
 class OutOfTimeError(BaseException):
     """The hard limit has passed. Not an Exception: nothing on the way may take it for its own."""
+
+
+class Share(Enum):
+    """Until which part of a kernel's time its parts may last, in their order."""
+
+    #: running the kernel on symbols
+    INTERPRET = 0.6
+    #: what the rules demand of what it did
+    DEMAND = 0.75
+    #: whether any input is admitted
+    ADMIT = 0.8
+    DECIDE = 0.9
+    #: the condition that all its violations hang on
+    CONDITION = 0.97
+    #: counterexamples and findings
+    REPORT = 1.04
+    #: everything: a result that would come later is lost
+    ALL = 1.1
+
+
+class Clock:
+    """How far the time of one kernel has run, of ``limit`` seconds from now on."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self._start = time.monotonic()
+        self._own = time.process_time()
+        #: the parts that were cut
+        self.cuts: list[Share] = []
+
+    def end(self, share: Share) -> float:
+        """When a part has to be over, of ``time.monotonic()``."""
+        return self._start + share.value * self.limit
+
+    def left(self, share: Share) -> float:
+        """The seconds until a part has to be over."""
+        return self.end(share) - time.monotonic()
+
+    @property
+    def own(self) -> float:
+        """Which part of the time until now was this process's own."""
+        passed = time.monotonic() - self._start
+        return (time.process_time() - self._own) / passed if passed > 0 else 1.0
+
+    @contextlib.contextmanager
+    def until(self, share: Share) -> Iterator[None]:
+        """Go on behind the block when its time is over, however far it has come."""
+        try:
+            with limit(max(self.left(share), 0.001)):
+                yield
+        except OutOfTimeError:
+            self.cuts.append(share)
 
 
 @contextlib.contextmanager
@@ -26,15 +86,16 @@ def limit(seconds: float) -> Iterator[None]:
     """Raise :class:`OutOfTimeError` inside the block after ``seconds``.
 
     Where there are no timers, or outside the main thread, nothing is raised: the limits that the
-    interpreter and the solver look at themselves still hold.
+    interpreter and the solver look at themselves still hold. Blocks may stand in each other.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
         yield
         return
 
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise OutOfTimeError
+    def ring(_number: int, frame: FrameType | None) -> None:
+        if frame is None or frame.f_code.co_filename not in _BLOCKS:
+            raise OutOfTimeError
 
     said = sys.unraisablehook
 
@@ -45,10 +106,14 @@ def limit(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, ring)
     sys.unraisablehook = lost
     # Again and again: Python drops an exception that meets a destructor.
-    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    begin = time.monotonic()
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = said
+        if outer:
+            left = outer - (time.monotonic() - begin)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), _AGAIN)

@@ -18,8 +18,6 @@ from verifier.source.lowering import keep
 from verifier.source.outline import outline
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
-#: of its limit, what a kernel has to use to count as cut short
-NEARLY = 0.8
 #: definitions that are kept in the form that is interpreted: each edit makes a new one
 _LOWERED = 128
 
@@ -65,7 +63,7 @@ class Analysis:
         if limit is not None:
             request = replace(request, timeout=limit)
         result = self._workspace.check(request)
-        short = {k.name for k in result.kernels if limit and k.time_ms > 1000 * limit * NEARLY}
+        short = {k.name for k in result.kernels if limit and k.late}
         [result] = Finish(policy, read=self._read)([result])
         return Answer(job.number, result, self._broken(result), frozenset(short))
 

@@ -338,6 +338,8 @@ class KernelReport:
     judged: tuple[Judged, ...] = ()
     #: None: not known
     precondition: Precondition | None = None
+    #: its time was over before all was decided
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from verifier.solver.ranges import FactCache, FactSet, implied
 from verifier.solver.search import search
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+from verifier.symbolic.trace import LATE
 
 if TYPE_CHECKING:
     from verifier.solver.z3backend import Backend
@@ -139,7 +140,7 @@ class Solver:
         if (cheaply or not self._in_time()) and implied(ready, query.goal):
             return Answer("proved", "range")
         if not self._in_time():
-            return Answer("out-of-budget", "range", reason="the time for this kernel is used up")
+            return Answer("out-of-budget", "range", reason=LATE)
         answer = self._authority(query, ready, goal)
         return self._admissible(query, answer)
 
@@ -150,7 +151,7 @@ class Solver:
         if self._backend is None:
             from verifier.solver.z3backend import Backend
 
-            self._backend = Backend(self._rlimit)
+            self._backend = Backend(self._rlimit, self._end)
             self.statistics.z3_times = self._backend.times
         return self._backend
 

@@ -32,10 +32,14 @@ class Outcome:
 
 
 class Backend:
-    """Translates terms and asks Z3, within ``rlimit`` units of work per question."""
+    """Translates terms and asks Z3, within ``rlimit`` units of work per question.
 
-    def __init__(self, rlimit: int = DEFAULT_RLIMIT) -> None:
+    No question lasts longer than ``end`` (of ``time.monotonic()``).
+    """
+
+    def __init__(self, rlimit: int = DEFAULT_RLIMIT, end: float | None = None) -> None:
         self.rlimit = rlimit
+        self.end = end
         self.times: list[float] = []
         self._translator = _Translator(z3.Context())
 
@@ -48,7 +52,10 @@ class Backend:
 
     def session(self, facts: Sequence[Bool], rlimit: int) -> Session:
         """A session with ``facts`` asserted, for a series of related questions."""
-        session = Session(self._translator, rlimit)
+        left = _BACKSTOP_MS
+        if self.end is not None:
+            left = min(left, max(1, int(1000 * (self.end - time.monotonic()))))
+        session = Session(self._translator, rlimit, left)
         for fact in facts:
             session.add(fact)
         return session
@@ -57,11 +64,11 @@ class Backend:
 class Session:
     """One Z3 solver with assertions that may be pushed and popped."""
 
-    def __init__(self, translator: _Translator, rlimit: int) -> None:
+    def __init__(self, translator: _Translator, rlimit: int, backstop: int) -> None:
         self._translator = translator
         self._solver = z3.SimpleSolver(ctx=translator.ctx)
         # An interrupt is Python's: Z3 would take it for the end of one query.
-        self._solver.set(random_seed=0, timeout=_BACKSTOP_MS, rlimit=rlimit, ctrl_c=False)
+        self._solver.set(random_seed=0, timeout=backstop, rlimit=rlimit, ctrl_c=False)
         self._known: dict[Atom, None] = {}
         self._flags: dict[str, z3.BoolRef] = {}
         self._scopes: list[list[Atom]] = []

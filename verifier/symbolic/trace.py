@@ -73,6 +73,8 @@ class AssumptionKind(Enum):
     GRID = "grid"
 
 
+#: why something was not done
+LATE: Final = "the time for this kernel is used up"
 #: what somebody has written down
 SAID: Final = (AssumptionKind.ASSERT, AssumptionKind.CONTRACT)
 

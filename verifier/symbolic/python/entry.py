@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -39,7 +39,7 @@ from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.tensors import View
-from verifier.symbolic.trace import AssumptionKind, Trace
+from verifier.symbolic.trace import LATE, AssumptionKind, Trace
 from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
 
 
@@ -85,6 +85,8 @@ class Run:
     steps: int = 0
     #: the kernel's own names for the sizes of its inputs
     sizes: Mapping[Sym, Named] = field(default_factory=dict)
+    #: it ended early because its time was over
+    late: bool = False
 
     def trips(self) -> tuple[Expr, ...]:
         """The trip counts of all loops around operations."""
@@ -105,10 +107,13 @@ def interpreted(
     request: Request,
     decide: Decide,
     deadline: float | None = None,
+    within: AbstractContextManager[None] | None = None,
 ) -> Run:
     """The run of the kernel.
 
-    One that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so.
+    One that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so: what it
+    has traced stays, but for loops whose generic trip is not confirmed. ``within`` may end the run
+    anywhere.
     """
     trace = Trace(
         kernel=request.name,
@@ -129,27 +134,24 @@ def interpreted(
         deadline=deadline,
     )
     vm.grid_sizes = request.grid
-    return _finished(vm, request)
-
-
-def _finished(vm: VM, request: Request) -> Run:
-    definition, trace, inputs = request.definition, vm.trace, vm.inputs
-    for condition, text in request.conditions:
-        vm.assume(condition, text, definition.name_span, AssumptionKind.CONTRACT)
-    ended: tuple[str, Span] | None = None
     entry = _Entry(vm, request)
-    try:
-        vm.dialect.prepare(vm, definition, request.module)
-        entry.start()
-        if vm.awaited is not None or not entry.entered:
-            ended = ("the enclosing function does not come to this kernel", definition.name_span)
-    except AbortedRunError as stop:
-        trace.dies = True
-        ended = (stop.reason, stop.span)
-    except RecursionError:
-        trace.dies = True
-        ended = ("the kernel nests too deeply to interpret", definition.name_span)
+    with within or nullcontext():
+        entry.run()
+    return _finished(entry)
+
+
+def _finished(entry: _Entry) -> Run:
+    """What a run has come to."""
+    vm, trace, inputs = entry.vm, entry.vm.trace, entry.vm.inputs
     suspended.forget_all(vm)
+    ended = entry.ended
+    late = not entry.done and (ended is None or ended[0] is LATE)
+    if late:
+        ended = (_how_far(vm), vm.at)
+    if not entry.done:
+        trace.dies = True
+        if vm.unsettled:
+            vm.back_to(vm.unsettled[0])
     vm.checks.extend(doubts(vm))
     tie_tensors(vm)
     for _, views, _ in trace.returns:
@@ -158,7 +160,13 @@ def _finished(vm: VM, request: Request) -> Run:
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
     ranks = _ranks(vm)
-    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, vm.steps, entry.sizes)
+    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, vm.steps, entry.sizes, late)
+
+
+def _how_far(vm: VM) -> str:
+    """Where a run stands whose time is over."""
+    calls = "1 device call" if vm.trace.calls == 1 else f"{vm.trace.calls} device calls"
+    return f"{LATE}: the run ends here, after {vm.steps} statements and {calls}"
 
 
 def _ranks(vm: VM) -> dict[str, int]:
@@ -195,8 +203,28 @@ class _Entry:
         self.opaque = False
         self.entered = False
         self.sizes: dict[Sym, Named] = {}
+        #: why the run ended early, and where; whether it came to its end
+        self.ended: tuple[str, Span] | None = None
+        self.done = False
 
-    def start(self) -> None:
+    def run(self) -> None:
+        """Run the kernel, as far as that goes."""
+        vm, definition = self.vm, self.request.definition
+        try:
+            for condition, text in self.request.conditions:
+                vm.assume(condition, text, definition.name_span, AssumptionKind.CONTRACT)
+            vm.dialect.prepare(vm, definition, self.request.module)
+            self._start()
+            if vm.awaited is not None or not self.entered:
+                text = "the enclosing function does not come to this kernel"
+                self.ended = (text, definition.name_span)
+            self.done = True
+        except AbortedRunError as stop:
+            self.ended = (stop.reason, stop.span)
+        except RecursionError:
+            self.ended = ("the kernel nests too deeply to interpret", definition.name_span)
+
+    def _start(self) -> None:
         """Interpret the outermost definition."""
         function = self._outermost()
         if function is not None:

@@ -246,6 +246,10 @@ class Paths(State):
             t.dies,
         )
 
+    def settle(self, mark: Mark) -> None:
+        """What was traced since the mark stands: see :attr:`unsettled`."""
+        self.unsettled = [other for other in self.unsettled if other is not mark]
+
     def back_to(self, mark: Mark) -> None:
         """Undo everything since the mark; it can be gone back to again."""
         t = self.trace

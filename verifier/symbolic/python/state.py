@@ -13,11 +13,11 @@ from verifier.source.ir import Span
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing
+from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
 from verifier.symbolic.tensors import Loop, Storage
-from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, LedgerKind, Trace
+from verifier.symbolic.trace import LATE, Assumption, AssumptionKind, LedgerEntry, LedgerKind, Trace
 from verifier.symbolic.values import Opaque, Ref
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class State:
         self._decide = decide
         #: ``time.monotonic()`` at which the run is given up; None: never
         self.deadline = deadline
+        #: the statement that is being run
+        self.at = trace.span
+        #: where the loops began that may be run again, from other values
+        self.unsettled: list[Mark] = []
         self.base: dict[int, Box] = {}
         self.heap = Heap(self.base)
         self._path: list[Bool] = []
@@ -133,6 +137,7 @@ class State:
             return True
         if condition is E.FALSE:
             return False
+        self.in_time()
         return self._decide(self.facts(), condition)
 
     def decided(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
@@ -240,10 +245,19 @@ class State:
             AbortedRunError: a budget is used up.
         """
         self.steps += 1
+        self.at = span
         if self.steps > MAX_STEPS:
             raise AbortedRunError("the kernel is too long to interpret", span)
+        self.in_time()
+
+    def in_time(self) -> None:
+        """Look at the clock.
+
+        Raises:
+            AbortedRunError: the time is over.
+        """
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise AbortedRunError("the time for this kernel is used up", span)
+            raise AbortedRunError(LATE, self.at)
 
     def loop_symbol(self, name: str) -> Sym:
         """A fresh loop index that is shown under the name the kernel uses."""

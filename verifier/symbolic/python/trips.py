@@ -113,6 +113,16 @@ class GenericLoop:
         """
         vm = self.vm
         mark = vm.mark()
+        vm.unsettled.append(mark)
+        try:
+            self._through(mark)
+        except Ended:
+            vm.settle(mark)
+            raise
+        vm.settle(mark)
+
+    def _through(self, mark: Mark) -> None:
+        vm = self.vm
         before = self.context.before = mark.heap
         forms: dict[Place, Form] = {}
         after = before
@@ -145,7 +155,7 @@ class GenericLoop:
                 self._finish(forms, local, outcome)
                 return
             if self.exact is not None and self.unroll and number:
-                vm.back_to(mark)
+                self._instead(mark)
                 self.exact()
                 return
             forms = self._next(forms, carried, before, after, number)
@@ -202,9 +212,14 @@ class GenericLoop:
             return False
         if not device and not lost and number:
             return False
-        vm.back_to(mark)
+        self._instead(mark)
         self.exact()
         return True
+
+    def _instead(self, mark: Mark) -> None:
+        """Go back: the loop is gone through in a way that nothing takes back."""
+        self.vm.back_to(mark)
+        self.vm.settle(mark)
 
     def _rather_few(self, mark: Mark) -> bool:
         """Go through the trips, if there are few, where a generic trip would lose something."""
@@ -212,18 +227,17 @@ class GenericLoop:
             return False
         if self.vm.decide(E.le(self.loop.trips, self.most)) is not True:
             return False
-        self.vm.back_to(mark)
+        self._instead(mark)
         self.few()
         return True
 
     def _leaves(self, outcome: Outcome, mark: Mark, before: Heap) -> None:
         """Some path does not come to the end of the trip."""
-        vm = self.vm
         if not outcome.alive and not outcome.left:
             self._never_ends(outcome, before)
             return
         exact = self.exact is not None and (self.unroll or not self._device(mark))
-        vm.back_to(mark)
+        self._instead(mark)
         if exact and self.exact is not None:
             self.exact()
         elif not outcome.alive:

@@ -116,10 +116,15 @@ class _While:
         vm = self.vm
         count = E.fresh("iterations", 0)
         ledger = len(vm.trace.ledger)
-        held, leaves = self._repeat(count)
-        if len(vm.trace.ledger) > ledger or leaves or not held:
-            return False
-        trips = self._trips(*held[-1])
+        vm.unsettled.append(mark)
+        try:
+            held, leaves = self._repeat(count)
+            followed = len(vm.trace.ledger) == ledger and not leaves and bool(held)
+            trips = self._trips(*held[-1]) if followed else None
+        except Ended:
+            vm.settle(mark)
+            raise
+        vm.settle(mark)
         if trips is None:
             return False
         vm.back_to(mark)

@@ -1,0 +1,153 @@
+"""What is known when the time of a kernel is over stays, and nothing else is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from verifier.engine import analyze_file, precondition, watchdog
+from verifier.engine.verdicts import Discharger, Verdict
+from verifier.engine.watchdog import Clock, Share
+from verifier.report.model import FileRequest, FileResult, KernelReport
+from verifier.symbolic.python.flow import AbortedRunError
+from verifier.symbolic.python.state import State
+from verifier.symbolic.trace import LATE
+
+#: the slice fits in the first trip only, and the last tile because of what is asserted behind it
+TEXT = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    count, rows, columns = x.shape
+    assert rows == 88 and columns == 56
+    tile = nl.ndarray((88, 56), dtype=x.dtype, buffer=nl.sbuf)
+    width = 40
+    for k in range(count):
+        nisa.dma_copy(dst=tile[:, 0:width], src=x[k, :, 0:width])
+        width = 57
+    other = nl.ndarray((count, 4), dtype=x.dtype, buffer=nl.sbuf)
+    assert count <= 100
+    return x
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "k.py"
+    made.write_text(TEXT)
+    return made
+
+
+def analysed(path: Path) -> tuple[KernelReport, FileResult]:
+    result = analyze_file(FileRequest(str(path), roots=(str(path.parent),), timeout=60))
+    assert not result.errors, result.errors
+    (kernel,) = result.kernels
+    return kernel, result
+
+
+def found(result: FileResult) -> set[tuple[str, int]]:
+    return {(d.rule, d.span.line) for d in result.diagnostics if d.verdict != "unknown"}
+
+
+def test_a_run_may_be_cut_anywhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, result = analysed(path)
+    assert found(result) == {("slice-bounds", 13)} and not whole.late
+    looks = 0
+    most = proved = 0
+
+    def in_time(state: State) -> None:
+        nonlocal looks
+        looks += 1
+        if looks > most:
+            raise AbortedRunError(LATE, state.at)
+
+    monkeypatch.setattr(State, "in_time", in_time)
+    while True:
+        looks = 0
+        kernel, result = analysed(path)
+        if not kernel.late:
+            break
+        most += 1
+        assert kernel.status == "unknown" and found(result) <= {("slice-bounds", 13)}
+        assert any(LATE in reason.message for reason in kernel.reasons)
+        judged = {rule for place in kernel.judged if place.span.line == 13 for rule in place.proved}
+        assert "slice-bounds" not in judged
+        assert kernel.obligations.proved >= proved
+        proved = kernel.obligations.proved
+    assert most > 20 and proved > 5
+
+
+def test_verdicts_stay_when_the_time_for_deciding_is_over(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = analysed(path)
+    real = Discharger._one
+    for most in (0, 1, 7, whole.obligations.total):
+        left = most
+
+        def one(*given: object) -> Verdict:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise watchdog.OutOfTimeError
+            return real(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Discharger, "_one", one)
+        kernel, _ = analysed(path)
+        counts = kernel.obligations
+        assert counts.total == whole.obligations.total
+        assert counts.proved + counts.violated >= most and kernel.late == (counts.unknown > 0)
+        assert kernel.late == any("checks are not decided" in r.message for r in kernel.reasons)
+
+
+def test_a_part_that_does_not_look_at_the_clock_is_cut(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forever(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(precondition, "of_run", forever)
+    begin = time.monotonic()
+    request = FileRequest(str(path), roots=(str(path.parent),), timeout=2.0)
+    (kernel,) = analyze_file(request).kernels
+    assert time.monotonic() - begin < 4
+    assert kernel.late and kernel.obligations.proved > 5
+    assert kernel.reasons[-1].message == f"{LATE}: the precondition is not found"
+
+
+def test_a_part_that_is_cut_leaves_its_time_to_none_but_those_behind_it() -> None:
+    clock = Clock(0.5)
+    done: list[str] = []
+    with clock.until(Share.ALL):
+        with clock.until(Share.INTERPRET):
+            while True:
+                pass
+        with clock.until(Share.DECIDE):
+            done.append("decided")
+        while True:
+            pass
+    assert done == ["decided"] and clock.cuts == [Share.INTERPRET, Share.ALL]
+    assert 0.45 < time.monotonic() - clock._start < 2
+
+
+def test_what_enters_or_leaves_a_block_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "_AGAIN", 0.01)
+
+    @contextmanager
+    def block() -> Iterator[None]:
+        yield
+
+    for _ in range(20):
+        with pytest.raises(watchdog.OutOfTimeError), watchdog.limit(0.01):
+            while True:
+                with block(), block():
+                    pass
