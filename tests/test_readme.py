@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 
+from tests.commands import tilelint
 from tests.pages import PAGES, ROOT, texts
 from verifier.cli.main import COMMANDS
 from verifier.rulebase import all_rules
@@ -45,15 +45,7 @@ def test_every_page_is_known_and_what_pages_name_is_there() -> None:
 
 def printed(arguments: str) -> str:
     """What the command prints in the project's folder."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "verifier", *arguments.split()],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
-    return done.stdout.decode()
+    return tilelint(*arguments.split(), env={**os.environ, "COLUMNS": "100"}).stdout
 
 
 def test_every_command_and_family_is_in_the_tables() -> None:

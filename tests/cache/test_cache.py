@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import ROOT, tilelint
 from verifier.cache.store import Store
 from verifier.engine import memo
-
-ROOT = Path(__file__).parents[2]
 
 HELPER = """
 LIMIT = 128
@@ -73,13 +72,7 @@ def check(project: Path, *options: str, cache: Path | None = None) -> tuple[int,
     arguments = ["check", ".", "--format", "json", *options]
     if cache is not None:
         arguments += ["--cache-dir", str(cache)]
-    done = subprocess.run(
-        [sys.executable, "-m", "verifier", *arguments],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    done = tilelint(*arguments, cwd=project)
     return done.returncode, done.stdout, done.stderr
 
 

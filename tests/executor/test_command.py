@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.commands import ROOT, tilelint
+
 KERNELS = """
 import ctypes
 import os
@@ -133,13 +133,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "verifier", "run", *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return tilelint("run", *arguments)
 
 
 def test_a_clean_run_saves_inputs_and_results(file: Path, tmp_path: Path) -> None:

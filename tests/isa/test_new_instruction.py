@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.commands import ROOT, python
 
 
 @dataclass(frozen=True)
@@ -291,14 +289,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python(*arguments, cwd=tree, tree=tree)
 
 
 def written(case: Case, folder: Path, changes: dict[str, str]) -> Path:

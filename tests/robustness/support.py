@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import commands
 from tests.cli.repository import kernel
+from tests.commands import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 
 #: One file takes seconds at most; this is a hang.
@@ -45,16 +44,8 @@ class Outcome:
 
 def tilelint(*arguments: object, cwd: Path | None = None, patience: float = PATIENCE) -> Outcome:
     """Run the command in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONFAULTHANDLER": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "verifier", *map(str, arguments)],
-        cwd=cwd or ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=patience,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    done = commands.tilelint(*arguments, cwd=cwd or ROOT, env=environment, timeout=patience)
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
