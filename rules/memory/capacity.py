@@ -1,4 +1,4 @@
-"""What is live on the chip at once: bytes of SBUF, banks of PSUM, and tiles placed by hand."""
+"""What is live on the chip at once: bytes of SBUF, banks of PSUM."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from rules.memory import examples
-from rules.memory.meetings import Meeting, meetings
+from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
-from verifier.symbolic.memory.events import LaneLife, Life, Lived
+from verifier.symbolic.memory.events import LaneLife, Lived
 from verifier.symbolic.memory.index import Index, index
 from verifier.symbolic.memory.lifetime import Lifetime
-from verifier.symbolic.memory.lives import exclusive, lifetimes, lives
+from verifier.symbolic.memory.lives import lifetimes
 from verifier.symbolic.memory.sizes import banks
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import Trace
@@ -131,13 +131,13 @@ def _peak(meeting: Meeting, exact: bool, limit: Limit, fixed: E.Substitution) ->
     live = meeting.live
     sizes: list[Expr] = []
     when = [
-        (*map(_chosen(life).bool, life.path), *conjuncts(held))
+        (*map(chosen(life).bool, life.path), *conjuncts(held))
         for life, held in zip(live, meeting.held, strict=True)
     ]
     path = tuple(c for c in when[0] if c is not E.TRUE and all(c in each for each in when))
     within = [loop.within for loop in meeting.loops]
     for life, conditions in zip(live, when, strict=True):
-        put = _chosen(life)
+        put = chosen(life)
         each, copies = put.expr(limit.size(life.storage)), put.expr(life.copies)
         # a tensor of one branch is there if that is taken, one of some trip if there is that trip
         there = E.and_(
@@ -178,19 +178,6 @@ def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
         numbers = [(loop, n) for loop, own, n in pairs if own is None and n is not None]
         if numbers:
             yield E.or_(*(E.ne(loop.index, number) for loop, number in numbers))
-
-
-def _chosen(life: Lifetime) -> E.Substitution:
-    """The iteration that a tensor is of: the one named, or any if those of several live at once."""
-    several = {together.loop.symbol for together in life.together}
-    put: dict[E.Sym, Expr] = dict(life.made)
-    for k, loop in enumerate(life.storage.loops):
-        number = life.named[k] if life.named else None
-        if number is not None:
-            put[loop.symbol] = number
-        elif loop.symbol in several and not life.touches:
-            put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
-    return E.Substitution(put)
 
 
 def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
@@ -364,161 +351,6 @@ def _psum_lived(event: Lived, target: Target) -> Iterable[Check]:
     return _lived(event, Buffer.PSUM, _psum(target)) if event.api != "beta1" else ()
 
 
-def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per two tiles placed by hand that are live at the same time."""
-    table = index(trace)
-    placed = [
-        life
-        for uses in table.storages
-        if uses.storage.address is not None
-        and uses.storage.buffer.on_chip
-        and (uses.reads or uses.writes)
-        for life in lives(table, uses)
-    ]
-    for position, first in enumerate(placed):
-        if first.together:
-            yield _iterations_apart(first)
-        for second in placed[position + 1 :]:
-            if first.storage.buffer is not second.storage.buffer or not first.overlaps(second):
-                continue
-            if exclusive(first.storage.path, second.storage.path):
-                continue
-            found = _apart(_placed(first), _placed(second))
-            yield replace(found, given=(*found.given, *_different(first, second)))
-
-
-def _different(first: Lifetime, second: Lifetime) -> tuple[Bool, ...]:
-    """When two tensors are not the same one."""
-    if first.storage is not second.storage:
-        return ()
-    loops = zip(first.storage.loops, first.named, second.named, strict=True)
-    return (
-        E.or_(
-            *(
-                E.ne(loop.index if a is None else a, loop.index if b is None else b)
-                for loop, a, b in loops
-            )
-        ),
-    )
-
-
-def _placed_lived(event: Lived, target: Target) -> Iterator[Check]:
-    """As :func:`address_overlap`, of the tensors of a run: the first two."""
-    placed = [life for life in event.lives if life.storage.address is not None]
-    apart: dict[tuple[int, int], bool] = {}
-    live: list[Life] = []
-    for life in sorted(placed, key=lambda life: life.first):
-        live = [other for other in live if other.last >= life.first]
-        for other in live:
-            if other.storage.buffer is not life.storage.buffer:
-                continue
-            pair = id(other.storage), id(life.storage)
-            if pair not in apart:
-                apart[pair] = _apart(other.storage, life.storage).predicate is E.TRUE
-            if not apart[pair]:
-                own, its = (
-                    replace(
-                        each.storage,
-                        name=each.name,
-                        span=each.span,
-                        order=each.first,
-                        argument_spans={},
-                    )
-                    for each in (life, other)
-                )
-                yield replace(_apart(its, own), path=())
-                return
-        live.append(life)
-
-
-def _placed(life: Lifetime) -> Storage:
-    """The storage of one tensor, at its own place."""
-    pairs = zip(life.storage.loops, life.named, strict=True)
-    chosen = {loop.symbol: number for loop, number in pairs if number is not None}
-    if not chosen:
-        return life.storage
-    loops = tuple(loop for loop in life.storage.loops if loop.symbol not in chosen)
-    return _moved(life.storage, E.Substitution(chosen), loops)
-
-
-def _moved(storage: Storage, put: E.Substitution, loops: tuple[Loop, ...]) -> Storage:
-    assert storage.address is not None
-    row, byte = storage.address
-    return replace(
-        storage,
-        shape=tuple(put.expr(extent) for extent in storage.shape),
-        address=(put.expr(row), put.expr(byte)),
-        loops=loops,
-    )
-
-
-def _iterations_apart(life: Lifetime) -> Check:
-    """Two tensors that one allocation makes in different iterations occupy different places."""
-    storage = life.storage
-    fresh: dict[E.Sym, Expr] = {}
-    given: list[Bool] = []
-    later: list[Bool] = []
-    for together in life.together:
-        index = together.loop.index
-        other = E.fresh(together.loop.name or "i", 0, together.loop.symbol.hi, E.Origin.POINT)
-        fresh[together.loop.symbol] = other
-        later.append(E.gt(other, index))
-        if together.most is not None:
-            given += [E.le(other, index + together.most), E.le(index, other + together.most)]
-    put = E.Substitution(fresh)
-    given += [put.bool(loop.within) for loop in storage.loops]
-    given.append(E.or_(*later))
-    exact = all(together.exact for together in life.together)
-    found = _apart(storage, _moved(storage, put, ()))
-    return replace(
-        found,
-        text=f"tensors of `{storage.name}` that are used together occupy different places",
-        message=f"`{storage.name}` overlaps what it was in another iteration, still in use",
-        given=(*found.given, *given),
-        notes=tuple(
-            Note(together.loop.span, "each iteration of this loop places one")
-            for together in life.together
-        ),
-        help=("let the address depend on the iteration",),
-        exact=exact,
-        reason="" if exact else f"which of `{storage.name}` are in use together is not known",
-    )
-
-
-def _rectangle(storage: Storage) -> tuple[Expr, Expr, Expr, Expr]:
-    """Partitions ``[p0, p1)`` and bytes ``[b0, b1)``."""
-    assert storage.address is not None
-    row, byte = storage.address
-    rows = storage.shape[storage.partition_axis or 0] if storage.shape else E.const(1)
-    return row, row + rows, byte, byte + storage.bytes_per_partition
-
-
-def _apart(first: Storage, second: Storage) -> Check:
-    p0, p1, b0, b1 = _rectangle(first)
-    q0, q1, c0, c1 = _rectangle(second)
-    later = second if second.order >= first.order else first
-    earlier = first if later is second else second
-    loops = {id(loop): loop for loop in (*first.loops, *second.loops)}
-    return Check(
-        predicate=E.or_(E.le(p1, q0), E.le(q1, p0), E.le(b1, c0), E.le(c1, b0)),
-        span=later.argument_spans.get("address", later.span),
-        text=f"`{first.name}` and `{second.name}` occupy different places",
-        message=f"`{later.name}` overlaps `{earlier.name}`, which is still in use",
-        facts=("NKI-B14",),
-        given=tuple(loop.within for loop in loops.values()),
-        values=(
-            (f"first byte of {first.name}", b0),
-            (f"end of {first.name}", b1),
-            (f"first byte of {second.name}", c0),
-            (f"end of {second.name}", c1),
-        ),
-        notes=(Note(earlier.span, f"`{earlier.name}` is placed here"),),
-        help=("move one of them past the end of the other",),
-        path=(*first.path, *(c for c in second.path if c not in first.path)),
-        order=later.order,
-    )
-
-
 register(
     Rule(
         id="sbuf-capacity",
@@ -560,23 +392,5 @@ register(
         replayed=Replayed(Shown.AT_THE_END),
         failing=examples.BANKS_FAILING,
         passing=examples.BANKS_PASSING,
-    )
-)
-
-register(
-    Rule(
-        id="address-overlap",
-        code="MEM310",
-        family="memory",
-        summary="tiles placed by hand share no memory while they are in use",
-        silent=True,
-        reason="The compiler does not move tiles with an address: one overwrites the other.",
-        facts=("NKI-B14",),
-        on="trace",
-        check=address_overlap,
-        monitors=(Monitor(Lived, _placed_lived),),
-        replayed=Replayed(Shown.AT_THE_END),
-        failing=examples.ADDRESS_FAILING,
-        passing=examples.ADDRESS_PASSING,
     )
 )

@@ -131,6 +131,9 @@ class Flow:
             elif read.defined is not E.TRUE:
                 parts.append(_at_destination(read, write))
         phi = E.and_(*parts)
+        if phi is not E.TRUE:
+            access = write.access
+            phi = Ranges(access, self.table.assumed(access.order)).without(phi)
         if final:
             self._phi[id(write)] = phi
         return phi

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Index
 from verifier.symbolic.memory.lifetime import Lifetime
 from verifier.symbolic.memory.lives import exclusive
@@ -59,7 +59,7 @@ def meetings(table: Index, lives: list[Lifetime]) -> list[Meeting]:
     """
     found: dict[object, Meeting] = {}
     for place in lives:
-        for point in {place.start, place.first}:
+        for point in sorted(place.begins):
             meeting = [
                 (life, life.at(point), _held(table, life, point))
                 for life in lives
@@ -130,3 +130,16 @@ def _around(live: list[Lifetime]) -> list[Loop]:
     """The loops that must be gone through for these tensors to be there."""
     loops = {id(loop): loop for life in live for loop in life.storage.loops}
     return [loop for loop in loops.values() if loop.kind is not LoopKind.GRID]
+
+
+def chosen(life: Lifetime) -> E.Substitution:
+    """The iteration that a tensor is of: the one named, or any if those of several live at once."""
+    several = {together.loop.symbol for together in life.together}
+    put: dict[E.Sym, Expr] = dict(life.made)
+    for k, loop in enumerate(life.storage.loops):
+        number = life.named[k] if life.named else None
+        if number is not None:
+            put[loop.symbol] = number
+        elif loop.symbol in several and not life.touches:
+            put[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.POINT)
+    return E.Substitution(put)

@@ -131,6 +131,8 @@ def _number(table: Index, operation: Operation, *, through: bool = True) -> int 
     instruction = operation.instruction
     if instruction is None or not through or len(operation.reads) != 1:
         return None
+    if instruction.footprint.orders:
+        return None  # it is what another core has sent
     ((role, view),) = operation.reads
     fates = [entry.fate for entry in instruction.footprint.reads_of(role)]
     if not fates or not all(isinstance(fate, Carried) and fate.moved for fate in fates):

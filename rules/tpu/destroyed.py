@@ -76,16 +76,18 @@ def _written_again(
         sure = (
             write.order < read.order
             and flow.shared(write.loops, read.loops) == len(write.loops)
-            and (before.level is not None or write.order > before.work.use.order)
+            and (before.level is not None or write.order >= before.work.use.order)
             and all(id(fact) in conditions for fact in write.path)
         )
-        if sure and kit.holds_all(chip, write.tensor, read.tensor):
+        dense = kit.is_dense(chip, write.tensor)
+        places = (read.tensor, before.work.tensor) if dense else (read.tensor,)
+        if sure and any(kit.holds_all(chip, write.tensor, place) for place in places):
             return E.TRUE, True
         meets = E.not_(_apart(chip, write.tensor, read.tensor))
         if meets is E.FALSE:
             continue
         if sure:
-            cases.append(_holds(chip, write.tensor, read.tensor))
+            cases.append(kit.holds(chip, write.tensor, read.tensor))
         exact = False
     return E.or_(*cases), exact
 
@@ -98,7 +100,7 @@ def _between(write: Use, before: _Before, read: Use) -> bool:
     if before.level is not None:
         return inner > before.level
     return (
-        work.order < write.order < read.order
+        work.order <= write.order < read.order  # a result over its own work tensor comes last
         or inner > common
         or flow.shared(write.loops, work.loops) > common
     )
@@ -106,16 +108,6 @@ def _between(write: Use, before: _Before, read: Use) -> bool:
 
 def _apart(chip: Chip, one: LocalTensor, other: LocalTensor) -> Bool:
     return kit.places_apart(chip, kit.block(chip, one), kit.block(chip, other))
-
-
-def _holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
-    big, small = kit.block(chip, outer), kit.block(chip, inner)
-    return E.and_(
-        E.eq(big.lane, small.lane),
-        E.le(small.channels, big.channels),
-        E.le(big.start, small.start),
-        E.le(small.end, big.end),
-    )
 
 
 def _check(

@@ -400,6 +400,18 @@ def holds_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
     return E.le(small.end, big.end) is E.TRUE
 
 
+def holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
+    """When the place of one tensor contains that of another, as far as first and last bytes and
+    numbers of channels tell."""
+    big, small = block(chip, outer), block(chip, inner)
+    return E.and_(
+        E.eq(big.lane, small.lane),
+        E.le(small.channels, big.channels),
+        E.le(big.start, small.start),
+        E.le(small.end, big.end),
+    )
+
+
 # ----------------------------------------------------------------------------- checks
 
 

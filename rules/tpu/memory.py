@@ -161,7 +161,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
             if kit.same_place(write.tensor, source.write.tensor):
                 continue
             key = _key(read.tensor, write.tensor)
-            check = _whole(chip, read, source, write, lost=False)
+            check = _whole(chip, read, source, write, table.writes, lost=False)
             if check.predicate is E.TRUE:
                 if key not in told:
                     told.add(key)
@@ -173,7 +173,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
             continue
         for write in _between(read, own, table.writes, sections):
             if _is_lost(chip, table, read, own, write):
-                yield _whole(chip, read, own, write, lost=True)
+                yield _whole(chip, read, own, write, table.writes, lost=True)
 
 
 def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
@@ -208,11 +208,27 @@ def _coincide(chip: Chip, a: LocalTensor, b: LocalTensor) -> bool:
     return one.lane is other.lane and one.length is other.length
 
 
-def _whole(chip: Chip, read: Use, source: _Source, write: Instance, lost: bool) -> Check:
+def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool:
+    """That what is read was written once more, after another tensor was written over it."""
+    return E.or_(
+        *(
+            E.and_(*other.path, kit.holds(chip, other.tensor, read.tensor))
+            for other in writes
+            if write.use.order < other.order < read.order
+            and flow.shared(other.loops, read.loops) == len(other.loops)
+        )
+    )
+
+
+def _whole(
+    chip: Chip, read: Use, source: _Source, write: Instance, writes: Sequence[Use], lost: bool
+) -> Check:
     origin = source.write
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
     replaced = E.FALSE if lost else _contains(chip, write.tensor, read.tensor)
     predicate = E.or_(disjoint, _contains(chip, origin.tensor, write.tensor), replaced)
+    if predicate is not E.TRUE:
+        predicate = E.or_(predicate, _anew(chip, read, write, writes))
     mine, theirs = words(read.touch.role), words(write.use.touch.role)
     wrote = write.use.operation
     if predicate is E.TRUE:
@@ -295,31 +311,50 @@ register(
 
 
 def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """Per read: some write before it touches what is read, and the only one that does covers it."""
+    """Per read: some write before it touches what is read, and the only one that does covers it.
+
+    What reaches beyond the end of its lane lies in the next one: then this is not told by lanes.
+    """
     table = flow.uses(trace)
     known = not trace.unmodelled
+    beyond = [use.order for use in (*table.writes, *table.destroyed) if _leaves_lane(chip, use)]
     for read in table.reads:
-        source = _source(chip, read, table.writes)
-        partly = covering.leaves_out(chip, read, table.writes) if known else None
-        if source is not None and source.age == 0 and not source.write.facts:
-            yield _left_out(read) if partly else _read_check(read, E.TRUE, exact=True)
-            since = source.write.use.order
-            yield from _destroyed(chip, read, table, known, source.depth, since)
-            continue
-        predicate, exact = _written(chip, read, table.writes)
-        yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
-        if not exact and known and read.loops:
-            predicate, exact = _written(chip, read, table.writes, first=True)
-            if exact and predicate is not E.TRUE:
-                again = (E.ge(loop.index, 1) for loop in read.loops)
-                yield _read_check(read, E.or_(predicate, *again), exact=True)
-        part = _covered(chip, read, table.writes) if known and partly is None else None
-        if partly and predicate is not E.FALSE:
-            part = _left_out(read)
-        if part is not None:
-            yield part
-        if predicate is not E.FALSE:
-            yield from _destroyed(chip, read, table, known)
+        lost = _leaves_lane(chip, read) or any(order < read.order for order in beyond)
+        for check in _of_read(chip, read, table, known):
+            yield _not_told(check) if lost and check.predicate is not E.TRUE else check
+
+
+def _leaves_lane(chip: Chip, use: Use) -> bool:
+    """Whether a tensor certainly reaches beyond the end of a lane."""
+    return E.le(kit.block(chip, use.tensor).end, chip.local_bytes) is E.FALSE
+
+
+def _not_told(check: Check) -> Check:
+    return replace(check, exact=False, reason="a tensor reaches beyond the end of its lane")
+
+
+def _of_read(chip: Chip, read: Use, table: Uses, known: bool) -> Iterator[Check]:
+    source = _source(chip, read, table.writes)
+    partly = covering.leaves_out(chip, read, table.writes) if known else None
+    if source is not None and source.age == 0 and not source.write.facts:
+        yield _left_out(read) if partly else _read_check(read, E.TRUE, exact=True)
+        since = source.write.use.order
+        yield from _destroyed(chip, read, table, known, source.depth, since)
+        return
+    predicate, exact = _written(chip, read, table.writes)
+    yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
+    if not exact and known and read.loops:
+        predicate, exact = _written(chip, read, table.writes, first=True)
+        if exact and predicate is not E.TRUE:
+            again = (E.ge(loop.index, 1) for loop in read.loops)
+            yield _read_check(read, E.or_(predicate, *again), exact=True)
+    part = _covered(chip, read, table.writes) if known and partly is None else None
+    if partly and predicate is not E.FALSE:
+        part = _left_out(read)
+    if part is not None:
+        yield part
+    if predicate is not E.FALSE:
+        yield from _destroyed(chip, read, table, known)
 
 
 def _destroyed(

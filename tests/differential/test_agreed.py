@@ -6,7 +6,7 @@ import pytest
 
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
-from verifier.dialects.names import PPL
+from verifier.dialects.names import OKK, PPL
 from verifier.executor.running import Shaped
 
 Tensors = dict[str, tuple[str, tuple[int, ...]]]
@@ -56,11 +56,28 @@ out = nl.ndarray((64, 11), dtype=nl.float32, buffer=nl.shared_hbm)
 nisa.dma_copy(dst=out, src=c)
 return out
 """
+_NOT_TAKEN = """
+a = nl.ndarray((1, 65), dtype=nl.float32, buffer=nl.sbuf)
+b = nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=x)
+c = nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=c[0:63, 0:1], src=z)
+nisa.tensor_scalar_cumulative(
+    op0=nl.minimum, op1=nl.minimum, dst=a[0:1, 1:65], src=b, imm0=0.5, imm1=c)
+out = nl.ndarray((1, 65), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
+        pytest.param(
+            _NOT_TAKEN,
+            {"x": ("float32", (64, 1)), "z": ("float32", (63, 1))},
+            id="what is undefined is in a row that is not taken",
+        ),
         pytest.param(_TOO_MANY, {"x": ("float32", (128, 1))}, id="more elements than room"),
         pytest.param(
             _SCALES,
@@ -122,3 +139,80 @@ def test_elements_of_half_a_byte_take_half_a_byte() -> None:
     text += "\npl.dma.store(pl.gtensor([1, 5, 7, 60000], pl.GLOBAL, y, pl.int4), a)"
     found = judge(_kernel(PPL, "bm1690", text, {"y": ("int8", (1, 5, 7, 60000))}))
     assert found.problems == ()
+
+
+def test_a_source_is_read_as_far_as_its_destination_goes() -> None:
+    """The batches that were not loaded are none that the destination has."""
+    text = """
+a = pl.make_tensor([1, 70, 3, 7], pl.uint16)
+b = pl.make_tensor([5, 3, 70, 1], pl.uint16)
+pl.dma.load(b.sub_view([2, 3, 70, 1], [0, 0, 0, 0]), pl.gtensor([2, 3, 70, 1], pl.GLOBAL, x))
+pl.tiu.zero(a)
+pl.tiu.clz(dst=a, src=b)
+pl.dma.store(pl.gtensor([1, 70, 3, 7], pl.GLOBAL, y), a)
+"""
+    tensors: Tensors = {"x": ("uint16", (2, 3, 70, 1)), "y": ("uint16", (1, 70, 3, 7))}
+    found = judge(_kernel(PPL, "bm1690", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_two_cores_that_receive_into_one_tensor() -> None:
+    """What another core sends is not known to be what this one has."""
+    text = """
+a = nl.ndarray((96, 32), dtype=nl.uint8, buffer=nl.sbuf)
+nisa.memset(dst=a, value=0)
+out = nl.ndarray((96, 32), dtype=nl.uint8, buffer=nl.shared_hbm)
+other = 1 - nl.program_id(0)
+nisa.sendrecv(src=a, dst=out, send_to_rank=other, recv_from_rank=other, pipe_id=0)
+return out
+"""
+    drawn = Kernel("0.5", "trn3", tuple(text.strip().splitlines()), (), grid=(2,))
+    found = judge(drawn)
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(50_000, "clean"), (60_000, "violated")])
+def test_a_result_that_becomes_a_tile_takes_no_room_of_its_own(columns: int, kind: str) -> None:
+    """As float32 the result would be larger than a partition."""
+    text = f"""
+a = nl.ndarray((nl.par_dim(16), {columns}), dtype=nl.bfloat16, buffer=nl.sbuf)
+a[...] = nl.load(x)
+out = nl.ndarray((16, {columns}), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+nl.store(out, a)
+{"" if kind == "clean" else "r = nl.load(x)"}
+{"" if kind == "clean" else "nl.store(out, r)"}
+return out
+"""
+    found = judge(_kernel("beta1", "trn1", text, {"x": ("float32", (16, columns))}))
+    assert (found.kind, found.problems) == (kind, ())
+
+
+def test_what_was_written_over_is_written_anew_before_it_is_read() -> None:
+    """The loads lie over each other for many rows; the result takes the place of the first."""
+    text = """
+okk.initialize()
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(1, channels, rows, 8), None, None)
+okk.gdma_32bit_cpy_S2L(128, x, okk.dim4(1, channels, rows, 8), None, None)
+okk.bdc_reciprocal(0, 128, okk.dim4(1, channels, rows, 8), okk.dim4(32, 32, 8, 1), None)
+okk.gdma_32bit_cpy_L2S(y, 0, okk.dim4(1, channels, rows, 8), None, None)
+okk.poll()
+"""
+    sizes = Shaped("float32", (48,))
+    inputs = (("channels", 3), ("rows", 2), ("x", sizes), ("y", sizes))
+    drawn = Kernel(OKK, "bm1684", tuple(text.strip().splitlines()), inputs, symbolic=True)
+    found = judge(drawn)
+    assert (found.kind, found.problems) == ("clean", ())
+
+
+def test_what_lies_in_the_next_lane_is_not_told_by_lanes() -> None:
+    """Channel 62 was not written, but its lane was: by what reaches beyond the lanes before it."""
+    text = """
+okk.initialize()
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(1, 62, 4, 70000), None, None)
+okk.bdc_neg(0, 0, okk.dim4(1, 63, 4, 70000), None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, okk.dim4(1, 62, 4, 70000), None, None)
+okk.poll()
+"""
+    tensors: Tensors = {name: ("float32", (62 * 4 * 70000,)) for name in "xy"}
+    found = judge(_kernel(OKK, "bm1684", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rules.memory.accumulation import accumulation_protocol
-from rules.memory.capacity import address_overlap, psum_banks, sbuf_capacity
+from rules.memory.addresses import address_overlap
+from rules.memory.capacity import psum_banks, sbuf_capacity
 from rules.memory.dependence import carried_dependences
 from rules.memory.initialisation import unwritten_outputs
 from rules.memory.outputs import output_buffers, some_output

@@ -187,12 +187,12 @@ class ConcreteMachine:
         #: operations run, planned ones as well
         self.performed = 0
         self.made = 0
-        #: elements of the largest tensor that was made
-        self.largest = 0
+        self.largest = 0  # elements of the largest tensor that was made
         self.origins = Origins(self.meet)
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
+        self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans = known.calls
         self.kept = known.kept
@@ -272,13 +272,26 @@ class ConcreteMachine:
             placement=dict(placement or {}),
             argument_spans=dict(argument_spans or {}),
         )
+        accused: list[Rule] = []
         for rule in self.rules.storage:
-            for check in rulebase.run(rule, self.hardware, storage):
-                self.judge(rule, check)
+            checks = rulebase.run(rule, self.hardware, storage)
+            if not rule.by_use or kind is not StorageKind.RESULT:
+                for check in checks:
+                    self.judge(rule, check)
+            elif any(check.predicate is not E.TRUE for check in checks):
+                accused.append(rule)
         for size in shape:
             if size.is_const and size.const < 0:
                 raise UnsupportedError(f"`{name}` has a negative extent", span)
-        return self.device.allocated(self, storage, span)
+        view = self.device.allocated(self, storage, span)
+        self._accused += ((rule, view.storage) for rule in accused)
+        return view
+
+    def judge_results(self) -> None:
+        """Judge results by what became of them, when nothing more will."""
+        for rule, storage in self._accused:
+            for check in rulebase.run(rule, self.hardware, storage):
+                self.judge(rule, check)
 
     def clear(self, memory: Memory) -> None:
         """Zeros everywhere: a use, from which on the tensor takes its place."""

@@ -266,6 +266,7 @@ def _finish(
         given = [tensor.memory for tensor in inputs]
         for origin in machine.watch.finish(given, [*results.values()]):
             machine.meet(UndefinedRead(origin, origin.span, "nobody writes it before"))
+    machine.judge_results()
     capacity(machine)
 
 

@@ -266,7 +266,8 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
         writes = any(name == role for name, _ in operation.writes)
         reads = any(name == role for name, _ in operation.reads)
         reads = reads or (writes and operation.accumulates == "always")
-        part = view_region(machine, _within_frame(view))
+        # of a source that is larger than what is made of it, only so much is used
+        part = view_region(machine, _within_frame(accessed if view.exact else view))
         yield _Used(role, found, [(part.memory, part.place)], reads, writes)
 
 

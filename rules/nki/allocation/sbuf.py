@@ -65,6 +65,7 @@ register(
     Rule(
         id="sbuf-tile-size",
         gather=True,
+        by_use=True,
         code="NKI304",
         family="allocation",
         summary="one SBUF tile fits into the bytes of a partition",

@@ -66,6 +66,18 @@ class Lifetime:
             return self.storage.path
         return tuple(map(E.Substitution(dict(self.made)).bool, self.storage.path))
 
+    @property
+    def begins(self) -> set[int]:
+        """Points at one of which it begins to live, whichever branches are taken."""
+        found = {self.start, self.first}
+        first: list[Touch] = []
+        for touch in sorted(self.touches, key=lambda touch: touch.order):
+            if not any(earlier.comes_with(touch) for earlier in first):
+                first.append(touch)
+                if self.start <= touch.order <= self.end:
+                    found.add(touch.order)
+        return found
+
     def surely(self, point: int) -> bool:
         """Whether it is certain, where the lifetime is said to have that point, that it does."""
         return bool(self.touches) or point <= self.certain
@@ -88,9 +100,6 @@ class Lifetime:
         if point < self.first:
             return E.or_(*(again for again, start, _ in self.widened if start <= point))
         return E.or_(*(again for again, _, end in self.widened if point <= end))
-
-    def overlaps(self, other: Lifetime) -> bool:
-        return self.start <= other.end and other.start <= self.end
 
 
 def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:

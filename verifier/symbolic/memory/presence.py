@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Loop
+from verifier.symbolic.views.common import conjuncts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,13 @@ class Touch:
     order: int
     path: Bool
     turns: tuple[Turn, ...] = ()
+
+    def comes_with(self, other: Touch) -> bool:
+        """Whether it comes, too, whenever another one does, as far as their conditions tell."""
+        around = len(self.turns)
+        if [turn.loop for turn in other.turns[:around]] != [turn.loop for turn in self.turns]:
+            return False
+        return self.path is E.TRUE or set(conjuncts(self.path)) <= set(conjuncts(other.path))
 
 
 def held(touches: Sequence[Touch], point: int, *, again: bool = False) -> Bool:
