@@ -9,6 +9,7 @@ import pytest
 
 from verifier.cli.main import main
 from verifier.configuration.grammar import parse
+from verifier.configuration.showing import text_of
 
 KERNEL = """\
 import nki
@@ -45,7 +46,7 @@ def test_the_contract_is_sufficient(kernel: Path, capsys: pytest.CaptureFixture[
     assert main(["contract", "k.py", "--isolated"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["# k.py:7: doubled on trn2", CONTRACT, ""]
-    assert str(parse(CONTRACT)) == CONTRACT
+    assert text_of(parse(CONTRACT)) == CONTRACT
     options = ["--no-cache", "--strict", "--format", "concise"]
     assert main(["check", "k.py", *options, "--contract", CONTRACT]) == 0
     weaker = CONTRACT.replace(", R <= y_0", "")

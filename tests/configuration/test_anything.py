@@ -10,13 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from verifier.configuration.grammar import parse
 from verifier.configuration.model import ConfigurationError, Resolved
 from verifier.configuration.settings import Configurations
 from verifier.configuration.table import SETTINGS, said_of
 from verifier.rulebase import all_rules
 from verifier.service.policy import Policy
 
-all_rules()  # once, not inside the first example
+# once, not inside the first example
+all_rules()
+parse("k()")
 
 WORDS = st.sampled_from(
     ["", "trn2", "0.6", "matmul", "all", "note", "gemm", "a/::gemm", "(a: bf16[K])", "gemm(a: 3)",

@@ -374,7 +374,7 @@ def test_paths_of_the_configuration_start_from_its_folder(root: Path) -> None:
         ("contracts.'#::gemm' = '()'", "1: '#' is not a pattern of files as in .gitignore"),
         ("presets.decode = 'x'", "1: preset 'decode' must be a table of kernels and contracts, "
          "not a string"),
-        ("[presets.decode]\ngemm = '('", "2: bad contract '(': column 2: expected a parameter, "
+        ("[presets.decode]\ngemm = '('", "2: bad contract '(': column 2: expected ')' or a name, "
          "found the end"),
         ("presets.'' = {}", "1: '' is not a name for a preset"),
         ("[overrides]\nx = 1", "1: 'overrides' must be a list of tables ([[overrides]]), not a "

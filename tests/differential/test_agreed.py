@@ -213,6 +213,6 @@ okk.bdc_neg(0, 0, okk.dim4(1, 63, 4, 70000), None, None)
 okk.gdma_32bit_cpy_L2S(y, 0, okk.dim4(1, 62, 4, 70000), None, None)
 okk.poll()
 """
-    tensors: Tensors = {name: ("float32", (62 * 4 * 70000,)) for name in "xy"}
+    tensors: Tensors = dict.fromkeys("xy", ("float32", (62 * 4 * 70000,)))
     found = judge(_kernel(OKK, "bm1684", text, tensors))
     assert (found.kind, found.problems) == ("violated", ())

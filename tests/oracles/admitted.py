@@ -24,7 +24,7 @@ from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier.configuration.grammar import ContractError, parse
 from verifier.dialects.registry import DIALECTS
-from verifier.engine import analyze_file
+from verifier.engine import analyze_file, diagnostics
 from verifier.engine.analysis import project_of
 from verifier.engine.contracts import ContractMismatchError, Effect
 from verifier.executor.running import Shaped
@@ -192,7 +192,8 @@ def _job(
     if not drawn:
         totals.empty[f"no input was found for {kernel.path}:{kernel.line}"] += 1
         return None
-    return Job(kernel.path, kernel.name, kernel.target, kernel.api_version, tuple(drawn))
+    run = (kernel.path, kernel.name, kernel.target, kernel.api_version)
+    return Job(*run, tuple(drawn), diagnostics.structures(finished))
 
 
 def _shaped(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
     if kernel.contract:
         outer = [e.definition for e in enclosing]
         names = input_names(project, module, definition)
-        effect = Effect(parse(kernel.contract), definition, outer, names)
+        effect = Effect(parse(kernel.contract), definition, outer, names, target)
     request = Request(
         name=entry.name,
         definition=definition,

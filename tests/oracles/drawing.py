@@ -19,6 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import MAX_RANK, Parameter
+from verifier.symbolic.python.pins import NamedPin, ObjectPin, SequencePin, ValuePin
 
 #: sizes around which hardware and kernels change their ways
 SIZES: tuple[int, ...] = (1, 2, 3, 5, 8, 31, 32, 33, 64, 96, 127, 128, 129, 200, 256, 300, 384)
@@ -66,7 +67,7 @@ class Inputs:
     def _add(self, p: Parameter) -> None:
         """The unknowns of a parameter."""
         inputs = self.run.inputs
-        if p.pinned is not None and p.pinned.kind == "value":
+        if isinstance(p.pinned, (ValuePin, NamedPin, SequencePin, ObjectPin)):
             return
         if p.has_default and p.default is None:
             self._flags.append(E.bool_symbol(f"{p.name} is None"))

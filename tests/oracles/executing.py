@@ -6,7 +6,6 @@ import gc
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from verifier.executor.running import Outcome, Shaped, run, text_of
 from verifier.executor.session import Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
-from verifier.report.model import Diagnostic
+from verifier.report.model import Diagnostic, Structure
 from verifier.report.model import Span as Place
 from verifier.source.ir import Span
 
@@ -38,6 +37,7 @@ class Job:
     target: str
     api: str
     inputs: tuple[Mapping[str, Any], ...]
+    structures: tuple[Structure, ...] = ()
 
 
 @dataclass(slots=True)
@@ -96,8 +96,7 @@ def _one(
         limit(seconds, _MEMORY)
         found = kernel(loaded, job.kernel, Path(job.path))
         grid = replay._grid(given)
-        for arguments, guessed, free in replay._arguments(found, given, job.api):
-            arguments = {name: _member(loaded, value) for name, value in arguments.items()}
+        for arguments, guessed, free in replay._arguments(found, given, job.structures, job.api):
             outcome = run(session, found, arguments, grid, job.kernel)
             ended = outcome.ended is not None and outcome.ended[0] in _REFUSALS
             written = _written(outcome, arguments, guessed, loaded)
@@ -109,16 +108,6 @@ def _one(
         written = {"ended": ("died", text_of(error), None)}
     signal.setitimer(signal.ITIMER_REAL, 0)
     write(written)
-
-
-def _member(loaded: Loaded, value: Any) -> Any:
-    """The member of the user's enumeration that a text names, else the value itself."""
-    if isinstance(value, str) and value.count(".") == 1:
-        name, _, member = value.partition(".")
-        found = getattr(loaded.module, name, None)
-        if isinstance(found, type) and issubclass(found, Enum):
-            return found.__members__.get(member, value)
-    return value
 
 
 def _written(

@@ -20,17 +20,17 @@ from tests.oracles.agreement import NOT_RUN, demands
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier import rulebase
-from verifier.engine import analyze_file, obligations
+from verifier.engine import analyze_file, diagnostics, obligations
 from verifier.engine.precondition import Conditions
 from verifier.engine.verdicts import Discharger
 from verifier.hardware import catalogue
 from verifier.report.model import KernelReport
-from verifier.source.discovery import KernelEntry
+from verifier.solver.solver import Solver
 from verifier.source.files import collect
-from verifier.source.project import Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.entry import Run
 
 #: how far from a bound inputs are drawn
 _NEAR = (0, 0, 1, 127, 4096)
@@ -68,11 +68,13 @@ def disagreements(file: Path, root: Path, runs: int, seed: int, totals: Totals) 
             continue
         totals.counts["kernels"] += 1
         rng = random.Random(f"{seed} {kernel.name} {kernel.target} {kernel.contract}")
-        drawn = list(_drawn(project, entry, kernel, runs, rng))
-        inputs = tuple(given for _, given in drawn)
-        job = Job(kernel.path, kernel.name, kernel.target, kernel.api_version, inputs)
-        if not inputs:
+        traced_run, solver = traced(project, entry, kernel)
+        drawn = list(_drawn(traced_run, solver, kernel, runs, rng))
+        if not drawn:
             continue
+        place = (kernel.path, kernel.name, kernel.target, kernel.api_version)
+        given = tuple(inputs for _, inputs in drawn)
+        job = Job(*place, given, diagnostics.structures(traced_run))
         (found,) = ran([job], 3.0)
         for (side, _), run in zip(drawn, found, strict=True):
             _judge(kernel, side, run, totals)
@@ -80,10 +82,9 @@ def disagreements(file: Path, root: Path, runs: int, seed: int, totals: Totals) 
 
 
 def _drawn(
-    project: Project, entry: KernelEntry, kernel: KernelReport, runs: int, rng: random.Random
+    run: Run, solver: Solver, kernel: KernelReport, runs: int, rng: random.Random
 ) -> Iterator[tuple[Side, Mapping[str, Any]]]:
     """Inputs on both sides."""
-    run, solver = traced(project, entry, kernel)
     target = catalogue.find(kernel.target)
     assert target is not None
     rules = rulebase.of_dialect(kernel.dialect)
@@ -92,7 +93,7 @@ def _drawn(
     result = discharger.discharge(pending)
     found = Conditions(run, result.verdicts, solver, discharger.admitted)
     found.gather()
-    inputs = Inputs(run, solver, constants(entry.path))
+    inputs = Inputs(run, solver, constants(Path(kernel.path)))
     said = (*inputs.facts, *discharger.admitted)
     types = [item.condition for item in found.dtypes]
     wanted = [item.condition for item in found.items]

@@ -1,19 +1,22 @@
-"""What a contract says: its syntax tree, and its text.
+"""What a contract says: its syntax tree.
 
 Columns are 0-based code points of the text that was read; they take no part in equality: two
-contracts are equal when they say the same. :mod:`.grammar` reads them.
+contracts are equal when they say the same. :mod:`.grammar` reads them, :mod:`.showing` prints them.
+
+A path names an input: a parameter (``x``), an item of a tuple or list (``xs[1]``), an argument of
+an object (``cfg.tile``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Literal, TypeAlias, TypeVar
 
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 
-_PRECEDENCE: Mapping[str, int] = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+# ------------------------------------------------------------------------------- integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,34 @@ class Int:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A size name (bound by its first use as a size) or a parameter of the kernel."""
+    """A size name (bound by its first use as a size) or the path of an integer or flag."""
 
     id: str
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """``x.shape[1]``"""
+
+    tensor: str
+    axis: int
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSize:
+    """``x.dtype.itemsize``: bytes of an element."""
+
+    tensor: str
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """``num_programs(0)``: how many programs a launch has along an axis."""
+
+    axis: int
     column: int = field(default=0, compare=False)
 
 
@@ -48,7 +76,96 @@ class Binary:
     column: int = field(default=0, compare=False)
 
 
-Expression: TypeAlias = Int | Name | Negate | Binary
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """``min(a, b)`` or ``max(a, b)``."""
+
+    function: Literal["min", "max"]
+    args: tuple[Expression, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """``then if test else other``"""
+
+    test: Condition
+    then: Expression
+    other: Expression
+    column: int = field(default=0, compare=False)
+
+
+Expression: TypeAlias = (
+    Int | Name | Extent | ItemSize | Programs | Negate | Binary | Extreme | Either
+)
+
+# ----------------------------------------------------------------------------- conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``operands[0] ops[0] operands[1] ops[1] ...``: all must hold, as in Python."""
+
+    operands: tuple[Expression, ...]
+    ops: tuple[Comparator, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OfDType:
+    """``x.dtype in (bf16, fp16)``; one dtype stands for ``==``."""
+
+    tensor: str
+    dtypes: tuple[str, ...]
+    negated: bool = False
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SameDType:
+    """``x.dtype == y.dtype``"""
+
+    first: str
+    second: str
+    negated: bool = False
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """``x is None``"""
+
+    path: str
+    negated: bool = False
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An input that is a truth value."""
+
+    path: str
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    condition: Condition
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """Conditions joined by ``and`` or ``or``, at least two."""
+
+    kind: Literal["and", "or"]
+    parts: tuple[Condition, ...]
+    column: int = field(default=0, compare=False)
+
+
+Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | Junction
+
+# --------------------------------------------------------------------------------- inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +175,17 @@ class Anything:
     column: int = field(default=0, compare=False)
 
 
-Size: TypeAlias = Int | Name | Negate | Binary | Anything
+Size: TypeAlias = Expression | Anything
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A tensor; ``dtype`` is canonical, or None for any; ``shape`` None leaves the rank free."""
+    """A tensor of one of the ``dtypes`` (canonical; none: any); ``shape`` None: of any rank.
 
-    dtype: str | None
+    A dtype without brackets is the dtype itself where the kernel uses the input as one.
+    """
+
+    dtypes: tuple[str, ...]
     shape: tuple[Size, ...] | None
     column: int = field(default=0, compare=False)
 
@@ -107,10 +227,43 @@ class LiteralSpec:
 
 @dataclass(frozen=True, slots=True)
 class SequenceSpec:
-    """A tuple or a list of values or tensors."""
+    """A tuple or a list of inputs."""
 
     kind: Literal["tuple", "list"]
     elements: tuple[Spec, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSpec:
+    """A value by its name where the kernel is defined: ``Mode.FAST``, ``nl.bfloat16``."""
+
+    path: tuple[str, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSpec:
+    """What a class makes of arguments: ``Config(128, bias=False)``."""
+
+    path: tuple[str, ...]
+    arguments: tuple[Spec, ...]
+    keywords: tuple[Parameter, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceSpec:
+    """One of several values: ``{64, 128}``, ``{Mode.FAST, None}``."""
+
+    options: tuple[Spec, ...]
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultSpec:
+    """``default``: what the input is where a caller leaves it out."""
+
     column: int = field(default=0, compare=False)
 
 
@@ -122,6 +275,10 @@ Spec: TypeAlias = (
     | StringSpec
     | LiteralSpec
     | SequenceSpec
+    | NamedSpec
+    | ObjectSpec
+    | ChoiceSpec
+    | DefaultSpec
     | Anything
 )
 
@@ -134,150 +291,68 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """``operands[0] ops[0] operands[1] ops[1] ...``: all must hold, as in Python."""
-
-    operands: tuple[Expression, ...]
-    ops: tuple[Comparator, ...]
-    column: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Contract:
-    """``kernel`` is None in the comment form. ``str()`` prints the canonical text."""
+    """``kernel`` is None in the comment form; ``defaults``: what is not named is its default."""
 
     kernel: str | None
     grid: tuple[Expression, ...]
     parameters: tuple[Parameter, ...]
-    conditions: tuple[Comparison, ...]
-
-    def __str__(self) -> str:
-        grid = f"[{', '.join(show(size) for size in self.grid)}]" if self.grid else ""
-        inner = ", ".join(f"{p.name}: {_show_spec(p.spec)}" for p in self.parameters)
-        text = f"{self.kernel or ''}{grid}({inner})"
-        if self.conditions:
-            text += " where " + ", ".join(show_comparison(c) for c in self.conditions)
-        return text
+    conditions: tuple[Condition, ...]
+    defaults: bool = False
 
     def size_names(self) -> tuple[str, ...]:
         """Names that stand alone as a size of a tensor somewhere, in order: these are bound."""
-        seen: dict[str, None] = {}
-        for size in self._sizes():
-            if isinstance(size, Name):
-                seen.setdefault(size.id)
-        return tuple(seen)
+        sizes = (size for spec in _within(self, TensorSpec) for size in spec.shape or ())
+        return tuple(dict.fromkeys(size.id for size in sizes if isinstance(size, Name)))
+
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all inputs that it speaks of, a parameter before its parts."""
+        return tuple(path for path, _ in self.inputs())
+
+    def inputs(self) -> Iterator[tuple[str, Spec]]:
+        """All inputs that it speaks of, a parameter before its parts."""
+        pending = [(p.name, p.spec) for p in reversed(self.parameters)]
+        while pending:
+            path, spec = pending.pop()
+            yield path, spec
+            pending.extend(reversed(list(parts(path, spec))))
 
     def free_names(self) -> tuple[Name, ...]:
-        """First use of every name that is neither a bound size nor a parameter named here.
+        """First use of every name that is neither a bound size nor an input named here.
 
         They must be parameters of the kernel that the contract leaves free, or they are mistakes.
         """
-        bound = {*self.size_names(), *(parameter.name for parameter in self.parameters)}
-        seen: dict[str, Name] = {}
-        for expression in self._expressions():
-            for name in names(expression):
-                if name.id not in bound:
-                    seen.setdefault(name.id, name)
-        return tuple(seen.values())
-
-    def _specs(self) -> Iterator[Spec]:
-        pending: list[Spec] = [parameter.spec for parameter in reversed(self.parameters)]
-        while pending:
-            spec = pending.pop()
-            yield spec
-            if isinstance(spec, SequenceSpec):
-                pending.extend(reversed(spec.elements))
-
-    def _sizes(self) -> Iterator[Size]:
-        for spec in self._specs():
-            if isinstance(spec, TensorSpec):
-                yield from spec.shape or ()
-
-    def _expressions(self) -> Iterator[Expression]:
-        yield from self.grid
-        for spec in self._specs():
-            if isinstance(spec, TensorSpec):
-                yield from (size for size in spec.shape or () if not isinstance(size, Anything))
-            elif isinstance(spec, RangeSpec):
-                yield from (spec.lower, spec.upper)
-            elif isinstance(spec, IntSpec):
-                yield spec.value
-        for condition in self.conditions:
-            yield from condition.operands
+        bound = {*self.size_names(), *self.paths()}
+        found: dict[str, Name] = {}
+        for name in _within(self, Name):
+            found.setdefault(name.id, name)
+        for flag in _within(self, Flag):
+            found.setdefault(flag.path, Name(flag.path, flag.column))
+        for absent in _within(self, Absent):
+            found.setdefault(absent.path, Name(absent.path, absent.column))
+        return tuple(name for name in found.values() if name.id not in bound)
 
 
-def names(expression: Expression) -> Iterator[Name]:
-    """Every name in an expression, from left to right."""
-    if isinstance(expression, Name):
-        yield expression
-    elif isinstance(expression, Negate):
-        yield from names(expression.operand)
-    elif isinstance(expression, Binary):
-        yield from names(expression.left)
-        yield from names(expression.right)
-
-
-def evaluate(expression: Expression, values: Mapping[str, int]) -> int:
-    """The value of an expression; KeyError for a missing name, ZeroDivisionError as in Python."""
-    if isinstance(expression, Int):
-        return expression.value
-    if isinstance(expression, Name):
-        return values[expression.id]
-    if isinstance(expression, Negate):
-        return -evaluate(expression.operand, values)
-    left = evaluate(expression.left, values)
-    right = evaluate(expression.right, values)
-    if expression.op == "+":
-        return left + right
-    if expression.op == "-":
-        return left - right
-    if expression.op == "*":
-        return left * right
-    if expression.op == "//":
-        return left // right
-    return left % right
-
-
-# ---------------------------------------------------------------------------------- printing
-
-
-def show(size: Size, precedence: int = 0) -> str:
-    """The text of an expression, with the fewest parentheses that keep its structure."""
-    if isinstance(size, Anything):
-        return "_"
-    if isinstance(size, Int):
-        return str(size.value)
-    if isinstance(size, Name):
-        return size.id
-    if isinstance(size, Negate):
-        return f"-{show(size.operand, 3)}"
-    own = _PRECEDENCE[size.op]
-    text = f"{show(size.left, own)} {size.op} {show(size.right, own + 1)}"
-    return f"({text})" if own < precedence else text
-
-
-def show_comparison(condition: Comparison) -> str:
-    parts = [show(condition.operands[0])]
-    for op, operand in zip(condition.ops, condition.operands[1:], strict=True):
-        parts += [op, show(operand)]
-    return " ".join(parts)
-
-
-def _show_spec(spec: Spec) -> str:
-    if isinstance(spec, TensorSpec):
-        dtype = spec.dtype or "_"
-        if spec.shape is None:
-            return f"{dtype}[...]"
-        return f"{dtype}[{', '.join(show(size) for size in spec.shape)}]"
-    if isinstance(spec, RangeSpec):
-        return f"{show(spec.lower)}..{show(spec.upper)}"
-    if isinstance(spec, IntSpec):
-        return show(spec.value)
-    if isinstance(spec, (FloatSpec, StringSpec, LiteralSpec)):
-        return repr(spec.value)
+def parts(path: str, spec: Spec) -> Iterator[tuple[str, Spec]]:
+    """The inputs that one is made of, by their paths."""
     if isinstance(spec, SequenceSpec):
-        inner = ", ".join(_show_spec(element) for element in spec.elements)
-        if spec.kind == "list":
-            return f"[{inner}]"
-        return f"({inner},)" if len(spec.elements) == 1 else f"({inner})"
-    return "_"
+        yield from ((f"{path}[{k}]", item) for k, item in enumerate(spec.elements))
+    elif isinstance(spec, ObjectSpec):
+        yield from ((f"{path}.{k}", item) for k, item in enumerate(spec.arguments))
+        yield from ((f"{path}.{item.name}", item.spec) for item in spec.keywords)
+
+
+_T = TypeVar("_T")
+
+
+def _within(node: object, kind: type[_T]) -> Iterator[_T]:
+    """All nodes of a kind in a tree, in the order of the text."""
+    pending = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, kind):
+            yield item
+        if isinstance(item, tuple):
+            pending.extend(reversed(item))
+        elif hasattr(item, "__dataclass_fields__"):
+            pending.extend(getattr(item, f.name) for f in reversed(fields(item)))  # type: ignore[arg-type]

@@ -148,10 +148,11 @@ class Resolved:
         if not error.contract:
             return error
         from verifier.configuration.grammar import parse
+        from verifier.configuration.showing import text_of
 
         for contract in (*self.settings.contracts, *self.settings.presets):
             origin = contract.origin
-            if origin.source == "file" and str(parse(contract.text)) == error.contract:
+            if origin.source == "file" and text_of(parse(contract.text)) == error.contract:
                 return replace(error, path=origin.path, line=origin.line)
         return error
 

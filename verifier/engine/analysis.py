@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from verifier.configuration.contracts import Contract, Int
-from verifier.configuration.grammar import ContractError, parse
+from verifier.configuration.showing import text_of
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached
@@ -246,7 +246,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         module.lines[own[0] - 1 : own[1]],
         unit.api,
         unit.target.name,
-        str(unit.contract),
+        "" if unit.contract is None else text_of(unit.contract),
         # what the generation has no longer is judged wherever it is imported
         sorted({dotted(b) for b in module.bindings.values() if b.kind.imports}),
         request.select,
@@ -287,12 +287,9 @@ def _unit(
         try:
             outer = [e.definition for e in enclosing]
             inputs = input_names(project, unit.module, definition)
-            effect = Effect(unit.contract, definition, outer, inputs)
+            effect = Effect(unit.contract, definition, outer, inputs, unit.target)
         except ContractMismatchError as mismatch:
-            message = f"contract `{unit.contract}`: {mismatch}"
-            about = str(unit.contract)
-            errors.append(report.FileError(str(entry.path), entry.line, message, "usage", about))
-            return Outcome(unit.bare("error"))
+            return _unfit(unit, mismatch, errors)
     job = Request(
         name=entry.name,
         definition=definition,
@@ -304,6 +301,8 @@ def _unit(
     )
     try:
         return _judged(project, job, unit, request, clock)
+    except ContractMismatchError as mismatch:
+        return _unfit(unit, mismatch, errors)
     except Exception as error:  # costs this kernel only
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
@@ -327,6 +326,15 @@ def _judged(
     if outcome.kernel.late and clock.own < _OWN_SHARE:
         footprint.note_hurry()
     return outcome
+
+
+def _unfit(unit: Unit, mismatch: ContractMismatchError, errors: list[report.FileError]) -> Outcome:
+    """The result under a contract that does not fit its kernel."""
+    assert unit.contract is not None
+    about = text_of(unit.contract)
+    place = str(unit.entry.path), unit.entry.line
+    errors.append(report.FileError(*place, f"contract `{about}`: {mismatch}", "usage", about))
+    return Outcome(unit.bare("error"))
 
 
 class _TextFacts:
@@ -357,6 +365,11 @@ def _contracts(
     errors: list[report.FileError],
 ) -> list[tuple[str, Contract]]:
     """What is to be checked one by one: the preset (empty: none) and the contract."""
+    if not (request.contracts or request.presets or comments):
+        return []
+    # the grammar takes time to load
+    from verifier.configuration.grammar import ContractError, parse
+
     out: list[tuple[str, Contract]] = []
     for preset, text in (*(("", text) for text in request.contracts), *request.presets):
         contract = parse(text)

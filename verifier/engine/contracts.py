@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 from verifier.configuration import contracts as tree
+from verifier.configuration import showing
 from verifier.configuration.contracts import Contract
+from verifier.configuration.suggestions import did_you_mean
+from verifier.hardware import dtypes as dt
+from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.inputs import Pinned
+from verifier.symbolic.python.inputs import absent_name, free_dtype, packs
+from verifier.symbolic.python.pins import (
+    ChoicePin,
+    ContractMismatchError,
+    DefaultPin,
+    NamedPin,
+    ObjectPin,
+    Pin,
+    RangePin,
+    SequencePin,
+    TensorPin,
+    ValuePin,
+)
+from verifier.symbolic.tensors import DType
 
-
-class ContractMismatchError(Exception):
-    """A contract that does not fit the kernel: an unknown parameter or name."""
+_COMPARED: Final[Mapping[tree.Comparator, Callable[[Expr, Expr], Bool]]] = {
+    "==": E.eq,
+    "!=": E.ne,
+    "<": E.lt,
+    "<=": E.le,
+    ">": E.gt,
+    ">=": E.ge,
+}
 
 
 class Effect:
@@ -25,71 +48,84 @@ class Effect:
         definition: ir.FunctionDef,
         enclosing: Sequence[ir.FunctionDef] = (),
         inputs: Sequence[str] = (),
+        hardware: Hardware | None = None,
     ) -> None:
         """``enclosing``: the functions around a nested kernel, whose parameters are inputs too.
         ``inputs``: the fields of what the kernel is given, where that is a structure.
+        ``hardware``: what the kernel is checked for, which says what dtypes there are.
 
         Raises:
             ContractMismatchError: a parameter or a name does not exist.
         """
-        self.pinned: dict[str, Pinned] = {}
+        self.pinned: dict[str, Pin] = {}
         self.conditions: list[tuple[Bool, str]] = []
         self.grid: tuple[int, ...] | None = None
         self._names: dict[str, Expr] = {}
+        self._packed = hardware is None or packs(hardware)
         own = inputs or tuple(p.name for p in definition.params)
         self._parameters = {*own, *(p.name for d in enclosing for p in d.params)}
         for parameter in contract.parameters:
             if parameter.name not in self._parameters:
+                near = did_you_mean(parameter.name, self._parameters)
                 raise ContractMismatchError(
-                    f"`{definition.name}` has no parameter `{parameter.name}`"
+                    f"`{definition.name}` has no parameter `{parameter.name}`{near}"
                 )
         self._bind_sizes(contract)
         # What is said about integers first: sizes of buffers may be parameters themselves.
-        buffers = [p for p in contract.parameters if isinstance(p.spec, tree.TensorSpec)]
-        numbers = [p for p in contract.parameters if not isinstance(p.spec, tree.TensorSpec)]
-        for parameter in (*numbers, *buffers):
-            pinned = self._pin(parameter.name, parameter.spec)
-            if pinned is not None:
-                self.pinned[parameter.name] = pinned
-        for comparison in contract.conditions:
-            self._condition(comparison)
+        said = tuple(contract.inputs())
+        for path, spec in sorted(said, key=lambda item: isinstance(item[1], tree.TensorSpec)):
+            pin = self._pin(path, spec)
+            if pin is not None:
+                self.pinned[path] = pin
+        if contract.defaults:
+            named = {parameter.name for parameter in contract.parameters}
+            self.pinned.update(_defaults((definition, *enclosing), named))
         if contract.grid:
             sizes = [self._expr(size) for size in contract.grid]
             if not all(size.is_const for size in sizes):
                 raise ContractMismatchError("the sizes of a launch grid must be plain integers")
             self.grid = tuple(size.const for size in sizes)
+        for condition in contract.conditions:
+            self.conditions.append((self._bool(condition), showing.condition(condition, 1)))
 
     def _bind_sizes(self, contract: Contract) -> None:
         """A size name stands for the parameter of that name, else the first dimension it is
         written at."""
-        for parameter in contract.parameters:
-            spec = parameter.spec
-            if not isinstance(spec, tree.TensorSpec) or spec.shape is None:
+        for path, spec in contract.inputs():
+            if not isinstance(spec, tree.TensorSpec):
                 continue
-            for axis, size in enumerate(spec.shape):
+            for axis, size in enumerate(spec.shape or ()):
                 known = {*self._names, *self._parameters}
                 if isinstance(size, tree.Name) and size.id not in known:
-                    symbol = E.symbol(f"{parameter.name}.shape[{axis}]", lo=1)
-                    self._names[size.id] = symbol
+                    self._names[size.id] = E.symbol(f"{path}.shape[{axis}]", lo=1)
         for name in contract.free_names():
-            if name.id not in self._parameters:
-                raise ContractMismatchError(f"`{name.id}` is not a size or a parameter")
+            base = name.id.partition(".")[0].partition("[")[0]
+            if base not in self._parameters:
+                near = did_you_mean(name.id, {*self._parameters, *self._names})
+                raise ContractMismatchError(f"`{name.id}` is not a size or a parameter{near}")
+
+    # -- integers ------------------------------------------------------------------------
 
     def _expr(self, node: tree.Expression) -> Expr:
         if isinstance(node, tree.Int):
             return E.const(node.value)
         if isinstance(node, tree.Name):
-            known = self._names.get(node.id)
-            if known is not None:
-                return known
-            pinned = self.pinned.get(node.id)
-            if pinned is not None and isinstance(pinned.value, int):
-                return E.const(pinned.value)
-            if pinned is not None and isinstance(pinned.value, tuple) and pinned.kind == "range":
-                return E.symbol(node.id, *pinned.value)
-            return E.symbol(node.id, lo=0)
+            return self._number(node.id)
+        if isinstance(node, tree.Extent):
+            return self._extent(node)
+        if isinstance(node, tree.ItemSize):
+            return self._dtype(node.tensor).itemsize
+        if isinstance(node, tree.Programs):
+            if self.grid is not None:
+                return E.const(self.grid[node.axis] if node.axis < len(self.grid) else 1)
+            return E.symbol(f"num_programs({node.axis})", 1, origin=E.Origin.GRID)
         if isinstance(node, tree.Negate):
             return -self._expr(node.operand)
+        if isinstance(node, tree.Extreme):
+            least = node.function == "min"
+            return (E.minimum if least else E.maximum)(*map(self._expr, node.args))
+        if isinstance(node, tree.Either):
+            return E.ite(self._bool(node.test), self._expr(node.then), self._expr(node.other))
         left, right = self._expr(node.left), self._expr(node.right)
         if node.op == "+":
             return left + right
@@ -99,64 +135,176 @@ class Effect:
             return left * right
         return left // right if node.op == "//" else left % right
 
-    def _pin(self, name: str, spec: tree.Spec) -> Pinned | None:
+    def _number(self, path: str) -> Expr:
+        known = self._names.get(path)
+        if known is not None:
+            return known
+        pin = self.pinned.get(path)
+        if isinstance(pin, ValuePin) and isinstance(pin.value, int):
+            return E.const(int(pin.value))
+        if isinstance(pin, RangePin):
+            return E.symbol(path, pin.lower, pin.upper)
+        return E.symbol(path, lo=0)
+
+    def _tensor(self, path: str) -> TensorPin | None:
+        pin = self.pinned.get(path)
+        pin = pin.tensor if isinstance(pin, ChoicePin) else pin
+        return pin if isinstance(pin, TensorPin) else None
+
+    def _extent(self, node: tree.Extent) -> Expr:
+        pin = self._tensor(node.tensor)
+        if pin is not None and pin.shape is not None:
+            if node.axis >= len(pin.shape):
+                raise ContractMismatchError(
+                    f"`{node.tensor}` has {len(pin.shape)} dimensions, not {node.axis + 1}"
+                )
+            size = pin.shape[node.axis]
+            if size is not None:
+                return size
+        return E.symbol(f"{node.tensor}.shape[{node.axis}]", lo=1)
+
+    def _dtype(self, path: str) -> DType:
+        pin = self._tensor(path)
+        if pin is not None and pin.dtype is not None:
+            return DType.named(pin.dtype)
+        return free_dtype(f"{path}.dtype", self._packed)
+
+    # -- conditions ----------------------------------------------------------------------
+
+    def _bool(self, said: tree.Condition) -> Bool:
+        if isinstance(said, tree.Comparison):
+            operands = [self._expr(operand) for operand in said.operands]
+            compared = zip(said.ops, operands, operands[1:], strict=False)
+            return E.and_(*(_COMPARED[op](a, b) for op, a, b in compared))
+        if isinstance(said, tree.OfDType):
+            found = self._dtype(said.tensor).among(dt.codes(*said.dtypes))
+            return E.not_(found) if said.negated else found
+        if isinstance(said, tree.SameDType):
+            same = self._dtype(said.first).same(self._dtype(said.second))
+            return E.not_(same) if said.negated else same
+        if isinstance(said, tree.Absent):
+            absent = self._absent(said.path)
+            return E.not_(absent) if said.negated else absent
+        if isinstance(said, tree.Flag):
+            pin = self.pinned.get(said.path)
+            if isinstance(pin, ValuePin):
+                return E.truth(bool(pin.value))
+            return E.bool_symbol(said.path)
+        if isinstance(said, tree.Not):
+            return E.not_(self._bool(said.condition))
+        join = E.and_ if said.kind == "and" else E.or_
+        return join(*(self._bool(part) for part in said.parts))
+
+    def _absent(self, path: str) -> Bool:
+        pin = self.pinned.get(path)
+        if isinstance(pin, ValuePin):
+            return E.truth(pin.value is None)
+        if pin is None or isinstance(pin, (ChoicePin, DefaultPin)):
+            return E.bool_symbol(absent_name(path))
+        return E.FALSE
+
+    # -- inputs --------------------------------------------------------------------------
+
+    def _pin(self, path: str, spec: tree.Spec) -> Pin | None:
         if isinstance(spec, tree.TensorSpec):
-            return Pinned("tensor", self._shape(name, spec), spec.dtype)
+            return self._tensor_pin(path, spec)
         if isinstance(spec, tree.RangeSpec):
-            lower, upper = self._expr(spec.lower), self._expr(spec.upper)
-            if lower.is_const and upper.is_const:
-                return Pinned("range", value=(lower.const, upper.const))
-            symbol = E.symbol(name, lo=0)
-            self.conditions.append((E.ge(symbol, lower), f"{name} >= {tree.show(spec.lower)}"))
-            self.conditions.append((E.le(symbol, upper), f"{name} <= {tree.show(spec.upper)}"))
-            return None
+            return self._range(path, spec)
         if isinstance(spec, tree.IntSpec):
             value = self._expr(spec.value)
             if value.is_const:
-                return Pinned("value", value=value.const)
-            self.conditions.append(
-                (E.eq(E.symbol(name, lo=0), value), f"{name} == {tree.show(spec.value)}")
-            )
+                return ValuePin(value.const)
+            said = f"{path} == {showing.number(spec.value)}"
+            self.conditions.append((E.eq(E.symbol(path, lo=0), value), said))
             return None
-        if isinstance(spec, (tree.FloatSpec, tree.StringSpec, tree.LiteralSpec)):
-            return Pinned("value", value=spec.value)
         if isinstance(spec, tree.SequenceSpec):
-            return Pinned("value", value=tuple(self._plain(x) for x in spec.elements))
+            return SequencePin(len(spec.elements), spec.kind == "list")
+        if isinstance(spec, tree.ObjectSpec):
+            names = tuple(keyword.name for keyword in spec.keywords)
+            return ObjectPin(spec.path, len(spec.arguments), names)
+        if isinstance(spec, tree.ChoiceSpec):
+            return self._choice(path, spec)
+        if isinstance(spec, tree.DefaultSpec):
+            return DefaultPin()
+        return _single(spec)
+
+    def _range(self, path: str, spec: tree.RangeSpec) -> RangePin | None:
+        lower, upper = self._expr(spec.lower), self._expr(spec.upper)
+        if lower.is_const and upper.is_const:
+            return RangePin(lower.const, upper.const)
+        symbol = E.symbol(path, lo=0)
+        self.conditions.append((E.ge(symbol, lower), f"{path} >= {showing.number(spec.lower)}"))
+        self.conditions.append((E.le(symbol, upper), f"{path} <= {showing.number(spec.upper)}"))
         return None
 
-    def _plain(self, spec: tree.Spec) -> object:
-        if isinstance(spec, tree.IntSpec):
-            value = self._expr(spec.value)
-            return value.const if value.is_const else value
-        if isinstance(spec, (tree.FloatSpec, tree.StringSpec, tree.LiteralSpec)):
-            return spec.value
-        if isinstance(spec, tree.SequenceSpec):
-            return tuple(self._plain(x) for x in spec.elements)
-        return None
-
-    def _shape(self, name: str, spec: tree.TensorSpec) -> tuple[Expr | None, ...] | None:
+    def _tensor_pin(self, path: str, spec: tree.TensorSpec) -> TensorPin:
+        if len(spec.dtypes) > 1:
+            among = tree.OfDType(path, spec.dtypes)
+            self.conditions.append((self._bool(among), showing.condition(among)))
         if spec.shape is None:
-            return None
-        out: list[Expr | None] = []
-        for size in spec.shape:
-            if isinstance(size, tree.Anything):
-                out.append(None)
-                continue
-            extent = self._expr(size)
-            out.append(extent)
-            positive = E.ge(extent, 1)
-            if positive is not E.TRUE:
-                self.conditions.append((positive, f"{tree.show(size)} >= 1"))
-        return tuple(out)
+            return TensorPin(None, spec.dtypes)
+        return TensorPin(tuple(map(self._size, spec.shape)), spec.dtypes)
 
-    def _condition(self, comparison: tree.Comparison) -> None:
-        build = {"==": E.eq, "!=": E.ne, "<": E.lt, "<=": E.le, ">": E.gt, ">=": E.ge}
-        operands = [self._expr(operand) for operand in comparison.operands]
-        parts = [
-            build[op](a, b)
-            for op, a, b in zip(comparison.ops, operands, operands[1:], strict=False)
-        ]
-        self.conditions.append((E.and_(*parts), tree.show_comparison(comparison)))
+    def _size(self, size: tree.Size) -> Expr | None:
+        if isinstance(size, tree.Anything):
+            return None
+        extent = self._expr(size)
+        positive = E.ge(extent, 1)
+        if positive is not E.TRUE:
+            self.conditions.append((positive, f"{showing.number(size)} >= 1"))
+        return extent
+
+    def _choice(self, path: str, spec: tree.ChoiceSpec) -> Pin:
+        numbers = [option.value for option in spec.options if isinstance(option, tree.IntSpec)]
+        if len(numbers) == len(spec.options):
+            return self._numbers(path, [self._expr(number) for number in numbers], spec)
+        tensors = [option for option in spec.options if isinstance(option, tree.TensorSpec)]
+        if len(tensors) > 1:
+            raise ContractMismatchError(f"`{path}` is at most one tensor: {showing.spec(spec)}")
+        options = []
+        for option in spec.options:
+            if option not in tensors:
+                options.append(self._option(path, option))
+        return ChoicePin(tuple(options), self._tensor_pin(path, tensors[0]) if tensors else None)
+
+    def _numbers(self, path: str, values: Sequence[Expr], spec: tree.ChoiceSpec) -> RangePin:
+        if not all(value.is_const for value in values):
+            raise ContractMismatchError(f"`{path}` is one of plain integers: {showing.spec(spec)}")
+        known = sorted({value.const for value in values})
+        symbol = E.symbol(path, known[0], known[-1])
+        among = E.or_(*(E.eq(symbol, value) for value in known))
+        if among is not E.TRUE:
+            self.conditions.append((among, f"{path} in ({', '.join(map(str, known))})"))
+        return RangePin(known[0], known[-1])
+
+    def _option(self, path: str, option: tree.Spec) -> ValuePin | NamedPin:
+        if isinstance(option, tree.IntSpec):
+            value = self._expr(option.value)
+            if value.is_const:
+                return ValuePin(value.const)
+        single = _single(option)
+        if single is None:
+            raise ContractMismatchError(f"`{path}`: {showing.spec(option)} is no single value")
+        return single
+
+
+def _single(spec: tree.Spec) -> ValuePin | NamedPin | None:
+    """A value that says all by itself."""
+    if isinstance(spec, tree.NamedSpec):
+        return NamedPin(spec.path)
+    if isinstance(spec, (tree.FloatSpec, tree.StringSpec, tree.LiteralSpec)):
+        return ValuePin(spec.value)
+    return None
+
+
+def _defaults(
+    definitions: Sequence[ir.FunctionDef], named: Collection[str]
+) -> Iterator[tuple[str, DefaultPin]]:
+    """What a caller leaves out."""
+    for definition in definitions:
+        for param in definition.params:
+            if param.default is not None and param.name not in named:
+                yield param.name, DefaultPin()
 
 
 __all__ = ["Contract", "ContractMismatchError", "Effect"]

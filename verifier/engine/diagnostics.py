@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
@@ -15,6 +15,8 @@ from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import MAX_RANK, Parameter, absent_name, left_out, truth_name
+from verifier.symbolic.python.pins import ChoicePin, NamedPin, ObjectPin, SequencePin, ValuePin
+from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 240
@@ -67,6 +69,7 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         facts=cited(check.facts or rule.facts, run.trace.dialect),
         predicate=check.text,
         counterexample=counterexample(run, model) if verdict.model is not None else None,
+        structures=structures(run) if verdict.model is not None else (),
         notes=tuple(notes),
         labels=tuple(report.Label(span(n.span), n.text) for n in check.notes),
         help=tuple(help_lines),
@@ -139,9 +142,32 @@ def _input(
         while f"{name}[{len(items)}]" in model:
             items.append(int(model[f"{name}[{len(items)}]"]))
         return {name: items}
-    if parameter.pinned is not None and parameter.pinned.kind == "value":
-        return _fixed(name, parameter.pinned.value)
+    pin = parameter.pinned
+    if isinstance(pin, ValuePin):
+        return {name: pin.value}
+    if isinstance(pin, NamedPin):
+        return {name: ".".join(pin.path)}
     return {}
+
+
+def structures(run: Run) -> tuple[report.Structure, ...]:
+    """How the inputs are put together that a contract declares."""
+    out = []
+    for path, pin in run.inputs.pinned.items():
+        if isinstance(pin, ObjectPin):
+            name = ".".join(pin.path)
+            out.append(report.Structure(path, "object", name, pin.count, pin.keywords))
+        elif isinstance(pin, SequencePin):
+            form: Literal["list", "tuple"] = "list" if pin.is_list else "tuple"
+            out.append(report.Structure(path, form, arguments=pin.count))
+        elif isinstance(pin, NamedPin):
+            out.append(report.Structure(path, "name", ".".join(pin.path)))
+        elif isinstance(pin, ChoicePin) and any(isinstance(x, NamedPin) for x in pin.options):
+            out.append(report.Structure(path, "name"))
+    for path, p in run.inputs.parameters.items():
+        if p.kind == "str" and p.pinned is None and isinstance(p.default, Ref):
+            out.append(report.Structure(path, "name"))  # a member of an enumeration
+    return tuple(out)
 
 
 def _tensor(
@@ -150,21 +176,12 @@ def _tensor(
     name = parameter.name
     out: dict[str, report.Value] = {f"{name}.shape": [_number(extent, model) for extent in extents]}
     dtype = model.get(f"{name}.dtype")
-    pinned = parameter.pinned.dtype if parameter.pinned is not None else None
+    pinned = parameter.declared.dtype if parameter.declared is not None else None
     if dtype is not None:
         out[f"{name}.dtype"] = _named(symbols.get(f"{name}.dtype"), dtype)
     elif pinned is not None:
         out[f"{name}.dtype"] = pinned
     return out
-
-
-def _fixed(name: str, value: object) -> dict[str, report.Value]:
-    """What a contract gives an input."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return {name: value}
-    if isinstance(value, tuple) and all(isinstance(x, (int, float)) for x in value):
-        return {name: list(value)}
-    return {}
 
 
 def _extents(run: Run, parameter: Parameter, model: _Model) -> tuple[Expr, ...]:

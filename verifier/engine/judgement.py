@@ -9,6 +9,7 @@ from typing import Final
 
 from verifier import rulebase
 from verifier.configuration.contracts import Contract
+from verifier.configuration.showing import text_of
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, judged, obligations, precondition
 from verifier.engine.asserting import Assertions
@@ -59,7 +60,7 @@ class Unit:
             api_version=self.api,
             target=self.target.name,
             status=status,
-            contract="" if self.contract is None else str(self.contract),
+            contract="" if self.contract is None else text_of(self.contract),
         )
 
 

@@ -6,8 +6,10 @@ time and memory. No tensor has bytes, so the sizes of a counterexample do not ma
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
+import inspect
 import json
 import os
 import re
@@ -30,7 +32,7 @@ from verifier.executor.loader import Loaded, isolated, kernel, load
 from verifier.executor.machine import TRACKED_EVENTS, Options
 from verifier.executor.memory import TRACKED
 from verifier.executor.names import DTypeProxy
-from verifier.executor.running import Outcome, Shaped, Unsized, capacity, run
+from verifier.executor.running import Made, Outcome, Shaped, Unsized, capacity, run
 from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
@@ -87,6 +89,7 @@ class Item:
     claim: str = ""
     predicate: str = ""
     places: tuple[report.Span, ...] = ()
+    structures: tuple[report.Structure, ...] = ()
 
     @classmethod
     def of(cls, diagnostic: report.Diagnostic, kernel: report.KernelReport) -> Item | None:
@@ -105,6 +108,7 @@ class Item:
             claim=diagnostic.claim,
             predicate=diagnostic.predicate,
             places=tuple(_found(label.span) for label in diagnostic.labels),
+            structures=diagnostic.structures,
         )
 
     @property
@@ -387,7 +391,9 @@ def _attempt(session: Session, found: Kernel, item: Item, way: _Way) -> tuple[An
     grid = _grid(item.counterexample)
     last = Answer("unsupported", "no arguments were found that the kernel admits")
     ended, told = True, False
-    for arguments, guessed, free in _arguments(found, item.counterexample, item.api_version):
+    for arguments, guessed, free in _arguments(
+        found, item.counterexample, item.structures, item.api_version
+    ):
         outcome = _outcome(session, found, arguments, grid, item, way)
         answer = _verdict(session, outcome, item, guessed)
         if answer.status == "confirmed" or not told:
@@ -507,7 +513,10 @@ def _grid(counterexample: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _arguments(
-    found: Kernel, counterexample: Mapping[str, Any], api: str
+    found: Kernel,
+    counterexample: Mapping[str, Any],
+    said: Sequence[report.Structure],
+    api: str,
 ) -> Iterator[tuple[dict[str, Any], str, bool]]:
     """Arguments to try, the names of those that are guessed, and whether dtypes were chosen.
 
@@ -521,9 +530,10 @@ def _arguments(
     open_dtypes: dict[str, tuple[int, ...]] = {}
     missing: list[str] = []
     for name in counterexample:
-        base = name.partition(".")[0]
+        base = name.partition(".")[0].partition("[")[0]
         if base not in parameters and not name.startswith(_LAUNCH):
             raise MisuseError(f"`{name}` is no argument of the kernel itself")
+    structures = {structure.path: structure for structure in said}
     for name, parameter in parameters.items():
         if f"{name}.shape" in counterexample:
             shape = tuple(int(size) for size in counterexample[f"{name}.shape"])
@@ -531,6 +541,8 @@ def _arguments(
             if dtype is None:
                 open_dtypes[name] = shape
             given[name] = Shaped(str(dtype or dtypes[0]), shape)
+        elif name in structures:
+            given[name] = _structured(found, structures, counterexample, name)
         elif name in counterexample:
             given[name] = _plain(counterexample[name])
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -545,6 +557,50 @@ def _arguments(
         fillers = _NUMBERS if tpu else _FILLERS
         for filler in fillers if missing else fillers[:1]:
             yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
+
+
+def _structured(
+    found: Kernel,
+    structures: Mapping[str, report.Structure],
+    counterexample: Mapping[str, Any],
+    path: str,
+) -> Any:
+    """An input that is made of others, or one of these.
+
+    Raises:
+        MisuseError: it is not known what it is.
+    """
+    if f"{path}.shape" in counterexample:
+        dtype = str(counterexample.get(f"{path}.dtype", _DTYPES[0]))
+        return Shaped(dtype, tuple(int(size) for size in counterexample[f"{path}.shape"]))
+    structure = structures.get(path)
+    value = counterexample.get(path)
+    if structure is None or (structure.form == "name" and not isinstance(value, str)):
+        if path not in counterexample:
+            raise MisuseError(f"nothing says what `{path}` is")
+        return _plain(value)
+    if structure.form == "name":
+        return _by_name(found, str(value))
+    part = partial(_structured, found, structures, counterexample)
+    if structure.form == "object":
+        args = tuple(part(f"{path}.{k}") for k in range(structure.arguments))
+        named = {key: part(f"{path}.{key}") for key in structure.keywords}
+        return Made(_by_name(found, structure.name), args, named)
+    items = [part(f"{path}[{k}]") for k in range(structure.arguments)]
+    return items if structure.form == "list" else tuple(items)
+
+
+def _by_name(found: Kernel, dotted: str) -> Any:
+    """A value by its name in the module of the kernel."""
+    first, *rest = dotted.split(".")
+    names = inspect.unwrap(found.function).__globals__
+    try:
+        value = names[first] if first in names else getattr(builtins, first)
+        for name in rest:
+            value = getattr(value, name)
+    except AttributeError as error:
+        raise MisuseError(f"the kernel's module has no `{dotted}`") from error
+    return value
 
 
 def _is_address(annotation: Any) -> bool:

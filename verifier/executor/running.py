@@ -53,6 +53,15 @@ class Unsized:
     dtype: str
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An argument that a class makes of others."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
@@ -210,6 +219,16 @@ def _argument(
     if isinstance(value, (list, tuple)):
         items = [_argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
+    if isinstance(value, Made):
+        args = [
+            _argument(machine, f"{name}.{k}", v, span, inputs)
+            for k, v in enumerate(value.arguments)
+        ]
+        named = {
+            key: _argument(machine, f"{name}.{key}", v, span, inputs)
+            for key, v in value.keywords.items()
+        }
+        return value.make(*args, **named)
     if isinstance(value, np.ndarray):
         value = Typed(known_dtype(value, name), value)
     if isinstance(value, Shaped):

@@ -211,6 +211,22 @@ def _operand(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Structure:
+    """An input that a contract makes of others: an object, a tuple, a list or a value by its name.
+
+    ``path`` is that of the input (``cfg``), ``name`` the dotted name of what makes an object, or of
+    the value (empty: a counterexample says which). ``arguments`` counts those without a name, which
+    have the paths ``cfg.0`` and so on in an object and ``cfg[0]`` in a sequence.
+    """
+
+    path: str
+    form: Literal["object", "tuple", "list", "name"]
+    name: str = ""
+    arguments: int = 0
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding at one site.
 
@@ -241,6 +257,8 @@ class Diagnostic:
     facts: tuple[str, ...] = ()
     predicate: str = ""
     counterexample: Counterexample | None = None
+    #: how inputs of the counterexample are put together that a contract declares
+    structures: tuple[Structure, ...] = ()
     replay: Replay = "not-run"
     notes: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()

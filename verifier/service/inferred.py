@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from verifier.configuration.grammar import ContractError, parse
+from verifier.configuration.showing import text_of
 from verifier.report.model import KernelReport, Precondition
 
 _SIZE = re.compile(r"\b(\w+)\.shape\[(\d+)\]")
@@ -17,7 +18,7 @@ class Inferred:
     """What is known of a kernel's inputs.
 
     ``contract`` is empty where nothing is known, and ``reasons`` say why. ``left_out`` are the
-    conditions that the grammar has no form for: dtypes, the launch, alternatives.
+    conditions that the grammar has no form for.
     """
 
     kernel: KernelReport
@@ -27,9 +28,8 @@ class Inferred:
 
     @property
     def whole(self) -> bool:
-        """Whether the contract says all but which dtypes instructions take."""
-        condition = self.kernel.precondition
-        return condition is not None and set(self.left_out) <= set(condition.dtypes)
+        """Whether the contract says all."""
+        return bool(self.contract) and not self.left_out
 
 
 def inferred(kernel: KernelReport) -> Inferred:
@@ -40,19 +40,19 @@ def inferred(kernel: KernelReport) -> Inferred:
         reasons = reasons or tuple(reason.message for reason in kernel.reasons)
         return Inferred(kernel, reasons=reasons or ("it has faults that no precondition excludes",))
     names = _names(condition)
-    kept, left = [], list(condition.dtypes)
-    for conjunct in condition.conjuncts:
-        text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), conjunct.text)
-        if not conjunct.grid and _fits(text):
-            kept.append(text)
+    kept, left = [], []
+    for said in (*condition.dtypes, *(conjunct.text for conjunct in condition.conjuncts)):
+        text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), said)
+        if _fits(text):
+            kept.append(f"({text})" if " or " in text else text)
         else:
-            left.append(conjunct.text)
+            left.append(said)
     inputs = ", ".join(
         f"{tensor}: _[{', '.join(names[tensor, axis] for axis in range(len(sizes)))}]"
         for tensor, sizes in condition.shapes
     )
     text = f"{kernel.name}({inputs})" + (f" where {', '.join(kept)}" if kept else "")
-    return Inferred(kernel, str(parse(text)), tuple(left))
+    return Inferred(kernel, text_of(parse(text)), tuple(left))
 
 
 def _names(condition: Precondition) -> Mapping[tuple[str, int], str]:

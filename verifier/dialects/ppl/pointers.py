@@ -43,10 +43,10 @@ def _positive(vm: VM, size: Expr, span: Span) -> None:
 
 def _bounded(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
     """The declared tensor lies within what a contract says is there (PPL-B05)."""
-    if p.pinned is None or p.pinned.shape is None:
+    if p.declared_shape is None:
         return
     there, wanted = E.const(1), E.const(1)
-    for size in p.pinned.shape:
+    for size in p.declared_shape:
         if size is None:
             return
         there = there * size

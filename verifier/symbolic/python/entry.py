@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
 from verifier.source.discovery import Enclosing
@@ -30,11 +29,12 @@ from verifier.symbolic.python.flow import (
 )
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
-from verifier.symbolic.python.inputs import Inputs, Parameter, Pinned, Word, absent_name, is_text
+from verifier.symbolic.python.inputs import Inputs, Parameter, Word, absent_name, is_text, packs
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.parts import box_parts
+from verifier.symbolic.python.pins import Pin, ValuePin
 from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
@@ -52,7 +52,7 @@ class Request:
     module: Module
     #: the functions around a nested kernel, outermost first; their parameters are inputs too
     enclosing: tuple[Enclosing, ...] = ()
-    pinned: Mapping[str, Pinned] = field(default_factory=dict)
+    pinned: Mapping[str, Pin] = field(default_factory=dict)
     grid: tuple[int, ...] | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
@@ -129,7 +129,7 @@ def interpreted(
         hardware=hardware,
         api=api,
         trace=trace,
-        inputs=Inputs(packed=hardware.has(Capability.MX_MATMUL)),
+        inputs=Inputs(packed=packs(hardware), pinned=request.pinned),
         decide=decide,
         deadline=deadline,
     )
@@ -387,14 +387,12 @@ class _Entry:
             has_default=made.has_default,
             annotation=annotation,
             hints=hint.ranks,
-            pinned=self.request.pinned.get(made.name),
+            pinned=vm.inputs.pinned.get(made.name),
             signed=signed,
         )
         vm.inputs.parameters[made.name] = p
-        absent = p.pinned is not None and p.pinned.kind == "value" and p.pinned.value is None
+        absent = isinstance(p.pinned, ValuePin) and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
-        if known is None and p.pinned is not None and p.pinned.kind == "tensor":
-            p.kind = p.kind or "tensor"
         return initial_value(vm, p, hint.sequence) if known is None else known
 
 
@@ -435,4 +433,4 @@ def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]
     return tuple(views), seen
 
 
-__all__ = ["Decide", "HostCheck", "Pinned", "Request", "Run", "interpreted"]
+__all__ = ["Decide", "HostCheck", "Request", "Run", "interpreted"]

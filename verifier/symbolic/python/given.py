@@ -6,13 +6,31 @@ an argument that may be left out, a member of an enumeration for any of its memb
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.heap import ObjectBox
+from verifier.symbolic.python import modules
+from verifier.symbolic.python.flow import Ended
+from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
 from verifier.symbolic.python.inputs import Parameter, Word, absent_name, left_out
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
+from verifier.symbolic.python.pins import (
+    ChoicePin,
+    ContractMismatchError,
+    DefaultPin,
+    NamedPin,
+    ObjectPin,
+    Pin,
+    RangePin,
+    SequencePin,
+    TensorPin,
+    ValuePin,
+    argument_path,
+    item_path,
+)
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import AssumptionKind
@@ -28,7 +46,7 @@ def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     ``sequence``: the text shows that it is a tuple, see :class:`.evidence.Hint`.
     """
     if p.pinned is not None:
-        return _pinned(vm, p)
+        return _pinned(vm, p, p.pinned)
     if p.has_default and p.default is None:
         absent = E.bool_symbol(absent_name(p.name))
         return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p, sequence))))
@@ -52,25 +70,100 @@ def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
     return vm.inputs.integer(p) if p.annotation == "int" else p
 
 
-def _pinned(vm: VM, p: Parameter) -> object:
-    assert p.pinned is not None
-    if p.pinned.kind == "range":
+def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
+    """What a contract makes an input.
+
+    Raises:
+        ContractMismatchError: it names what is not there.
+    """
+    if isinstance(pin, RangePin):
         return vm.inputs.integer(p)
-    if p.pinned.kind != "value":
+    if isinstance(pin, TensorPin):
+        p.kind = "tensor" if pin.shape is not None else p.kind
         return p
-    value = p.pinned.value
+    if isinstance(pin, SequencePin):
+        items = tuple(_part(vm, p, item_path(p.name, k)) for k in range(pin.count))
+        return vm.heap.new(ListBox.of(items)) if pin.is_list else items
+    if isinstance(pin, ObjectPin):
+        made = _by_name(vm, p, pin.path)
+        args = [_part(vm, p, argument_path(p.name, k)) for k in range(pin.count)]
+        named = {key: _part(vm, p, argument_path(p.name, key)) for key in pin.keywords}
+        return vm.call(made, args, named, span=p.span)
+    if isinstance(pin, ChoicePin):
+        return _chosen(vm, p, pin)
+    if isinstance(pin, DefaultPin):
+        if not p.has_default:
+            raise ContractMismatchError(f"`{p.name}` has no default")
+        return p.default
+    return _single(vm, p, pin)
+
+
+def _part(vm: VM, p: Parameter, path: str) -> object:
+    """One of the inputs that an input is made of."""
+    part = Parameter(path, p.span, pinned=vm.inputs.pinned.get(path))
+    vm.inputs.parameters[path] = part
+    return initial_value(vm, part)
+
+
+def _single(vm: VM, p: Parameter, pin: ValuePin | NamedPin) -> object:
+    """One known value."""
+    if isinstance(pin, NamedPin):
+        return _by_name(vm, p, pin.path)
+    value = pin.value
     if isinstance(value, str) and "dtype" in p.name:
         return vm.as_dtype(value, p.span) or value
-    return _plain(value)
+    return value if isinstance(value, bool) or not isinstance(value, int) else E.const(value)
 
 
-def _plain(value: object) -> object:
-    """A value of a contract as the machine has it."""
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return E.const(value)
+def _by_name(vm: VM, p: Parameter, path: tuple[str, ...]) -> object:
+    """A value by its name in the module of the kernel."""
+    value = modules.global_value(vm, vm.frame.module, path[0])
+    if value is UNBOUND:
+        value = vm.language.builtins.get(path[0], UNBOUND)
+    if value is UNBOUND:
+        known = [name for name in vm.frame.module.bindings if not name.startswith("_")]
+        near = get_close_matches(path[0], known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise ContractMismatchError(f"its module has no name `{path[0]}`{hint}")
+    for name in path[1:]:
+        checks = len(vm.checks)
+        try:
+            value = vm.attribute(value, name, p.span)
+        except Ended:
+            checks = -1
+        if len(vm.checks) != checks:
+            raise ContractMismatchError(f"there is no `{'.'.join(path)}`")
     return value
+
+
+def _chosen(vm: VM, p: Parameter, pin: ChoicePin) -> object:
+    """Any of several values."""
+    p.kind = "str" if pin.tensor is None else "tensor"
+    cases: list[tuple[Bool, object]] = []
+    left: Bool = E.TRUE
+    count = len(pin.options) + (pin.tensor is not None)
+    for option in pin.options:
+        value = _single(vm, p, option)
+        here = _is_option(vm, p, option)
+        last = len(cases) == count - 1
+        cases.append((left if last else E.and_(left, here), value))
+        if last:
+            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)  # it is one of them
+        left = E.and_(left, E.not_(here))
+    if pin.tensor is not None:
+        cases.append((left, p))
+    return Guarded.of(cases)
+
+
+def _is_option(vm: VM, p: Parameter, option: ValuePin | NamedPin) -> Bool:
+    """Whether the input is that one of several values."""
+    if isinstance(option, ValuePin) and option.value is None:
+        return E.bool_symbol(absent_name(p.name))
+    if isinstance(option, NamedPin):
+        text = ".".join(option.path)
+        return vm.inputs.word(p, text, text)
+    said = option.value
+    return vm.inputs.word(p, str(said), None if isinstance(said, str) else repr(said))
 
 
 def _like_default(vm: VM, p: Parameter) -> object:

@@ -9,14 +9,18 @@ assertions of the kernel settle them like any other number; see :mod:`.ranks`.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.python.pins import ChoicePin, Pin, RangePin, TensorPin, ValuePin
 from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
@@ -27,20 +31,6 @@ _UNPACKED_DTYPES = dt.CODES["float8_e8m0fnu"]
 _TEXTS = frozenset({"str", "Optional[str]", "str|None", "None|str", "Union[str,None]"})
 #: the highest rank that is considered
 MAX_RANK = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """What a contract says about one parameter.
-
-    ``kind`` is ``tensor`` (``shape`` may be None: free; entries None: free; ``dtype`` may be None),
-    ``value`` (``value`` is a plain Python value) or ``range`` (``value`` is inclusive bounds).
-    """
-
-    kind: str
-    shape: tuple[Expr | None, ...] | None = None
-    dtype: str | None = None
-    value: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class Parameter:
     #: the whole tensor by rank
     views: dict[int, View] = field(default_factory=dict)
     address: SystemAddress | None = None
-    pinned: Pinned | None = None
+    pinned: Pin | None = None
     #: the dtype that the kernel gives a pointer (PPL: ``set_dtype``)
     pointee: DType | None = None
     #: when it was first asked whether it is true, before anything decided what it is
@@ -88,6 +78,23 @@ class Parameter:
     signed: bool = False
     #: what is an error if it turns out to be a number, likewise
     refused: list[tuple[str, Span, int]] = field(default_factory=list)
+
+    @property
+    def declared(self) -> TensorPin | None:
+        """What a contract says of the tensor that it is."""
+        pin = self.pinned
+        return (
+            pin.tensor
+            if isinstance(pin, ChoicePin)
+            else pin
+            if isinstance(pin, TensorPin)
+            else None
+        )
+
+    @property
+    def declared_shape(self) -> tuple[Expr | None, ...] | None:
+        """The sizes that a contract gives the tensor, None for those that it leaves free."""
+        return None if self.declared is None else self.declared.shape
 
     @property
     def constant(self) -> bool:
@@ -122,6 +129,8 @@ class Inputs:
     """All parameters of one run, and the codes given to strings that are compared with."""
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    #: what a contract says of them, by their paths
+    pinned: Mapping[str, Pin] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
     #: the strings by their codes, as they are written in Python
     words: dict[int, str] = field(default_factory=dict)
@@ -135,23 +144,18 @@ class Inputs:
     #: whether the hardware computes with packed elements
     packed: bool = True
 
-    def _free_dtype(self, name: str) -> DType:
-        """A dtype of which nothing is known."""
-        last = FREE_DTYPES if self.packed else _UNPACKED_DTYPES
-        return DType(E.symbol(name, 0, last, domain=dt.NAMES))
-
     def rank_symbol(self, p: Parameter) -> Expr:
         """``len(p.shape)`` as an unknown."""
-        if p.pinned is not None and p.pinned.shape is not None:
-            return E.const(len(p.pinned.shape))
+        if p.declared_shape is not None:
+            return E.const(len(p.declared_shape))
         return E.symbol(f"{p.name}.rank", 1, MAX_RANK)
 
     def extent(self, p: Parameter, axis: int) -> Expr:
         """``p.shape[axis]`` for ``axis >= 0``."""
-        if p.pinned is not None and p.pinned.shape is not None and axis < len(p.pinned.shape):
-            pinned = p.pinned.shape[axis]
-            if pinned is not None:
-                return pinned
+        declared = p.declared_shape
+        pinned = None if declared is None or axis >= len(declared) else declared[axis]
+        if pinned is not None:
+            return pinned
         extent = E.symbol(f"{p.name}.shape[{axis}]", lo=1)
         atom = extent.as_atom()
         assert isinstance(atom, Sym)
@@ -164,9 +168,9 @@ class Inputs:
     def dtype(self, p: Parameter) -> DType:
         if p.pointee is not None:
             return p.pointee
-        if p.pinned is not None and p.pinned.dtype is not None:
-            return DType.named(p.pinned.dtype)
-        return self._free_dtype(f"{p.name}.dtype")
+        if p.declared is not None and p.declared.dtype is not None:
+            return DType.named(p.declared.dtype)
+        return free_dtype(f"{p.name}.dtype", self.packed)
 
     def tensor(self, p: Parameter, rank: int) -> View:
         """The whole tensor, in HBM."""
@@ -214,12 +218,11 @@ class Inputs:
         """
         p.kind = "address"
         if p.address is None:
-            pinned = p.pinned if p.pinned is not None and p.pinned.kind == "tensor" else None
             shape: tuple[Expr, ...] = (E.symbol(f"{p.name}.bytes", lo=0),)
-            declared = pinned is not None and pinned.shape is not None
-            if pinned is not None and pinned.shape is not None:
-                shape = tuple(self.extent(p, axis) for axis in range(len(pinned.shape)))
-            name = pinned.dtype if pinned is not None and pinned.dtype is not None else None
+            declared = p.declared_shape
+            if declared is not None:
+                shape = self.shape(p, len(declared))
+            name = p.declared.dtype if p.declared is not None else None
             storage = Storage(
                 id=-1 - len(self.storages),
                 name=p.name,
@@ -230,7 +233,7 @@ class Inputs:
                 span=p.span,
                 kind=StorageKind.INPUT,
                 initialised=True,
-                placement={"declared": declared},
+                placement={"declared": declared is not None},
             )
             self.storages.append(storage)
             p.address = SystemAddress(storage, E.const(0))
@@ -242,12 +245,10 @@ class Inputs:
         It is assumed not to be negative, unless its default is or the text says that it may be.
         """
         p.kind = "int"
-        if p.pinned is not None:
-            if p.pinned.kind == "range" and isinstance(p.pinned.value, tuple):
-                lo, hi = p.pinned.value
-                return E.symbol(p.name, lo, hi)
-            if p.pinned.kind == "value" and isinstance(p.pinned.value, (int, bool)):
-                return E.const(int(p.pinned.value))
+        if isinstance(p.pinned, RangePin):
+            return E.symbol(p.name, p.pinned.lower, p.pinned.upper)
+        if isinstance(p.pinned, ValuePin) and isinstance(p.pinned.value, int):
+            return E.const(int(p.pinned.value))
         least = 1 if p.constant else 0
         if p.signed or _is_below(p.default, least):
             return E.symbol(p.name, lo=None)
@@ -263,17 +264,15 @@ class Inputs:
         p.kind = "bool"
         if p.asked is not None:
             return self.truth(p)
-        if p.pinned is not None and p.pinned.kind == "value":
+        if isinstance(p.pinned, ValuePin):
             return E.truth(bool(p.pinned.value))
         return E.bool_symbol(p.name)
 
     def as_dtype(self, p: Parameter) -> DType:
         p.kind = "dtype"
-        if p.pinned is not None and isinstance(p.pinned.value, str):
-            name = dt.canonical(p.pinned.value)
-            if name is not None:
-                return DType.named(name)
-        return self._free_dtype(p.name)
+        if p.declared is not None and p.declared.dtype is not None:
+            return DType.named(p.declared.dtype)
+        return free_dtype(p.name, self.packed)
 
     def length(self, p: Parameter) -> Expr:
         """``len(p)`` of a tuple or list."""
@@ -282,10 +281,6 @@ class Inputs:
     def item(self, p: Parameter, position: int) -> Expr:
         """``p[position]`` of a tuple of integers."""
         p.kind = "tuple"
-        if p.pinned is not None and isinstance(p.pinned.value, tuple):
-            value = p.pinned.value[position]
-            if isinstance(value, int):
-                return E.const(value)
         name = f"{p.name}[{position}]"
         given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
         if any(_is_below(item, 0) for item in given):
@@ -297,8 +292,12 @@ class Inputs:
     def string_equals(self, p: Parameter, text: str, said: str | None = None) -> Bool:
         """Whether a string parameter is ``text``; ``said``: how that is written, if not so."""
         p.kind = "str"
-        if p.pinned is not None and p.pinned.kind == "value":
+        if isinstance(p.pinned, ValuePin):
             return E.truth(p.pinned.value == text)
+        return self.word(p, text, said)
+
+    def word(self, p: Parameter, text: str, said: str | None = None) -> Bool:
+        """Whether an input that is one of several named values is that one."""
         code = self.strings.setdefault(text, len(self.strings) + 1)
         self.words.setdefault(code, said if said is not None else json.dumps(text))
         return E.eq(E.symbol(p.name, 0, None, words=self.words), code)
@@ -306,6 +305,17 @@ class Inputs:
     def any_of_strings(self, p: Parameter) -> tuple[tuple[Bool, str], ...]:
         """The strings that any parameter is compared with, and when this one is each."""
         return tuple((self.string_equals(p, text), text) for text in tuple(self.strings))
+
+
+def packs(hardware: Hardware) -> bool:
+    """Whether the hardware computes with packed elements."""
+    return hardware.has(Capability.MX_MATMUL)
+
+
+def free_dtype(name: str, packed: bool) -> DType:
+    """Any element type of an input; ``packed``: those of four numbers are among them."""
+    last = FREE_DTYPES if packed else _UNPACKED_DTYPES
+    return DType(E.symbol(name, 0, last, domain=dt.NAMES))
 
 
 def truth_name(name: str) -> str:

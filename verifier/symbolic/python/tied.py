@@ -12,8 +12,9 @@ from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, Led
 
 def is_tensor(p: Parameter) -> bool:
     """Whether a contract or the annotation of a parameter says that it is a tensor."""
-    pinned = p.pinned is not None and p.pinned.kind == "tensor"
-    return pinned or any(name in p.annotation.lower() for name in ("tensor", "ndarray"))
+    return p.declared is not None or any(
+        name in p.annotation.lower() for name in ("tensor", "ndarray")
+    )
 
 
 def tie(vm: VM, p: Parameter, true: Bool) -> None:

@@ -184,9 +184,8 @@ class ParameterKind(TensorKind):
 
     @staticmethod
     def _is_sequence(p: Parameter) -> bool:
-        pinned = p.pinned.value if p.pinned is not None else None
         named = p.kind is None and p.annotation.startswith(_SEQUENCES)
-        return p.kind == "tuple" or named or isinstance(pinned, tuple)
+        return p.kind == "tuple" or named
 
     @staticmethod
     def _may_be_sequence(p: Parameter, index: object) -> bool:
@@ -489,12 +488,6 @@ class ParameterKind(TensorKind):
         if value.kind in (None, "dtype", "str"):
             return vm.inputs.as_dtype(value)
         return vm.inputs.dtype(value) if value.kind == "tensor" else None
-
-    def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
-        pinned = value.pinned.value if value.pinned is not None else None
-        if isinstance(pinned, tuple) and value.pinned.kind == "value":
-            return tuple(E.const(x) if isinstance(x, int) else x for x in pinned)
-        return None
 
 
 KINDS: Final[dict[type, Kind[VM]]] = {Parameter: ParameterKind()}

@@ -1,0 +1,158 @@
+"""Contracts that give objects, members, sequences, choices and defaults, and their replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verifier.engine import analyze_file
+from verifier.executor.replay import Item, replay
+from verifier.report.model import FileRequest, FileResult, KernelReport
+
+MODULE = """\
+from dataclasses import dataclass
+from enum import Enum
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+class Mode(Enum):
+    COPY = 0
+    CLEAR = 1
+
+
+@dataclass
+class Inner:
+    rows: int
+    deep: tuple = (1, 2)
+
+
+@dataclass
+class Config:
+    tile: int
+    weights: object = None
+    inner: Inner = None
+    bias: bool = True
+
+
+@nki.jit
+def staged(x, cfg, mode=Mode.COPY, parts=None, dtype=nl.float32, scale=2):
+    p, f = x.shape
+    out = nl.ndarray((p, f), dtype=dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((p, f), dtype=dtype, buffer=nl.sbuf)
+    if cfg.bias:
+        bias = nl.ndarray((scale * cfg.tile, 3), dtype=dtype, buffer=nl.sbuf)
+    if cfg.weights is not None:
+        rows, columns = cfg.weights.shape
+        w = nl.ndarray((rows, columns), dtype=dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=w, src=cfg.weights)
+    for part in parts or []:
+        held = nl.ndarray(part.shape, dtype=part.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=held, src=part)
+    if mode == Mode.CLEAR:
+        nisa.memset(dst=tile, value=0.0)
+    else:
+        nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def checked(folder: Path, contract: str) -> FileResult:
+    path = folder / "kernel.py"
+    path.write_text(MODULE, encoding="utf-8")
+    request = FileRequest(
+        str(path), targets=("trn2",), contracts=(f"staged{contract}",), parts=True, timeout=30
+    )
+    return analyze_file(request)
+
+
+def only(result: FileResult) -> KernelReport:
+    assert result.errors == ()
+    [kernel] = result.kernels
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        "(x: fp32[96, 8], cfg: Config(64), ...)",
+        "(x: fp32[96, 8], cfg: Config(tile=128, bias=False), scale: 9, ...)",
+        "(x: fp32[96, 8], cfg: Config(tile=64, weights=fp32[7, N]), ...) where N <= 2 * cfg.tile",
+        "(x: bf16[96, 8], cfg: Config(12..64), mode: Mode.COPY, dtype: bf16, ...)",
+        "(x: {bf16, fp32}[96, 8], cfg: Config(3), mode: {Mode.CLEAR}, dtype: {bf16, fp32}, ...)",
+        "(x: fp32[96, 8], cfg: Config(9, inner=Inner(4, deep=(5, 6))), parts: [u8[5, M]], ...)"
+        " where M <= 9 or M == 40",
+        "(x: fp32[96, 8], cfg: Config({8, 64}, {None, fp32[4, 5]}), parts=default, ...)",
+        "(x: fp32[R, 8], cfg: Config(1), mode: Mode.CLEAR, ...) where not (R > 128)",
+        "(x: _[R, 8], cfg: Config(1), ...) where R <= 4 and x.dtype in (float32,)",
+    ],
+)
+def test_right_ones_are_verified(tmp_path: Path, contract: str) -> None:
+    result = checked(tmp_path, contract)
+    assert only(result).status == "verified", result.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("contract", "rule", "told"),
+    [
+        ("(x: fp32[96, 8], cfg: Config(65), ...)", "partition-extent", {"cfg.0": 65}),
+        (
+            "(x: fp32[96, 8], cfg: Config(tile={64, 96}), ...)",
+            "partition-extent",
+            {"cfg.tile": 96},
+        ),
+        (
+            "(x: fp32[96, 8], cfg: Config(9, weights=fp32[K, 7]), mode: Mode.CLEAR, ...)",
+            "partition-extent",
+            {"cfg.weights.shape": [129, 7], "mode": "Mode.CLEAR"},
+        ),
+        (
+            "(x: fp32[96, 8], cfg: Config(9), parts: [u8[5, 6], u8[K, 9]], ...)",
+            "partition-extent",
+            {"parts[0].shape": [5, 6], "parts[1].shape": [129, 9]},
+        ),
+        (
+            "(x: fp32[96, 8], cfg: Config(9, {None, fp32[K, 5]}), ...) where K == 201",
+            "partition-extent",
+            {"cfg.1.shape": [201, 5]},
+        ),
+    ],
+)
+def test_wrong_ones_are_told_with_all_parts(
+    tmp_path: Path, contract: str, rule: str, told: dict[str, object]
+) -> None:
+    result = checked(tmp_path, contract)
+    kernel = only(result)
+    found = [d for d in result.diagnostics if d.rule == rule]
+    assert found, result.diagnostics
+    given = found[0].counterexample
+    assert given is not None
+    assert {name: given.get(name) for name in told} == told
+    item = Item.of(found[0], kernel)
+    assert item is not None
+    [answer] = replay([item])
+    assert answer.status == "confirmed", answer
+
+
+@pytest.mark.parametrize(
+    ("contract", "message"),
+    [
+        ("(y: fp32[96, 8])", "`staged` has no parameter `y`"),
+        ("(cgf: Config(3))", "did you mean 'cfg'?"),
+        ("(cfg: Conffig(3))", "its module has no name `Conffig`; did you mean `Config`?"),
+        ("(cfg: Config(3), mode: Mode.CLAER)", "there is no `Mode.CLAER`"),
+        ("(x=default)", "`x` has no default"),
+        ("(x: fp32[K, 8]) where L <= 3", "`L` is not a size or a parameter"),
+        ("(x: fp32[K, 8]) where x.shape[2] <= 3", "`x` has 2 dimensions, not 3"),
+        ("(x: {fp32[3, 4], bf16[7]})", "`x` is at most one tensor"),
+    ],
+)
+def test_what_does_not_fit_is_said(tmp_path: Path, contract: str, message: str) -> None:
+    result = checked(tmp_path, contract)
+    [error] = result.errors
+    assert error.kind == "usage" and message in error.message
+    assert [kernel.status for kernel in result.kernels] == ["error"]

@@ -1,0 +1,98 @@
+"""What a contract says of one input, in symbols.
+
+Inputs that others are made of have paths: ``xs[1]`` is an item, ``cfg.tile`` an argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from verifier.symbolic.expr import Expr
+
+
+class ContractMismatchError(Exception):
+    """A contract that does not fit the kernel: an unknown parameter, name or member."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPin:
+    """A tensor of one of the ``dtypes`` (none: any).
+
+    ``shape`` may be None (of any rank, or no tensor but the dtype itself), entries None (any size).
+    """
+
+    shape: tuple[Expr | None, ...] | None
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> str | None:
+        """The one dtype that it may have."""
+        return self.dtypes[0] if len(self.dtypes) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class RangePin:
+    """An integer, both ends included."""
+
+    lower: int
+    upper: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePin:
+    """A plain value."""
+
+    value: int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class SequencePin:
+    """A tuple or a list of so many inputs."""
+
+    count: int
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPin:
+    """A value by its name where the kernel is defined."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPin:
+    """What a class makes of inputs: ``count`` without a name, then those that are named."""
+
+    path: tuple[str, ...]
+    count: int
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePin:
+    """One of the values, None, or a tensor."""
+
+    options: tuple[ValuePin | NamedPin, ...]
+    tensor: TensorPin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultPin:
+    """What it is where a caller leaves it out."""
+
+
+Pin: TypeAlias = (
+    TensorPin | RangePin | ValuePin | SequencePin | NamedPin | ObjectPin | ChoicePin | DefaultPin
+)
+
+
+def item_path(path: str, position: int) -> str:
+    """The path of an item of a tuple or list."""
+    return f"{path}[{position}]"
+
+
+def argument_path(path: str, argument: int | str) -> str:
+    """The path of an argument of an object."""
+    return f"{path}.{argument}"
