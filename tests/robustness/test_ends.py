@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from .support import FIXTURES, ROOT, bad, good
+from tests.commands import ROOT
+
+from .support import FIXTURES, bad, good
 
 EXAMPLES = int(os.environ.get("TILELINT_EXAMPLES", "3"))
 COMMAND = [sys.executable, "-m", "verifier"]
