@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.solver import Query, terms
 from verifier.solver.ranges import FactCache, implied
-from verifier.solver.solver import default
+from verifier.solver.terms import default
 from verifier.solver.z3backend import Backend
 from verifier.symbolic import expr as E
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from verifier.solver import polynomial as P
 from verifier.solver import terms
 from verifier.solver.query import Model, Query
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 
 if TYPE_CHECKING:
+    from verifier.solver.ranges import FactSet
     from verifier.solver.z3backend import Backend, Session
 
 _KERNEL_FRIENDLY = (128, 129, 512, 513)
@@ -25,14 +27,20 @@ _GIVEN_UP = 7  # what a question that Z3 gives up on counts for, besides itself
 _RLIMIT = 20_000
 
 
-def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr] = ()) -> Model:
-    """The smallest counterexample of ``query`` found; ``model`` itself if nothing is smaller."""
+def minimized(
+    backend: Backend, ready: FactSet, query: Query, model: Model, trips: Sequence[Expr] = ()
+) -> Model:
+    """The smallest counterexample of ``query`` found; ``model`` itself if nothing is smaller.
+
+    ``ready``: the facts of the query.
+    """
     every = [*query.facts, query.goal]
     syms = terms.symbols(every)
     known = {sym.id for sym in syms}
     counted = [t for t in trips if all(sym.id in known for sym in t.free()) and not t.is_const]
     facts = [*query.facts, E.not_(query.goal)]
-    shrink = _Shrink(backend.session(facts, _RLIMIT), query, dict(model))
+    session = backend.session(facts, _RLIMIT)
+    shrink = _Shrink(session, _Least(ready, query.goal), query, dict(model))
     if counted:
         total = E.const(0)
         for trip in counted:
@@ -49,12 +57,32 @@ def minimized(backend: Backend, query: Query, model: Model, trips: Sequence[Expr
     return shrink.model
 
 
+class _Least:
+    """What terms are at least, by the bounds that facts set: it costs less than a question."""
+
+    def __init__(self, ready: FactSet, goal: Bool) -> None:
+        self._prepared = ready.prepared
+        self._frame = ready.frame.copy()
+        self.keep(E.not_(goal))
+
+    def keep(self, condition: Bool) -> None:
+        self._frame.assume([self._prepared.apply(condition)])
+        self._frame.propagate()
+
+    def of(self, term: Expr) -> int | None:
+        low, _ = self._frame.interval(P.from_expr(self._prepared.value(term)))
+        return low
+
+
 class _Shrink:
     """A model and the questions that make it smaller, each keeping what was reached before."""
 
-    def __init__(self, session: Session, query: Query, model: dict[str, int | bool]) -> None:
+    def __init__(
+        self, session: Session, bounds: _Least, query: Query, model: dict[str, int | bool]
+    ) -> None:
         self.model: dict[str, int | bool] = model
         self._session = session
+        self._bounds = bounds
         self._query = query
         self._left = _QUESTIONS
         self._kept: list[Bool] = []
@@ -122,6 +150,9 @@ class _Shrink:
 
     def _may_be_less(self, term: Expr) -> bool:
         """Whether ``term`` may be less than it is; it is less then, if the question is settled."""
+        low = self._bounds.of(term)
+        if low is not None and low >= self._value(term):
+            return False
         return self._ask(E.le(term, self._value(term) - 1)) is not False
 
     def _value(self, term: Expr) -> int:
@@ -129,6 +160,7 @@ class _Shrink:
 
     def _keep(self, condition: Bool) -> None:
         self._session.add(condition)
+        self._bounds.keep(condition)
         self._kept.append(condition)
 
     def _try(self, condition: Bool) -> bool:

@@ -30,6 +30,10 @@ class Prepared:
     def apply(self, term: Bool) -> Bool:
         return term if self.substitution is None else self.substitution.bool(term)
 
+    def value(self, term: Expr) -> Expr:
+        """``term`` in the symbols that are left."""
+        return term if self.substitution is None else self.substitution.expr(term)
+
     def complete(self, env: Mapping[str, int | bool]) -> dict[str, int | bool]:
         """``env`` with values for the removed symbols and decided flags.
 

@@ -123,7 +123,7 @@ class Solver:
         worst = self._worst.get(query)
         if worst is not None:  # stay where over-approximated values do not matter
             query = Query((*query.facts, worst), query.goal)
-        return minimized(self._z3(), query, model, trips)
+        return minimized(self._z3(), self._facts.get(query.facts), query, model, trips)
 
     # -- tiers -----------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class Solver:
         syms = terms.symbols(every)
         names = [name for term in every for name in terms.flags(term)]
         for position in range(len(self._models) - 1, -1, -1):
-            model: dict[str, int | bool] = {s.name: default(s) for s in syms}
+            model: dict[str, int | bool] = {s.name: terms.default(s) for s in syms}
             model.update(dict.fromkeys(names, False))
             model.update((k, v) for k, v in self._models[position].items() if k in model)
             try:
@@ -224,10 +224,10 @@ class Solver:
         every = [*query.facts, query.goal]
         for sym in terms.symbols([*prepared.facts, *every]):
             if sym not in prepared.removed:
-                full.setdefault(sym.name, default(sym))
+                full.setdefault(sym.name, terms.default(sym))
         for value in prepared.removed.values():
             for sym in value.free():
-                full.setdefault(sym.name, default(sym))
+                full.setdefault(sym.name, terms.default(sym))
         for term in every:
             for name in terms.flags(term):
                 full.setdefault(name, False)
@@ -325,13 +325,6 @@ class Solver:
 def _is_open(fact: Bool) -> bool:
     """Whether a fact hangs on values that are not known."""
     return any(symbol.origin is E.Origin.HAVOC for symbol in fact.free())
-
-
-def default(sym: Sym) -> int:
-    """The value of a symbol that nothing constrains."""
-    if sym.lo is not None:
-        return max(sym.lo, 1) if sym.hi is None or sym.hi >= 1 else sym.lo
-    return 1 if sym.hi is None else min(1, sym.hi)
 
 
 __all__ = ["Answer", "Query", "Solver", "Statistics"]

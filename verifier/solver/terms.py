@@ -113,3 +113,10 @@ def within_bounds(syms: Sequence[Sym], env: Mapping[str, int | bool]) -> bool:
         (sym.lo is None or env[sym.name] >= sym.lo) and (sym.hi is None or env[sym.name] <= sym.hi)
         for sym in syms
     )
+
+
+def default(sym: Sym) -> int:
+    """The value of a symbol that nothing constrains."""
+    if sym.lo is not None:
+        return max(sym.lo, 1) if sym.hi is None or sym.hi >= 1 else sym.lo
+    return 1 if sym.hi is None else min(1, sym.hi)

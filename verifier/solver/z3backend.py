@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import z3
 
-from verifier.solver.terms import walk
+from verifier.solver.terms import default, flags, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 
@@ -43,10 +43,10 @@ class Backend:
         self.times: list[float] = []
         self._translator = _Translator(z3.Context())
 
-    def check(self, facts: Sequence[Bool], rlimit: int | None = None) -> Outcome:
+    def check(self, facts: Sequence[Bool]) -> Outcome:
         """Whether some integers satisfy all ``facts``; what a division by zero gives is free."""
         started = time.perf_counter()
-        outcome = self.session(facts, rlimit or self.rlimit).check()
+        outcome = self.session(facts, self.rlimit).check()
         self.times.append(time.perf_counter() - started)
         return outcome
 
@@ -62,7 +62,11 @@ class Backend:
 
 
 class Session:
-    """One Z3 solver with assertions that may be pushed and popped."""
+    """One Z3 solver with assertions that may be pushed and popped.
+
+    Alternatives are told to Z3 only where integers that satisfy all else break them: most of them
+    have nothing to do with a question, and each one is a case distinction.
+    """
 
     def __init__(self, translator: _Translator, rlimit: int, backstop: int) -> None:
         self._translator = translator
@@ -71,16 +75,24 @@ class Session:
         self._solver.set(random_seed=0, timeout=backstop, rlimit=rlimit, ctrl_c=False)
         self._known: dict[Atom, None] = {}
         self._flags: dict[str, z3.BoolRef] = {}
-        self._scopes: list[list[Atom]] = []
+        self._scopes: list[_Scope] = []
+        #: alternatives that Z3 has not been told
+        self._waiting: list[Bool] = []
 
     def add(self, fact: Bool) -> None:
+        if fact.kind is E.BoolKind.OR:
+            self._waiting.append(fact)
+        else:
+            self._tell(fact)
+
+    def _tell(self, fact: Bool) -> None:
         formula = self._translator.formula(fact)
         assertions = [formula.term]
         for atom in formula.atoms:
             if atom not in self._known:
                 self._known[atom] = None
                 if self._scopes:
-                    self._scopes[-1].append(atom)
+                    self._scopes[-1].atoms.append(atom)
                 assertions.extend(self._translator.lemmas(atom))
         self._flags.update(formula.flags)
         context, solver = self._translator.ctx.ref(), self._solver.solver
@@ -90,16 +102,38 @@ class Session:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Assertions inside are forgotten afterwards."""
-        self._scopes.append([])
+        scope = _Scope(list(self._waiting))
+        self._scopes.append(scope)
         self._solver.push()
         try:
             yield
         finally:
             self._solver.pop()
-            for atom in self._scopes.pop():
+            self._scopes.pop()
+            for atom in scope.atoms:
                 del self._known[atom]
+            # what mattered inside will matter again
+            left = {id(fact) for fact in self._waiting}
+            self._waiting = [fact for fact in scope.waiting if id(fact) in left]
+            for fact in scope.waiting:
+                if id(fact) not in left:
+                    self._tell(fact)
 
     def check(self) -> Outcome:
+        outcome = self._check()
+        while self._waiting and outcome.kind != "unsat":
+            told = self._waiting
+            if outcome.env is not None:
+                told = _broken(told, outcome.env)
+                if not told:
+                    break
+            self._waiting = [fact for fact in self._waiting if fact not in told]
+            for fact in told:
+                self._tell(fact)
+            outcome = self._check()
+        return outcome
+
+    def _check(self) -> Outcome:
         try:
             result = self._solver.check()
             if result == z3.sat:
@@ -122,6 +156,30 @@ class Session:
         for name, flag in self._flags.items():
             env[name] = z3.is_true(model.eval(flag, model_completion=True))
         return env
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What a session has to undo: alternatives that waited before, atoms that are new."""
+
+    waiting: list[Bool]
+    atoms: list[Atom] = field(default_factory=list)
+
+
+def _broken(facts: Sequence[Bool], env: dict[str, int | bool]) -> list[Bool]:
+    """The facts that do not hold; ``env`` gets a value for each symbol and flag of the others."""
+    out = []
+    for fact in facts:
+        values = {s.name: default(s) for s in fact.free()} | dict.fromkeys(flags(fact), False) | env
+        try:
+            if not E.evaluate(fact, values):
+                out.append(fact)
+                continue
+        except E.EvaluationError:
+            out.append(fact)
+            continue
+        env |= values
+    return out
 
 
 @dataclass(frozen=True, slots=True)
