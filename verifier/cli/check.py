@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     metavar="REV",
     help="Report only what was not there at a revision of git ('main...': where the branch left "
     "main), in the kernel files that changes since then concern.",
+)
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    metavar="FILE::NAME",
+    help="Check this function alone, whether or not the file says that it is a kernel "
+    "(repeatable; with --contract for its inputs).",
 )
 @click.option(  # no setting: what is checked must not be able to ask for its own execution
     "--replay",
@@ -73,6 +81,7 @@ def command(
     paths: tuple[str, ...],
     affected: bool,
     diff_base: str | None,
+    kernels: tuple[str, ...],
     replay: bool,
     format_: str,
     output: str | None,
@@ -96,11 +105,17 @@ def command(
     unknowns), 2 bad usage or an internal error.
     """
     reported = Reporting.asked(format_, output, baseline, write_baseline, verbose=verbose)
-    if write_baseline is not None and (affected or diff_base is not None or shard is not None):
+    parted = affected or diff_base is not None or shard is not None or bool(kernels)
+    if write_baseline is not None and parted:
         raise Refusal(
-            "--write-baseline needs the findings of a whole run: --affected, --diff-base and "
-            "--shard leave some out (merge has --write-baseline, too)"
+            "--write-baseline needs the findings of a whole run: --affected, --diff-base, --kernel "
+            "and --shard leave some out (merge has --write-baseline, too)"
         )
+    asked = _asked(kernels)
+    if kernels:
+        if paths or affected or diff_base is not None:
+            raise Refusal("--kernel says what is checked: PATHS, --affected, --diff-base say more")
+        paths = tuple(asked)
     fixing = _fixing(fix, unsafe_fixes, diff)
     configurations = options.configurations(said)
     with _refusals():
@@ -114,6 +129,7 @@ def command(
             cached=not no_cache,
             fixing=fixing,
             shard=shard,
+            kernels=asked,
         )
         report = run.report()
         if diff_base is not None:
@@ -157,9 +173,10 @@ class _Run:
         cached: bool,
         fixing: Fixing | None,
         shard: Part | None,
+        kernels: Mapping[str, Sequence[str]],
     ) -> None:
         from verifier.cache import place
-        from verifier.cli.paths import project_root
+        from verifier.cli.paths import absolute, project_root
         from verifier.cli.runner import RunOptions, default_jobs
 
         #: what was named, nothing where the files are chosen by what has changed
@@ -181,6 +198,7 @@ class _Run:
             chosen_from=None if scope is None else scope.total,
             fixing=fixing,
             shard=shard,
+            kernels={absolute(path): names for path, names in kernels.items()},
         )
 
     def report(self) -> RunReport:
@@ -244,6 +262,17 @@ def _fixing(fix: bool, unsafe: bool, diff: bool) -> Fixing | None:
     from verifier.cli.fix import Fixing
 
     return Fixing(unsafe=unsafe, write=not diff)
+
+
+def _asked(kernels: Sequence[str]) -> dict[str, list[str]]:
+    """The functions of ``FILE::NAME``, by their files."""
+    found: dict[str, list[str]] = {}
+    for kernel in kernels:
+        path, mark, name = kernel.rpartition("::")
+        if not (path and mark and name):
+            raise Refusal(f"--kernel takes FILE::NAME, not '{kernel}'")
+        found.setdefault(path, []).append(name)
+    return found
 
 
 def _scope(paths: tuple[str, ...], changed: bool, revision: str | None) -> Scope | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,8 @@ class RunOptions:
     fixing: Fixing | None = None
     #: the part of the files that is checked; None: all
     shard: Part | None = None
+    #: the functions that alone are checked, by their files; none: all kernels
+    kernels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def default_jobs() -> int:
@@ -142,6 +144,7 @@ def _requests(
             users=users[absolute(path)],
             statistics=options.statistics,
             parts=options.parts or options.replay,
+            kernels=options.kernels.get(absolute(path), ()),
         )
         for path in candidates.files
     ]

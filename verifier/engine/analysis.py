@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from verifier.configuration.contracts import Contract, Int
 from verifier.configuration.showing import text_of
+from verifier.configuration.suggestions import did_you_mean
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached
@@ -31,6 +33,7 @@ from verifier.source import footprint
 from verifier.source.discovery import (
     How,
     KernelEntry,
+    Scanned,
     contract_comments,
     enclosing_functions,
     kernel_definition,
@@ -38,6 +41,7 @@ from verifier.source.discovery import (
 )
 from verifier.source.footprint import recording
 from verifier.source.inputs import input_names
+from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
 from verifier.source.text import NestedTooDeepError, SourceError
@@ -112,9 +116,13 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     text = _TextFacts()
     first, step = request.part
     with module.syntax_held():
-        scanned = scan(project, module, _users(project, request))
+        scanned = scan(project, module, _users(project, request), _named(request))
         loose = unreached.functions(scanned)
-        for entry in (*scanned.kernels, *loose)[first::step]:
+        entries = [*scanned.kernels, *loose]
+        if request.kernels:
+            entries = [entry for entry in scanned.kernels if entry.name in request.kernels]
+            errors += _missing(request, scanned, module)
+        for entry in entries[first::step]:
             if entry.error is not None or entry.dialect not in DIALECTS:
                 continue
             for outcome in _kernel(project, entry, request, memo, errors, text):
@@ -131,6 +139,28 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
         tuple(_function(h.entry, [report.Caller(*c) for c in h.callers]) for h in scanned.helpers),
         tuple(_function(entry) for entry in loose),
     )
+
+
+def _named(request: report.FileRequest) -> set[str]:
+    """The functions that somebody speaks of as kernels."""
+    texts = (*request.contracts, *(text for _, text in request.presets))
+    return {
+        *request.kernels,
+        *(re.split(r"[(\[\s]", text.lstrip(), maxsplit=1)[0] for text in texts),
+    }
+
+
+def _missing(
+    request: report.FileRequest, scanned: Scanned, module: Module
+) -> Iterator[report.FileError]:
+    """The functions that were asked for and are not there."""
+    there = {entry.name for entry in scanned.kernels}
+    functions = [name for name, b in module.bindings.items() if b.kind is BindingKind.FUNCTION]
+    for name in request.kernels:
+        if name not in there:
+            hint = did_you_mean(name, {*there, *functions})
+            message = f"`{name}` is no function that a kernel could be{hint}"
+            yield report.FileError(request.path, 0, message, "usage")
 
 
 def _function(entry: KernelEntry, callers: Sequence[report.Caller] = ()) -> report.Function:

@@ -399,6 +399,8 @@ class FileRequest:
     ``line_length`` is how long a line of the file may be; None: as its lines show. ``parts``: what
     a precondition stands for is shown one by one, each with a counterexample made small. ``users``
     are the other files of the run that import this one: what their kernels call is no entry point.
+    ``kernels`` are functions that are checked as entry points, and nothing else is; none: what the
+    text says, and what a contract names.
     """
 
     path: str
@@ -416,6 +418,7 @@ class FileRequest:
     line_length: int | None = None
     parts: bool = True
     users: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

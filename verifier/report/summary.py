@@ -13,6 +13,7 @@ from verifier.report.text import Line, Options, Piece, cells, one_line, words, w
 
 _MOST_REASONS = 4
 _MOST_GONE = 10
+_MOST_NAMED = 4
 _STYLES: dict[Status, str] = {
     "verified": "ok",
     "conditional": "unsure",
@@ -169,7 +170,7 @@ def totals_lines(report: RunReport, options: Options) -> list[Line]:
         head = f"{number(len(report.kernels), 'kernel')}{looked}: "
         lines = wrap([(head, "message")], pieces, options.width, indent=2)
     else:
-        lines = [[(f"No kernels{looked}", "message")]]
+        lines = [[(f"No kernels{looked}", "message")], *_nearest(report, options)]
     if report.helpers:
         one = len(report.helpers) == 1
         there = "is judged where kernels call it" if one else "are judged where kernels call them"
@@ -195,6 +196,18 @@ def totals_lines(report: RunReport, options: Options) -> list[Line]:
     elif report.kernels:
         lines.append([("Nothing to report", "ok")])
     return lines + _gone(report, options)
+
+
+def _nearest(report: RunReport, options: Options) -> list[Line]:
+    """What may have been meant as a kernel where none is found."""
+    found = [f"`{f.name}` (line {f.line} of {f.path})" for f in report.unreached]
+    if not found:
+        return []
+    if len(found) > _MOST_NAMED:
+        found[_MOST_NAMED:] = [f"{len(found) - _MOST_NAMED} more"]
+    pieces = _commas([(text, "") for text in found])
+    how = "`tilelint check --kernel FILE::NAME` checks one all the same"
+    return [*wrap([("nothing launches ", "")], pieces, options.width), [(how, "dim")]]
 
 
 def _left_out(report: RunReport) -> list[str]:

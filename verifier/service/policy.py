@@ -47,6 +47,7 @@ class Policy:
         statistics: bool = False,
         tiles: bool = False,
         parts: bool = False,
+        kernels: Sequence[str] = (),
     ) -> FileRequest:
         """What to ask of the engine for a file that is checked; see :class:`FileRequest`."""
         full = _absolute(path)
@@ -66,6 +67,7 @@ class Policy:
             line_length=self._lengths.of(full),
             parts=parts or not chosen(PRECONDITION, settings.select, settings.ignore),
             users=tuple(users),
+            kernels=tuple(kernels),
         )
 
     def selected(self, path: str) -> frozenset[str]:

@@ -43,6 +43,8 @@ class How(Enum):
     DECORATOR = "decorator"
     #: ``nki.jit(f)`` somewhere, also in another file
     WRAPPED = "wrapped"
+    #: it does not: somebody asked for the function by its name
+    NAMED = "named"
     #: it does not: no kernel calls the function
     UNREACHED = "unreached"
 
@@ -95,8 +97,17 @@ class Helper:
     callers: tuple[Unit, ...]
 
 
-def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Scanned:
-    """What ``module`` has for a device; ``others`` are modules whose calls count, too."""
+def scan(
+    project: Project,
+    module: Module,
+    others: Iterable[Module] = (),
+    named: Collection[str] = (),
+) -> Scanned:
+    """What ``module`` has for a device.
+
+    ``others`` are modules whose calls count, too; ``named`` are top-level functions that are entry
+    points because somebody says so.
+    """
     found: dict[tuple[str, int, int], KernelEntry] = {}
     visitor = _visited(project, module)
     for entry in [*visitor.decorated, *visitor.wrapped]:
@@ -106,9 +117,9 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
     if not dialects:
         return Scanned(module, tuple(sorted(found.values(), key=_place)))
     functions = _functions(visitor)
-    named = [(other, _named(functions, other)) for other in others]
+    mentioned = [(other, _named(functions, other)) for other in others]
     own = {visitor.unit(entry.name) for entry in visitor.decorated}
-    visitors = [visitor, *(_visited(project, other) for other, names in named if names & own)]
+    visitors = [visitor, *(_visited(project, other) for other, names in mentioned if names & own)]
     decorated = {each.unit(entry.name) for each in visitors for entry in each.decorated}
     wrapped = {_unit(entry) for each in visitors for entry in each.wrapped}
     sites = [site for each in visitors for site in each.sites(functions)]
@@ -116,13 +127,21 @@ def scan(project: Project, module: Module, others: Iterable[Module] = ()) -> Sca
     judged_there = [
         Helper(e, called[_unit(e)])
         for e in visitor.decorated
-        if not e.nested and _unit(e) in called
+        if not e.nested and e.name not in named and _unit(e) in called
     ]
-    entries = [e for e in found.values() if e.nested or e.error or _unit(e) not in called]
-    # what another file names may be called there
-    elsewhere = {unit for _, names in named for unit in names}
-    rest = functions.keys() - reached(decorated | wrapped | elsewhere, sites)
+    entries = [
+        e
+        for e in found.values()
+        if e.nested or e.error or e.name in named or _unit(e) not in called
+    ]
     dialect = dialects.pop() if len(dialects) == 1 else ""
+    known = {e.name for e in entries}
+    asked = {unit: f for unit, f in functions.items() if f.name in named and f.name not in known}
+    if dialect:
+        entries += [_entry(module, local, dialect, How.NAMED) for local in asked.values()]
+    # what another file names may be called there
+    elsewhere = {unit for _, names in mentioned for unit in names}
+    rest = functions.keys() - reached(decorated | wrapped | elsewhere | asked.keys(), sites)
     unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
     device = {site.caller[1] for site in sites if site.device}
     return Scanned(
