@@ -105,22 +105,18 @@ def command(
     unknowns), 2 bad usage or an internal error.
     """
     reported = Reporting.asked(format_, output, baseline, write_baseline, verbose=verbose)
-    parted = affected or diff_base is not None or shard is not None or bool(kernels)
-    if write_baseline is not None and parted:
+    parted = affected or diff_base is not None
+    if write_baseline is not None and (parted or shard is not None or kernels):
         raise Refusal(
             "--write-baseline needs the findings of a whole run: --affected, --diff-base, --kernel "
             "and --shard leave some out (merge has --write-baseline, too)"
         )
-    asked = _asked(kernels)
-    if kernels:
-        if paths or affected or diff_base is not None:
-            raise Refusal("--kernel says what is checked: PATHS, --affected, --diff-base say more")
-        paths = tuple(asked)
+    asked = _asked(kernels, alone=not (paths or parted))
     fixing = _fixing(fix, unsafe_fixes, diff)
     configurations = options.configurations(said)
     with _refusals():
         run = _Run(
-            paths or (".",),
+            tuple(asked) or paths or (".",),
             _scope(paths, affected, diff_base),
             configurations,
             statistics=statistics,
@@ -135,15 +131,17 @@ def command(
         if diff_base is not None:
             report = run.introduced(report, diff_base, lambda: options.configurations(said))
         report = reported.weighed(report, run.root, run.expected())
-    if diff and fixing is not None:
-        sys.stdout.writelines(fixing.diff())
+    previewed, strict = fixing if diff else None, run.whole.strict
+    if previewed is not None:
+        sys.stdout.writelines(previewed.diff())
     else:
-        reported.print(report, run.root, strict=run.whole.strict, statistics=statistics)
+        reported.print(report, run.root, strict=strict, statistics=statistics)
     sys.stdout.flush()
     _remarks(report, run, fixing)
-    if diff and fixing is not None:
-        click.get_current_context().exit(fixing.exit_status(report))
-    click.get_current_context().exit(report.exit_status(strict=run.whole.strict))
+    status = (
+        report.exit_status(strict=strict) if previewed is None else previewed.exit_status(report)
+    )
+    click.get_current_context().exit(status)
 
 
 @contextmanager
@@ -264,8 +262,14 @@ def _fixing(fix: bool, unsafe: bool, diff: bool) -> Fixing | None:
     return Fixing(unsafe=unsafe, write=not diff)
 
 
-def _asked(kernels: Sequence[str]) -> dict[str, list[str]]:
-    """The functions of ``FILE::NAME``, by their files."""
+def _asked(kernels: Sequence[str], alone: bool) -> dict[str, list[str]]:
+    """The functions of ``FILE::NAME``, by their files; ``alone``: nothing else says what to check.
+
+    Raises:
+        Refusal: they are not the only ones, or not written so.
+    """
+    if kernels and not alone:
+        raise Refusal("--kernel says what is checked: PATHS, --affected, --diff-base say more")
     found: dict[str, list[str]] = {}
     for kernel in kernels:
         path, mark, name = kernel.rpartition("::")
