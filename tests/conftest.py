@@ -9,8 +9,13 @@ import tempfile
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
 
 import verifier.dialects  # noqa: F401  # sources are searched for their kernels
+
+# how long an example takes says something of the machine and who else uses it
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # a test never meets the results of an earlier run
 os.environ["TILELINT_CACHE_DIR"] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, Final
+from typing import Final
 
 from tests.python.support import (
     UNKNOWN,
@@ -11,6 +11,7 @@ from tests.python.support import (
     agrees,
     assignments,
     at,
+    executed,
     machine,
     run,
 )
@@ -49,9 +50,7 @@ def same_for(program: str, **ranges: range) -> None:
     outcome = run(vm, f"run({', '.join(ranges)})", **names)
     assert not outcome.skipped, outcome.skipped
     for env in assignments(ranges):
-        # a module of its own for each run: classes and caches keep what they are given
-        place: dict[str, Any] = {"__name__": __name__}
-        exec(compile(text, "<program>", "exec", dont_inherit=True), place)
+        place = executed(text, __name__=__name__)
         raised = [e for e in outcome.escapes if E.evaluate(e.guard, env)]
         try:
             expected = place["run"](**env)

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import Any, cast
 
 from verifier.hardware.targets import TARGETS
@@ -150,12 +152,25 @@ def given(vm: VM, value: Any) -> object:
 # ------------------------------------------------------------------------ concrete
 
 
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<program>", "exec", dont_inherit=True)
+
+
+def executed(text: str, **names: Any) -> dict[str, Any]:
+    """What a module with this text binds, executed by CPython now; ``names`` are there before.
+
+    Classes and caches keep what they are given: who calls something twice may want two modules.
+    """
+    exec(_compiled(text), names)
+    return names
+
+
 def agrees(source: str, names: Mapping[str, Any], text: str = "", vm: VM | None = None) -> None:
     """Assert that an expression on concrete values is what CPython says: value or error."""
     vm = vm if vm is not None else machine(text)
     outcome = run(vm, source, **{name: given(vm, value) for name, value in names.items()})
-    place: dict[str, Any] = {}
-    exec(compile(text, "<program>", "exec", dont_inherit=True), place)
+    place = executed(text)
     try:
         expected = eval(source, {**place, **names})
     except Exception as error:
@@ -228,8 +243,7 @@ def agrees_for(
     if outcome.skipped:
         assert not known, (source, outcome.skipped)
         return
-    place: dict[str, Any] = {}
-    exec(compile(text, "<program>", "exec", dont_inherit=True), place)
+    place = executed(text)
     for env in assignments(ranges):
         raised = _raised(outcome, env)
         if raised is UNKNOWN:
@@ -315,11 +329,9 @@ def result_of(folder: Path) -> object:
 
 def program(source: str) -> None:
     """Assert that statements leave in ``result`` what CPython leaves there, or die of the same."""
-    place: dict[str, Any] = {}
-    vm = machine()
-    outcome = execute(vm, source)
+    outcome = execute(machine(), source)
     try:
-        exec(compile(source, "<program>", "exec", dont_inherit=True), place)
+        place = executed(source)
     except Exception as error:
         assert outcome.error is type(error), (error, outcome.error, outcome.value, outcome.skipped)
         return

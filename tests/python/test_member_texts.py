@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from tests.python.support import machine, run
+from tests.python.support import executed, machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.concrete import SYMBOLIC
 
@@ -70,21 +71,27 @@ USES = [
 ]  # fmt: skip
 
 
-def written(head: str, use: str) -> Any:
-    place: dict[str, Any] = {}
+def written(head: str, uses: Sequence[str]) -> Iterator[Any]:
+    """What CPython makes of each use: a text, or an error."""
     try:
-        exec(compile(head, "<program>", "exec", dont_inherit=True), place)
-        return eval(use, place)
+        place = executed(head)
     except Exception as error:
-        return type(error)
+        yield from (type(error) for _ in uses)
+        return
+    for use in uses:
+        try:
+            yield eval(use, place)
+        except Exception as error:
+            yield type(error)
 
 
 def check(head: str) -> None:
     """Every text of ``m`` is CPython's, or not known."""
     vm = machine(head)
-    for use in USES:
-        expected = written(head, use)
-        outcome = run(machine(head) if vm.trace.ledger else vm, use)
+    for use, expected in zip(USES, written(head, USES), strict=True):
+        if vm.trace.ledger:
+            vm = machine(head)
+        outcome = run(vm, use)
         if outcome.skipped or (not outcome.ended and outcome.host is SYMBOLIC):
             continue
         found = outcome.error if outcome.ended else outcome.host
@@ -115,9 +122,9 @@ KNOWN = ["str(m)", "repr(m)", "f'{m!s:>9}'", "'%s|%r' % (m, m)"]
 def test_these_are_known(bases: str, text: str) -> None:
     member = "C.A" if bases in ENUMS else "C(1)"
     head = f"{HEAD}class C({bases}):\n    A = {ENUMS.get(bases, '1')}\n    {text}\nm = {member}\n"
-    for use in KNOWN:
+    for use, expected in zip(KNOWN, written(head, KNOWN), strict=True):
         outcome = run(machine(head), use)
-        assert outcome.host == written(head, use) and not outcome.skipped
+        assert outcome.host == expected and not outcome.skipped
 
 
 SLOTS = [
@@ -132,7 +139,7 @@ SLOTS = [
 @pytest.mark.parametrize("use", ["m + m", "m + 1.5", "len(m)", "m[0]"])
 def test_methods_of_a_type_that_an_instance_is_not_of(head: str, use: str) -> None:
     outcome = run(machine(head), use)
-    expected = written(head, use)
+    (expected,) = written(head, [use])
     assert outcome.skipped or (outcome.error if outcome.ended else outcome.host) == expected
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, machine, run
+from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, executed, machine, run
 from tests.python.test_forms import context
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import ORDER, WHOLE, Place
@@ -84,8 +84,7 @@ def covered(body: str, **ranges: range) -> Outcome:
     if outcome.skipped:
         return outcome
     for env in assignments(ranges):
-        place: dict[str, Any] = {"__name__": __name__}
-        exec(compile(text, "<program>", "exec", dont_inherit=True), place)
+        place = executed(text, __name__=__name__)
         try:
             expected = place["run"](**env)
         except Exception as error:
