@@ -132,8 +132,7 @@ class Flow:
                 parts.append(_at_destination(read, write))
         phi = E.and_(*parts)
         if phi is not E.TRUE:
-            access = write.access
-            phi = Ranges(access, self.table.assumed(access.order)).without(phi)
+            phi = self._known(write).without(phi)
         if final:
             self._phi[id(write)] = phi
         return phi
@@ -164,11 +163,18 @@ class Flow:
         """The reads that a read may have got what is undefined from."""
         for write in self.writes.get(id(read.access.view.storage), ()):
             comes = next(before(write.access, read.access), None) is not None
-            if not comes or self.carried(write) is E.TRUE:
+            if not comes or self.carried(write) is E.TRUE or self._nothing(write):
                 continue
             for source in self.sources(write):
                 if source.defined is not E.TRUE and source is not read:
                     yield source
+
+    def _nothing(self, write: Write) -> bool:
+        """Whether there is no element that a write is about."""
+        return self._known(write).without(E.not_(write.access.view.mask)) is E.TRUE
+
+    def _known(self, write: Write) -> Ranges:
+        return Ranges(write.access, self.table.assumed(write.access.order))
 
 
 # ----------------------------------------------------------------------- what accesses are

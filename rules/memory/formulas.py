@@ -22,6 +22,8 @@ class Ranges:
         self._bounded = E.Substitution(
             {
                 symbol: E.symbol(f"{symbol.name} < {size.const}", 0, size.const - 1, symbol.origin)
+                if size.const > 1
+                else E.const(0)
                 for symbol, size in self._apart(sizes)
                 if size.is_const and size.const > 0
             }

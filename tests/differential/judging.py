@@ -279,6 +279,11 @@ def _ended(case: _Case, outcome: Outcome, said: Sequence[Diagnostic], cut: bool)
 def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
     """The run with the sizes that were drawn was foreseen; counterexamples are confirmed."""
     report = result.kernels[0]
+    if any(d.rule == "no-admitted-input" for d in result.diagnostics):
+        # the check says of the input no more than that it is none; then it is not one that works
+        if outcome.ended is None and not _sites(outcome.diagnostics):
+            case.problems.append("any sizes: the run of an input that is not admitted is clean")
+        return
     kind, problem = agreement.judged(
         outcome, report, result.diagnostics, dict(case.drawn.inputs), "with any sizes"
     )

@@ -298,7 +298,7 @@ def _operand(call: Call, role: Role) -> Plain | Tile | list[Tile]:
     shape, dtype = call.shapes[role.name], call.dtypes[role.name]
     if role.takes is Takes.TILES:
         return [_tile(call, role, shape, dtype) for _ in range(text.rng.choice((1, 1, 2, 3)))]
-    if role.takes in (Takes.VECTOR, Takes.TENSOR_OR_NUMBER):
+    if role.takes in (Takes.VECTOR, Takes.TENSOR_OR_NUMBER) or _may_be_number(call, role):
         vector = isinstance(role.shape, PerPartition)
         tiles = [a for a in call.arguments.values() if isinstance(a, Tile)]
         if text.one(0.5) and (vector or tiles):
@@ -306,6 +306,10 @@ def _operand(call: Call, role: Role) -> Plain | Tile | list[Tile]:
     if text.slips(0.1):
         return Plain(text.rng.choice(("None", "1", text.typed("float32").text, "'t'")), None)
     return _tile(call, role, shape, dtype)
+
+
+def _may_be_number(call: Call, role: Role) -> bool:
+    return bool(role.number_until) and not newer(call.text.api, role.number_until)
 
 
 def _tile(call: Call, role: Role, shape: Shape, dtype: str) -> Tile:

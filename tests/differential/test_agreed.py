@@ -69,10 +69,21 @@ nisa.dma_copy(dst=out, src=a)
 return out
 """
 
+_LEFT_AS_IT_IS = """
+a = nl.ndarray((1, 8), dtype=nl.float32, buffer=nl.sbuf)
+nisa.nc_stream_shuffle(dst=a, src=a, shuffle_mask=[255] + [0] * 31)
+b = nl.ndarray((1, 8), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=x)
+out = nl.ndarray((1, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
+        pytest.param(_LEFT_AS_IT_IS, {"x": ("float32", (1, 8))}, id="nothing is shuffled"),
         pytest.param(
             _NOT_TAKEN,
             {"x": ("float32", (64, 1)), "z": ("float32", (63, 1))},
@@ -215,4 +226,53 @@ okk.poll()
 """
     tensors: Tensors = dict.fromkeys("xy", ("float32", (62 * 4 * 70000,)))
     found = judge(_kernel(OKK, "bm1684", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_a_kernel_that_names_packed_types_is_one_for_them() -> None:
+    """Nothing computes with them on this target, but they may be moved."""
+    text = """
+assert x.dtype == nl.float8_e5m2_x4
+rows, columns = x.shape
+out = nl.ndarray((rows, columns), dtype=nl.float8_e5m2_x4, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=x)
+return out
+"""
+    inputs = (("x", Shaped("float8_e5m2_x4", (16, 8))),)
+    body = tuple(text.strip().splitlines())
+    found = judge(Kernel("0.4", "trn2", body, inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("clean", ())
+
+
+@pytest.mark.parametrize("number", ["3", "-0.5"])
+def test_beta1_stores_numbers(number: str) -> None:
+    text = f"""
+out = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+nl.store(out, {number})
+return out
+"""
+    found = judge(_kernel("beta1", "trn1", text, {}))
+    assert (found.kind, found.problems, found.reasons) == ("clean", (), ())
+
+
+def test_later_generations_store_tiles() -> None:
+    text = """
+out = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+nl.store(out, 3)
+return out
+"""
+    found = judge(_kernel("0.4", "trn2", text, {}))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_copies_by_registers_stay_on_chip() -> None:
+    """Of a tensor of the caller's they would take more than they have room for."""
+    text = """
+a = nl.ndarray((5, 8), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy_dynamic_src(dst=a, src=x)
+out = nl.ndarray((5, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
+    found = judge(_kernel("0.2", "trn2", text, {"x": ("float32", (5, 16))}))
     assert (found.kind, found.problems) == ("violated", ())

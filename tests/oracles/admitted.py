@@ -38,6 +38,7 @@ from verifier.source.project import Project
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, interpreted
+from verifier.symbolic.python.inputs import packs
 
 #: seconds to check a kernel, and to draw its inputs
 _CHECK, _DRAW = 60.0, 20.0
@@ -225,7 +226,8 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
     if kernel.contract:
         outer = [e.definition for e in enclosing]
         names = input_names(project, module, definition)
-        effect = Effect(parse(kernel.contract), definition, outer, names, target)
+        packed = packs(target, module)
+        effect = Effect(parse(kernel.contract), definition, outer, names, packed)
     request = Request(
         name=entry.name,
         definition=definition,

@@ -47,6 +47,7 @@ from verifier.source.sources import Sources
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request
+from verifier.symbolic.python.inputs import packs
 from verifier.symbolic.trace import LATE
 
 #: seconds for one kernel when no ``--timeout`` is given
@@ -317,7 +318,8 @@ def _unit(
         try:
             outer = [e.definition for e in enclosing]
             inputs = input_names(project, unit.module, definition)
-            effect = Effect(unit.contract, definition, outer, inputs, unit.target)
+            packed = packs(unit.target, unit.module)
+            effect = Effect(unit.contract, definition, outer, inputs, packed)
         except ContractMismatchError as mismatch:
             return _unfit(unit, mismatch, errors)
     job = Request(

@@ -10,11 +10,10 @@ from verifier.configuration import showing
 from verifier.configuration.contracts import Contract
 from verifier.configuration.suggestions import did_you_mean
 from verifier.hardware import dtypes as dt
-from verifier.hardware.catalogue import Hardware
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.inputs import absent_name, free_dtype, packs
+from verifier.symbolic.python.inputs import absent_name, free_dtype
 from verifier.symbolic.python.pins import (
     ChoicePin,
     ContractMismatchError,
@@ -48,11 +47,11 @@ class Effect:
         definition: ir.FunctionDef,
         enclosing: Sequence[ir.FunctionDef] = (),
         inputs: Sequence[str] = (),
-        hardware: Hardware | None = None,
+        packed: bool = True,
     ) -> None:
         """``enclosing``: the functions around a nested kernel, whose parameters are inputs too.
         ``inputs``: the fields of what the kernel is given, where that is a structure.
-        ``hardware``: what the kernel is checked for, which says what dtypes there are.
+        ``packed``: whether an input may be of a packed type.
 
         Raises:
             ContractMismatchError: a parameter or a name does not exist.
@@ -61,7 +60,7 @@ class Effect:
         self.conditions: list[tuple[Bool, str]] = []
         self.grid: tuple[int, ...] | None = None
         self._names: dict[str, Expr] = {}
-        self._packed = hardware is None or packs(hardware)
+        self._packed = packed
         own = inputs or tuple(p.name for p in definition.params)
         self._parameters = {*own, *(p.name for d in enclosing for p in d.params)}
         for parameter in contract.parameters:

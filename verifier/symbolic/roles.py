@@ -330,6 +330,8 @@ class Role:
     parameter: str = ""
     #: NULL may stand for it
     optional: bool = False
+    #: before that generation a number may stand for it, which goes everywhere
+    number_until: str = ""
     lies: Lies | None = None
     placed: Placed | None = None
     apart: Apart | None = None

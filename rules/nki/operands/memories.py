@@ -62,7 +62,7 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
 
 
 def _memory_facts(instruction: Instruction) -> Iterator[str]:
-    if instruction.computes and Trait.MATMUL not in instruction.traits:
+    if instruction.traits.isdisjoint((Trait.DMA, Trait.COLLECTIVE, Trait.MATMUL)):
         for role in instruction.roles:
             yield from role.memories.facts if role.memories is not None else ()
 

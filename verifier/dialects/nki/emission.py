@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from verifier.dialects.binding import Bound
 from verifier.dialects.nki import names
 from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
+from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -270,7 +271,8 @@ def _gather_tile(
     gathered: _Gathered,
 ) -> None:
     name = operand.role
-    vector = role.takes is Takes.VECTOR
+    until = role.number_until
+    vector = role.takes is Takes.VECTOR or (bool(until) and not newer(machine.api, until))
     if operand.value is None and (not operand.given or not _only_read(instruction, role)):
         gathered.operands[name] = operand
         return

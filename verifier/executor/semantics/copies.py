@@ -50,7 +50,11 @@ def from_source(op: Operation, io: IO) -> None:
 
 @semantics("language.store")
 def store(op: Operation, io: IO) -> None:
-    copied(io, "value")
+    if is_tile(op, "value"):
+        copied(io, "value")
+    else:
+        number = np.asarray(plain(io.scalar("value")))
+        io.write("dst", np.broadcast_to(number, io.shape("dst")))
 
 
 @semantics("language.copy", "language.static_cast")

@@ -129,7 +129,7 @@ def interpreted(
         hardware=hardware,
         api=api,
         trace=trace,
-        inputs=Inputs(packed=packs(hardware), pinned=request.pinned),
+        inputs=Inputs(packed=packs(hardware, request.module), pinned=request.pinned),
         decide=decide,
         deadline=deadline,
     )

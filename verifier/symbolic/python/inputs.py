@@ -17,6 +17,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
+from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
@@ -25,7 +26,7 @@ from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
-#: the last one where nothing computes with packed elements: no input is of these then
+#: the last one where no input is of a packed type
 _UNPACKED_DTYPES = dt.CODES["float8_e8m0fnu"]
 #: annotations of strings
 _TEXTS = frozenset({"str", "Optional[str]", "str|None", "None|str", "Union[str,None]"})
@@ -141,7 +142,7 @@ class Inputs:
     integers: list[str] = field(default_factory=list)
     #: parameters of which a rank was assumed
     guessed: list[Parameter] = field(default_factory=list)
-    #: whether the hardware computes with packed elements
+    #: whether inputs may be of packed types
     packed: bool = True
 
     def rank_symbol(self, p: Parameter) -> Expr:
@@ -307,9 +308,13 @@ class Inputs:
         return tuple((self.string_equals(p, text), text) for text in tuple(self.strings))
 
 
-def packs(hardware: Hardware) -> bool:
-    """Whether the hardware computes with packed elements."""
-    return hardware.has(Capability.MX_MATMUL)
+def packs(hardware: Hardware, module: Module) -> bool:
+    """Whether inputs may be of packed types: something computes with these, or the text names one.
+
+    Kernels move them about where nothing computes with them.
+    """
+    named = any(name in module.words for name in dt.NAMES if dt.DTYPES[name][1] == "packed")
+    return named or hardware.has(Capability.MX_MATMUL)
 
 
 def free_dtype(name: str, packed: bool) -> DType:

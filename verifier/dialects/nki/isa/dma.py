@@ -220,7 +220,7 @@ LANGUAGE_STORE: Final = replace(
         "store",
         "a tile into a tensor of HBM",
         ("dst*, value*, |, mask=None, **", "dst*, value*"),
-        tile("value"),
+        replace(tile("value"), number_until="0.2"),
         reads=(moved("value"),),
         engine=Engine.DMA,
         traits=frozenset({Trait.DMA}),

@@ -269,7 +269,10 @@ def _copy_by_registers(
             "0.2": "dst*, src*, engine=engine.unknown, name=None",
             "0.4": None,
         },
-        roles=(tile("dst"), tile("src", shape=Streams("dst", "NKI-OLD01"))),
+        roles=(
+            tile("dst", on_chip("NKI-OLD01")),
+            tile("src", on_chip("NKI-OLD01"), shape=Streams("dst", "NKI-OLD01")),
+        ),
         engines=Engines(Engine.UNKNOWN),
         footprint=copies("src"),
         result=result,
