@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from verifier.report.model import RunReport
 
 
+_NOT_WHOLE = (
+    "--write-baseline needs the findings of a whole run: --affected, --diff-base, --kernel "
+    "and --shard leave some out (merge has --write-baseline, too)"
+)
+
+
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path())
 @options.settings
@@ -105,20 +111,16 @@ def command(
     unknowns), 2 bad usage or an internal error.
     """
     reported = Reporting.asked(format_, output, baseline, write_baseline, verbose=verbose)
-    parted = affected or diff_base is not None
-    if write_baseline is not None and (parted or shard is not None or kernels):
-        raise Refusal(
-            "--write-baseline needs the findings of a whole run: --affected, --diff-base, --kernel "
-            "and --shard leave some out (merge has --write-baseline, too)"
-        )
-    asked = _asked(kernels, alone=not (paths or parted))
+    chosen = affected or diff_base is not None
+    if write_baseline is not None and (chosen or shard is not None or kernels):
+        raise Refusal(_NOT_WHOLE)
+    asked = _asked(kernels, alone=not (paths or chosen))
     fixing = _fixing(fix, unsafe_fixes, diff)
-    configurations = options.configurations(said)
     with _refusals():
         run = _Run(
             tuple(asked) or paths or (".",),
             _scope(paths, affected, diff_base),
-            configurations,
+            options.configurations(said),
             statistics=statistics,
             replay=replay,
             parts=verbose,
@@ -131,16 +133,15 @@ def command(
         if diff_base is not None:
             report = run.introduced(report, diff_base, lambda: options.configurations(said))
         report = reported.weighed(report, run.root, run.expected())
-    previewed, strict = fixing if diff else None, run.whole.strict
-    if previewed is not None:
-        sys.stdout.writelines(previewed.diff())
+    strict = run.whole.strict
+    if diff and fixing is not None:
+        sys.stdout.writelines(fixing.diff())
+        status = fixing.exit_status(report)
     else:
         reported.print(report, run.root, strict=strict, statistics=statistics)
+        status = report.exit_status(strict=strict)
     sys.stdout.flush()
     _remarks(report, run, fixing)
-    status = (
-        report.exit_status(strict=strict) if previewed is None else previewed.exit_status(report)
-    )
     click.get_current_context().exit(status)
 
 
