@@ -256,18 +256,28 @@ class Heap:
 
 def merge(into: Heap, test: E.Bool, then: Heap, other: Heap, join: Join) -> None:
     """Make ``into`` what it is after ``then`` if ``test`` holds, else after ``other``."""
-    out: dict[int, Box] = {}
+    out = dict(then.boxes)
     owner = next(_owners)
-    for number in dict.fromkeys([*then.boxes, *other.boxes]):
-        left, right = then.find(number), other.find(number)
-        if left is None or right is None or left is right:
-            box = left if left is not None else right
-            assert box is not None
-            out[number] = box
-            continue
+
+    def both(number: int, left: Box, right: Box) -> None:
         merged = _MERGERS[type(left)](test, left, right, join)
         merged.owner, merged.ghost = owner, left.ghost or right.ghost
         out[number] = merged
+
+    others, base = other.boxes, then.base
+    for number, left in then.boxes.items():  # there are thousands, and few differ
+        right = others.get(number)
+        if right is not left:
+            right = base.get(number) if right is None else right
+            if right is not None and right is not left:
+                both(number, left, right)
+    for number, right in others.items():
+        if number not in out:
+            known = base.get(number)
+            if known is None or known is right:
+                out[number] = right
+            else:
+                both(number, known, right)
     into.boxes = out
     into.owner = owner
 

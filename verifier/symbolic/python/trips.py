@@ -302,7 +302,10 @@ class GenericLoop:
         """Places whose value differs now, and names of the trip alone."""
         carried: _Carried = {}
         local: _Local = {}
+        known = before.boxes
         for number, box in after.boxes.items():
+            if known.get(number) is box:
+                continue
             old = before.find(number)
             if old is None or old is box:
                 continue
