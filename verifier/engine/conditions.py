@@ -16,7 +16,6 @@ from verifier.engine.weakest import expressions
 from verifier.solver.elimination import compared, put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import flags
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
@@ -293,7 +292,7 @@ def _of_one_dtype(items: Sequence[Item]) -> list[Item]:
     out: list[Item] = []
     for item in items:
         symbols = item.condition.free()
-        if len(symbols) != 1 or symbols[0].domain is None or flags(item.condition):
+        if len(symbols) != 1 or symbols[0].domain is None or item.condition.flags():
             out.append(item)
             continue
         known = found.get(symbols[0], Item(TRUE, ()))
@@ -420,7 +419,7 @@ def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
 def _bounds(clause: Bool) -> Iterator[Bool]:
     """``x <= c`` or ``x >= c`` for what is said of one size alone."""
     symbols = clause.free()
-    if len(symbols) != 1 or symbols[0].domain is not None or flags(clause):
+    if len(symbols) != 1 or symbols[0].domain is not None or clause.flags():
         return
     symbol = symbols[0]
     least = symbol.lo if symbol.lo is not None else 0

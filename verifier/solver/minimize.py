@@ -49,7 +49,7 @@ def minimized(
     inputs = [sym for sym in syms if sym.origin in E.GIVEN]
     for sym in inputs:
         shrink.input(sym)
-    for name in sorted({name: None for term in every for name in terms.flags(term)}):
+    for name in sorted({name: None for term in every for name in term.flags()}):
         shrink.flag(name)
     for sym in syms:
         if sym.origin not in E.GIVEN:

@@ -55,7 +55,7 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
     if any(fact is FALSE for fact in facts):
         return None
     syms = sorted(terms.symbols(facts), key=lambda sym: (_ORIGINS[sym.origin], sym.id))
-    names = sorted({name: None for fact in facts for name in terms.flags(fact)})
+    names = sorted({name: None for fact in facts for name in fact.flags()})
     position = {f"flag~{name}": i for i, name in enumerate(names)}
     for sym in syms:
         position[sym.name] = len(position)
@@ -93,7 +93,7 @@ def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool
 
 def _last(term: Bool, position: Mapping[str, int]) -> int:
     places = [position[sym.name] for sym in term.free()]
-    places.extend(position[f"flag~{name}"] for name in terms.flags(term))
+    places.extend(position[f"flag~{name}"] for name in term.flags())
     return max(places, default=-1)
 
 

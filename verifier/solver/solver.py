@@ -14,6 +14,7 @@ from verifier.solver.prepare import Prepared
 from verifier.solver.query import Answer, Model, Query
 from verifier.solver.ranges import FactCache, FactSet, implied
 from verifier.solver.search import search
+from verifier.solver.witnesses import Witnesses
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 from verifier.symbolic.trace import LATE
@@ -56,6 +57,7 @@ class Solver:
         self._facts = FactCache()
         self._memo: dict[Query, Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
+        self._witnesses = Witnesses()
         self._backend: Backend | None = None
         self._models: list[Model] = []
         #: refutations that hold for every over-approximated value: where they do
@@ -99,14 +101,26 @@ class Solver:
             return condition is TRUE
         key = (facts, condition)
         if key not in self._decided:
-            result: bool | None = None
-            ready = self._facts.get(facts)
-            if implied(ready, condition, _DECIDE_STEPS):
-                result = True
-            elif implied(ready, E.not_(condition), _DECIDE_STEPS):
-                result = False
-            self._decided[key] = result
+            self._decided[key] = self._settled(facts, condition)
         return self._decided[key]
+
+    def _settled(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
+        witnesses = self._witnesses
+        holds, fails = witnesses.sides(facts, condition)
+        if holds and fails:
+            return None
+        if condition in facts or E.not_(condition) in facts:
+            return condition in facts
+        ready = self._facts.get(facts)
+        if not fails and implied(ready, condition, _DECIDE_STEPS):
+            return True
+        if not holds and implied(ready, E.not_(condition), _DECIDE_STEPS):
+            return False
+        if not fails:
+            witnesses.look(facts, E.not_(condition))
+        if not holds:
+            witnesses.look(facts, condition)
+        return None
 
     def close(self, goal: Bool, facts: tuple[Bool, ...]) -> Bool | None:
         """A simple condition on inputs and grid alone that, with the facts, implies ``goal``."""
@@ -203,7 +217,7 @@ class Solver:
             return None
         every = [*query.facts, query.goal]
         syms = terms.symbols(every)
-        names = [name for term in every for name in terms.flags(term)]
+        names = [name for term in every for name in term.flags()]
         for position in range(len(self._models) - 1, -1, -1):
             model: dict[str, int | bool] = {s.name: terms.default(s) for s in syms}
             model.update(dict.fromkeys(names, False))
@@ -229,7 +243,7 @@ class Solver:
             for sym in value.free():
                 full.setdefault(sym.name, terms.default(sym))
         for term in every:
-            for name in terms.flags(term):
+            for name in term.flags():
                 full.setdefault(name, False)
         try:
             model = prepared.complete(full)
@@ -241,7 +255,7 @@ class Solver:
         if not terms.within_bounds(named, model):
             return None
         wanted = {sym.name for sym in named}
-        wanted.update(name for term in every for name in terms.flags(term))
+        wanted.update(name for term in every for name in term.flags())
         found = {name: model[name] for name in sorted(wanted)}
         self._models = [*self._models[1 - _MODELS :], found]
         return found
@@ -312,9 +326,7 @@ class Solver:
             for sym in terms.symbols([*facts, goal])
             if sym.id not in free
         }
-        flags = {
-            name: E.truth(bool(model[name])) for t in [*facts, goal] for name in terms.flags(t)
-        }
+        flags = {name: E.truth(bool(model[name])) for t in [*facts, goal] for name in t.flags()}
         step = E.Substitution(fixed, flags)
         broken = E.and_(*(step.bool(fact) for fact in facts), E.not_(step.bool(goal)))
         if broken is TRUE:

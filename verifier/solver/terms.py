@@ -8,16 +8,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 
 
-def flags(term: Bool) -> tuple[str, ...]:
-    """Names of the truth-valued variables of a term, also of those inside conditional values."""
-    if term.flags is None:
-        inside = [
-            item for item in walk(term) if isinstance(item, Bool) and item.kind is E.BoolKind.VAR
-        ]
-        term.flags = tuple(dict.fromkeys(item.name for item in inside))
-    return term.flags
-
-
 def walk(term: Bool | Expr) -> Iterator[Bool | Expr | E.Atom]:
     """Every subterm once, parents first."""
     seen: dict[int, None] = {}
@@ -95,7 +85,7 @@ def connected(facts: Sequence[Bool], *goals: Bool) -> list[Bool]:
 
 def _keys(term: Bool) -> frozenset[str]:
     names = {sym.name for sym in term.free()}
-    names.update(f"flag~{name}" for name in flags(term))
+    names.update(f"flag~{name}" for name in term.flags())
     return frozenset(names)
 
 

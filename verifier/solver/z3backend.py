@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import z3
 
-from verifier.solver.terms import default, flags, walk
+from verifier.solver.terms import default, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 
@@ -170,7 +170,7 @@ def _broken(facts: Sequence[Bool], env: dict[str, int | bool]) -> list[Bool]:
     """The facts that do not hold; ``env`` gets a value for each symbol and flag of the others."""
     out = []
     for fact in facts:
-        values = {s.name: default(s) for s in fact.free()} | dict.fromkeys(flags(fact), False) | env
+        values = {s.name: default(s) for s in fact.free()} | dict.fromkeys(fact.flags(), False) | env
         try:
             if not E.evaluate(fact, values):
                 out.append(fact)

@@ -27,7 +27,7 @@ from verifier.symbolic.expr.division import (
     mod,
     table,
 )
-from verifier.symbolic.expr.evaluation import EvaluationError, evaluate
+from verifier.symbolic.expr.evaluation import Evaluation, EvaluationError, evaluate
 from verifier.symbolic.expr.formulas import (
     and_,
     bool_symbol,
@@ -78,6 +78,7 @@ __all__ = [
     "BoolKind",
     "Context",
     "Div",
+    "Evaluation",
     "EvaluationError",
     "Expr",
     "Extremum",

@@ -28,11 +28,15 @@ def evaluate(term: Expr | Bool, env: Mapping[str, int | bool]) -> int | bool:
     Raises:
         EvaluationError: a symbol has no value, or a divisor is zero.
     """
-    return _Evaluation(env).of(term)
+    return Evaluation(env).of(term)
 
 
-class _Evaluation:
-    """The values of the parts of a term, each found once: terms share them."""
+class Evaluation:
+    """The values of terms and their parts for one environment, each found once: terms share them.
+
+    Raises:
+        EvaluationError: as :func:`evaluate`.
+    """
 
     __slots__ = ("_atoms", "_env", "_formulas")
 
@@ -44,21 +48,30 @@ class _Evaluation:
     def of(self, term: Expr | Bool) -> int | bool:
         return self._bool(term) if isinstance(term, Bool) else self._int(term)
 
+    def symbol(self, sym: Sym) -> int:
+        try:
+            return int(self._env[sym.name])
+        except KeyError:
+            raise EvaluationError(f"no value for {sym.name}") from None
+
+    def flag(self, name: str) -> bool:
+        try:
+            return bool(self._env[name])
+        except KeyError:
+            raise EvaluationError(f"no value for {name}") from None
+
     def _int(self, term: Expr) -> int:
         total = term.const
         for mono, coef in term.terms:
             product = coef
             for atom in mono:
-                product *= self._atom(atom)
+                product *= self.atom(atom)
             total += product
         return total
 
-    def _atom(self, atom: Atom) -> int:
+    def atom(self, atom: Atom) -> int:
         if isinstance(atom, Sym):
-            try:
-                return int(self._env[atom.name])
-            except KeyError:
-                raise EvaluationError(f"no value for {atom.name}") from None
+            return self.symbol(atom)
         found = self._atoms.get(atom)
         if found is None:
             found = self._atoms[atom] = self._composite(atom)
@@ -87,10 +100,7 @@ class _Evaluation:
         if b.kind is BoolKind.CONST:
             return b is TRUE
         if b.kind is BoolKind.VAR:
-            try:
-                return bool(self._env[b.name])
-            except KeyError:
-                raise EvaluationError(f"no value for {b.name}") from None
+            return self.flag(b.name)
         if b.expr is not None:
             value = self._int(b.expr)
             return value <= 0 if b.kind is BoolKind.LE else (value == 0) == (b.kind is BoolKind.EQ)

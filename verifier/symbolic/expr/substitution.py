@@ -72,7 +72,9 @@ class Substitution:
         return found
 
     def bool(self, b: Bool) -> Bool:
-        if not self._flags and self._symbols.keys().isdisjoint(b.free()):
+        if self._symbols.keys().isdisjoint(b.free()) and (
+            not self._flags or self._flags.keys().isdisjoint(b.flags())
+        ):
             return b
         found = self._bools.get(id(b))
         if found is None:

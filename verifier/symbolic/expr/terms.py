@@ -56,9 +56,10 @@ DIVISION: Final = Division(_undefined, _undefined)
 class Atom:
     """What polynomials are made of. Compared by identity; ``id`` is the order of creation."""
 
-    __slots__ = ("_free", "id")
+    __slots__ = ("_flags", "_free", "id")
     id: int
     _free: tuple[Sym, ...] | None
+    _flags: tuple[str, ...] | None
 
     def children(self) -> tuple[Expr | Bool, ...]:
         return ()
@@ -385,17 +386,35 @@ def atom_free(atom: Atom) -> tuple[Sym, ...]:
     return atom._free
 
 
+def _flags_inside(parts: Iterable[Expr | Bool]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for part in parts:
+        if isinstance(part, Bool):
+            found.update(dict.fromkeys(part.flags()))
+        else:
+            for atom in part.atoms():
+                found.update(dict.fromkeys(_atom_flags(atom)))
+    return tuple(found)
+
+
+def _atom_flags(atom: Atom) -> tuple[str, ...]:
+    if atom._flags is None:
+        atom._flags = _flags_inside(atom.children())
+    return atom._flags
+
+
 def intern(key: tuple[object, ...], build: Callable[[], Atom]) -> Expr:
     """The atom of that key, as a polynomial."""
     atom = _context.atoms.get(key)
     if atom is None:
         atom = build()
         atom.id = len(_context.by_id)
-        atom._free = None
+        atom._free = atom._flags = None
         _context.by_id.append(atom)
         _context.atoms[key] = atom
         # computed and kept now, while the parts' own are at hand: no deep recursion later
         atom_free(atom)
+        _atom_flags(atom)
     return from_atom(atom)
 
 
@@ -466,14 +485,13 @@ JUNCTIONS: Final = (BoolKind.AND, BoolKind.OR)
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
-    __slots__ = ("_free", "_negation", "_variables", "args", "expr", "flags", "kind", "name")
+    __slots__ = ("_flags", "_free", "_negation", "_variables", "args", "expr", "kind", "name")
 
     kind: BoolKind
     expr: Expr | None
     args: tuple[Bool, ...]
     name: str
-    #: what :func:`verifier.solver.terms.flags` has found in it
-    flags: tuple[str, ...] | None
+    _flags: tuple[str, ...] | None
     _free: tuple[Sym, ...] | None
     _negation: Bool | None
     _variables: Mapping[str, Bool] | None
@@ -486,6 +504,17 @@ class Bool:
             else:
                 self._free = _merge_free(arg.free() for arg in self.args)
         return self._free
+
+    def flags(self) -> tuple[str, ...]:
+        """Names of its truth-valued variables, also of those inside conditional values."""
+        if self._flags is None:
+            if self.kind is BoolKind.VAR:
+                self._flags = (self.name,)
+            elif self.expr is not None:
+                self._flags = _flags_inside((self.expr,))
+            else:
+                self._flags = _flags_inside(self.args)
+        return self._flags
 
     def variables(self) -> Mapping[str, Bool]:
         """The truth-valued variables in it, by name."""
@@ -523,8 +552,7 @@ def formula(
         found.expr = expr
         found.args = args
         found.name = name
-        found.flags = None
-        found._free = None
+        found._flags = found._free = None
         found._negation = found._variables = None
         _context.bools[key] = found
     return found
@@ -533,7 +561,7 @@ def formula(
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
     out.kind, out.expr, out.args, out.name, out._free = BoolKind.CONST, None, (), name, ()
-    out.flags, out._negation, out._variables = (), None, None
+    out._flags, out._negation, out._variables = (), None, None
     return out
 
 

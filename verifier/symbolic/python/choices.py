@@ -95,6 +95,8 @@ def _values(vm: VM, symbol: Sym, most: int) -> range | None:
         return None
     # the facts tell the least value: those below are ruled out
     top = low + _FAR if high is None else high
+    if high is None and vm.decide(E.le(number, top + most)) is not True:
+        return None
     least = _last(low, top, lambda k: vm.decide(E.ge(number, k)) is True)
     if high is None or high - least >= most:
         if vm.decide(E.le(number, least + most - 1)) is not True:
@@ -105,7 +107,15 @@ def _values(vm: VM, symbol: Sym, most: int) -> range | None:
 
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The greatest number up to which something holds that does for the lowest."""
+    """The greatest number up to which something holds that does for the lowest.
+
+    It is looked for near the lowest first.
+    """
+    step = 1
+    while low + step <= high and holds(low + step):
+        low += step
+        step *= 2
+    high = min(high, low + step - 1)
     while low < high:
         middle = (low + high + 1) // 2
         if holds(middle):

@@ -1,0 +1,80 @@
+"""Assignments at hand spare proofs that would fail, and change no answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from verifier.solver import Solver
+from verifier.solver.witnesses import Witnesses
+from verifier.symbolic import expr as E
+
+from . import systems
+
+relaxed = settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@relaxed
+@given(st.data())
+def test_what_they_say_is_true_somewhere_in_the_box(data: st.DataObject) -> None:
+    systems.setup()
+    facts = tuple(data.draw(st.lists(systems.formulas(), max_size=4)))
+    goals = data.draw(st.lists(systems.formulas(), min_size=1, max_size=4))
+    witnesses = Witnesses()
+    for goal in (*goals, *goals):
+        holds, fails = witnesses.sides(facts, goal)
+        assert not holds or systems.brute_force(facts, E.not_(goal)) is not None
+        assert not fails or systems.brute_force(facts, goal) is not None
+        witnesses.look(facts, goal)
+        witnesses.look(facts, E.not_(goal))
+
+
+@relaxed
+@given(st.data())
+def test_decisions_are_those_without_them(data: st.DataObject) -> None:
+    systems.setup()
+    facts = tuple(data.draw(st.lists(systems.formulas(), max_size=4)))
+    goals = data.draw(st.lists(systems.formulas(), min_size=1, max_size=4))
+    solver = Solver()
+    for count in range(len(facts) + 1):
+        for goal in goals:
+            answer = solver.decide(facts[:count], goal)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Witnesses, "sides", lambda *_: (False, False))
+                assert answer == Solver().decide(facts[:count], goal)
+
+
+def test_a_branch_that_is_open_costs_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, columns = E.symbol("x.shape[0]", 1), E.symbol("x.shape[1]", 1)
+    other = E.symbol("y.shape[0]", 1)
+    facts = (E.eq(rows, other), E.ge(columns, 200), E.bool_symbol("b"))
+    solver = Solver()
+    assert solver.decide(facts, E.ge(other, 1000)) is None
+
+    def implied(*_: object) -> bool:
+        raise AssertionError
+
+    monkeypatch.setattr("verifier.solver.solver.implied", implied)
+    assert solver.decide(facts, E.ge(rows, 1000)) is None
+    assert solver.decide(facts, E.bool_symbol("b")) is True
+
+
+def test_they_are_the_same_in_each_run() -> None:
+    def told() -> list[tuple[bool, bool]]:
+        systems.setup()
+        witnesses = Witnesses()
+        m, n, s = map(systems.symbol, ("m", "n", "s"))
+        out = []
+        for k in range(4):
+            facts = (E.eq(m + n, 5), E.ne(s, 0), E.le(s * m, k))
+            for goal in (E.ge(m, k), E.eq(s, -k), E.eq(n % 2, 0)):
+                witnesses.look(facts, goal)
+                out.append(witnesses.sides(facts, goal))
+        return out
+
+    assert told() == told()
