@@ -65,6 +65,7 @@ _CONJUNCTS = st.builds(
     silent=st.booleans(),
     grid=st.booleans(),
     minor=st.booleans(),
+    dtype=st.booleans(),
     exact=st.booleans(),
     witness=_INPUTS,
     breach=_TEXTS,
@@ -73,7 +74,6 @@ _CONJUNCTS = st.builds(
 preconditions = st.builds(
     Precondition,
     conjuncts=_tuples(_CONJUNCTS),
-    dtypes=_tuples(_TEXTS),
     sufficient=st.booleans(),
     exact=st.booleans(),
     asserted=_tuples(_TEXTS),

@@ -66,9 +66,16 @@ HUGE = Conjunct(
     minor=True,
     breach="cols = 549755813889",
 )
+DTYPE = Conjunct(
+    "lhsT.dtype in (float32, bfloat16)",
+    "dtype of stationary is one the array multiplies",
+    "matmul-dtypes",
+    (),
+    NAME,
+    dtype=True,
+)
 ALL = Precondition(
-    (COLUMNS, ROWS, GRID, HUGE),
-    dtypes=("lhsT.dtype in (float32, bfloat16)",),
+    (DTYPE, COLUMNS, ROWS, GRID, HUGE),
     asserted=("rhs.shape[0] >= 96",),
 )
 KERNEL = KernelReport(
@@ -205,12 +212,13 @@ def test_json_leaves_the_parts_out_and_keeps_the_condition() -> None:
     assert [found["rule"] for found in document["diagnostics"]] == ["precondition"]
     condition = document["kernels"][0]["precondition"]
     assert [c["text"] for c in condition["conjuncts"]] == [
+        DTYPE.text,
         COLUMNS.text,
         ROWS.text,
         GRID.text,
         HUGE.text,
     ]
-    assert condition["conjuncts"][0]["witness"] == {"rhs.shape": [96, 513]}
+    assert condition["conjuncts"][1]["witness"] == {"rhs.shape": [96, 513]}
     assert len(json_format.document(REPORT, Options(verbose=True))["diagnostics"]) == 4
 
 

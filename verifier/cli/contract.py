@@ -110,9 +110,8 @@ def _lines(found: list[Inferred], form: str) -> Iterator[str]:
         elif form == "docstring":
             yield "Right exactly when:" if condition.exact else "Right at least when:"
             yield from (f"    {conjunct.text}" for conjunct in condition.conjuncts)
-            yield from (f"    {dtypes}" for dtypes in condition.dtypes)
         else:
-            for conjunct in condition.conjuncts:
+            for conjunct in condition.sizes:
                 if conjunct.assertion is None:
                     yield f"# cannot be asserted: {conjunct.text}"
                 else:

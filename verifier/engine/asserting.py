@@ -40,13 +40,12 @@ class Assertions:
     width: int
 
     def added(self, precondition: report.Precondition) -> report.Precondition:
-        """The precondition with an assertion for each conjunct that can be written as one; what
-        guards a division comes first."""
-        conjuncts = sorted(precondition.conjuncts, key=lambda c: _may_divide_by_zero(c.text))
+        """The precondition with an assertion for each conjunct that can be written as one."""
+        conjuncts = precondition.conjuncts
         edits: Mapping[str, report.Edit] = {}
         if of_generation(self.api).asserts_kept:
-            wanted = [c for c in conjuncts if not (c.grid or c.minor)]
-            edits = self._edits(wanted, precondition.dtypes)
+            wanted = [c for c in conjuncts if not (c.grid or c.minor or c.dtype)]
+            edits = self._edits(wanted, [c.text for c in precondition.dtypes])
         return replace(
             precondition,
             conjuncts=tuple(replace(c, assertion=edits.get(c.text)) for c in conjuncts),
@@ -193,16 +192,6 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _may_divide_by_zero(text: str) -> bool:
-    tree = _parsed(text)
-    return tree is not None and any(
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, (ast.FloorDiv, ast.Mod))
-        and not isinstance(node.right, ast.Constant)
-        for node in ast.walk(tree)
-    )
 
 
 # ------------------------------------------------------------------ what can be written down

@@ -61,7 +61,7 @@ class Normal:
             current = self._with_consequences(_equal(_joined(_split(current))))
             if {item.condition for item in current} == set(before):
                 break
-        current = _rounded(_of_one_dtype(current), self._known)
+        current = _shared(_rounded(_of_one_dtype(current), self._known))
         return sorted(current, key=lambda i: (_kind(i.condition), min(i.of)))
 
     # -- steps -------------------------------------------------------------------------
@@ -220,6 +220,26 @@ def _tightest(items: Iterable[Item]) -> list[Item]:
     return [*out, *bounds.values()]
 
 
+def _shared(items: Sequence[Item]) -> list[Item]:
+    """Conditions of which each is one that is heavy or something else, as one of them."""
+    found: dict[object, list[Item]] = {}
+    for item in items:
+        parts = item.condition.args if item.condition.kind is E.BoolKind.OR else ()
+        heaviest = max(parts, key=_weight, default=item.condition)
+        shared = len(parts) > 1 and not _is_plain(heaviest)
+        found.setdefault(id(heaviest if shared else item), []).append(item)
+    out = []
+    for group in found.values():
+        first, *more = group
+        if more:
+            heaviest = max(first.condition.args, key=_weight)
+            others = ([p for p in item.condition.args if p is not heaviest] for item in group)
+            condition = E.or_(heaviest, E.and_(*(E.or_(*parts) for parts in others)))
+            first = _together(condition, group)
+        out.append(first)
+    return out
+
+
 def _equal_sizes(known: Sequence[Bool]) -> dict[Sym, Expr]:
     """For sizes that are equal to an earlier one, that one."""
     first: dict[Sym, Sym] = {}
@@ -359,7 +379,36 @@ def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
 
 def of_dtypes(items: Iterable[Item]) -> list[Item]:
     """Conditions on dtypes, what is said of one dtype together."""
-    return _of_one_dtype(_joined(_split(items)))
+    return _without_each(_of_one_dtype(_joined(_split(items))))
+
+
+def _without_each(items: Iterable[Item]) -> list[Item]:
+    """Alternatives that differ in which dtype another one must not have, as one of them all."""
+    found: dict[object, Item] = {}
+    for item in items:
+        parts = item.condition.args if item.condition.kind is E.BoolKind.OR else ()
+        last = next((p for p in reversed(parts) if p.kind is E.BoolKind.NE and _dtype(p)), None)
+        rest = [part for part in parts if part is not last]
+        key: object = id(item) if last is None else (frozenset(map(id, rest)), _dtype(last))
+        known = found.get(key)
+        if known is not None and last is not None:
+            *_, before = known.condition.args
+            of = tuple(sorted({*known.of, *item.of}))
+            item = Item(E.or_(*rest, E.and_(before, last)), of)
+        elif last is not None:
+            item = replace(item, condition=E.or_(*rest, last))
+        found[key] = item
+    return list(found.values())
+
+
+def _dtype(term: Bool) -> Sym | None:
+    """The dtype that one comparison is about."""
+    symbol = None if term.expr is None else _single(term.free())
+    return symbol if symbol is not None and symbol.domain is not None else None
+
+
+def _single(symbols: Sequence[Sym]) -> Sym | None:
+    return symbols[0] if len(symbols) == 1 else None
 
 
 def conjuncts(condition: Bool) -> tuple[Bool, ...]:

@@ -145,7 +145,7 @@ def _status(
         return "violated"
     if undecided:
         return "unknown"
-    return "conditional" if condition.conjuncts else "verified"
+    return "conditional" if condition.sizes else "verified"
 
 
 def _problems(

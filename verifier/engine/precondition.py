@@ -9,10 +9,11 @@ makes the obligation behind it fail.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from verifier.engine import diagnostics
 from verifier.engine.conditions import Item, Normal, of_dtypes
+from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.rulebase import cited
@@ -40,6 +41,8 @@ class Conditions:
     known: tuple[Bool, ...]
     items: list[Item] = field(default_factory=list)
     dtypes: list[Item] = field(default_factory=list)
+    #: both, in an order in which Python can evaluate them
+    all: list[Item] = field(default_factory=list)
     bugs: set[int] = field(default_factory=set)
     #: of these the ones that exclude all that the others leave
     hopeless: set[int] = field(default_factory=set)
@@ -59,9 +62,15 @@ class Conditions:
                 self._take(position, verdict)
         types = [item for item in self.items if self.demands_dtypes(item)]
         rest = [item for item in self.items if item not in types]
-        self.known = (*self.known, *(item.condition for item in types))
-        self.items = Normal(self.known, self.solver).form(rest)
-        self.dtypes = of_dtypes(types)
+        self.items = []
+        known = (*self.known, *(item.condition for item in types))
+        items = Normal(known, self.solver).form(rest)
+        dtypes = of_dtypes(types)
+        conditions = [item.condition for item in (*dtypes, *items)]
+        for position, condition in in_order(conditions, self.known, self.solver):
+            item = replace([*dtypes, *items][position], condition=condition)
+            self.all.append(item)
+            (self.dtypes if position < len(dtypes) else self.items).append(item)
 
     def _take(self, position: int, verdict: Verdict) -> None:
         condition = verdict.precondition
@@ -118,12 +127,10 @@ def of_run(
     found = Conditions(run, verdicts, solver, admitted)
     found.gather()
     names = {symbol: said.name for symbol, said in run.sizes.items()}
-    conjuncts = [_conjunct(found, item, names) for item in found.items]
-    types = [python(item.condition, names) for item in found.dtypes]
+    conjuncts = [_conjunct(found, item, names) for item in found.all]
     whole = not undecided and not found.unconditional
     precondition = report.Precondition(
         conjuncts=tuple(conjuncts),
-        dtypes=tuple(types),
         sufficient=whole,
         exact=whole and found.exact,
         asserted=tuple(
@@ -189,6 +196,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         others=tuple(dict.fromkeys(n for n in needs if n != report.Need(rule.id, first))),
         silent=bool(unheard),
         grid=any(s.origin is E.Origin.GRID for s in symbols),
+        dtype=item in found.dtypes,
         exact=all(v.exact for v in verdicts),
         witness=None if model is None else diagnostics.counterexample(found.run, model),
         breach="" if model is None else _breach(symbols, model, names),
@@ -199,7 +207,7 @@ def _witness(
     found: Conditions, item: Item, verdicts: Sequence[Verdict]
 ) -> tuple[Verdict, Model | None]:
     """An obligation that fails for an input which meets all other conditions, and that input."""
-    others = tuple(other.condition for other in found.items if other is not item)
+    others = tuple(other.condition for other in found.all if other is not item)
     beside = (*found.known, *others, E.not_(item.condition))
     for verdict in verdicts:
         obligation = verdict.obligation

@@ -141,7 +141,7 @@ def kernels_at(
 def _kernel_text(kernel: KernelReport, condition: Precondition) -> str:
     lines = [known_of(kernel), ""]
     lines += [f"- {text}" for text in _conditions(condition)]
-    lines += [f"- dtypes: `{text}`" for text in condition.dtypes]
+    lines += [f"- dtypes: `{conjunct.text}`" for conjunct in condition.dtypes]
     if condition.asserted:
         lines.append(f"- it asserts {' and '.join(f'`{text}`' for text in condition.asserted)}")
     lines += [f"- not decided: {text}" for text in condition.undecided]

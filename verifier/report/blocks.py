@@ -28,7 +28,7 @@ def block_lines(
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
     opening = condition.headline(diagnostic.kernel, diagnostic.targets, condition=False)
     lines = wrap(head, words(opening, "message"), options.width, indent=_INDENT)
-    asserted = _asserted(condition)
+    asserted = _asserted(condition, () if options.verbose else condition.dtypes)
     if len(condition.main) > 1 and _INDENT + cells(condition.brief) <= options.width:
         head = [(" " * _INDENT, ""), (f"{condition.brief} ", "value")]
         lines += _fitted(head, asserted, options)
@@ -44,7 +44,6 @@ def block_lines(
         text = f"  {options.glyphs.ellipsis} and {more} more conditions (all with --verbose)"
         lines.append([(text, "dim")])
     if options.verbose:
-        lines += _listed("dtypes", condition.dtypes, options)
         lines += _listed("not decided", condition.undecided, options)
     for note in diagnostic.notes:
         lines += _remark("note", words(one_line(note)), "key", options)
@@ -55,14 +54,24 @@ def block_lines(
     return lines
 
 
-def _asserted(condition: Precondition) -> list[Piece]:
-    """What the kernel says itself, in pieces that stay together."""
-    said = [one_line(text) for text in condition.asserted]
-    if not said:
+def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[Piece]:
+    """What the kernel says itself, and which dtypes it takes, in pieces that stay together."""
+    said = _enumerated("it asserts", condition.asserted)
+    types = _enumerated("it takes", [conjunct.text for conjunct in dtypes])
+    if said and types:
+        said[-1] += ";"
+    pieces = [*said, *" ".join(types).split()]
+    if not pieces:
         return []
-    said = [f"(it asserts {said[0]}", *(f"and {text}" for text in said[1:])]
-    said[-1] += ")"
-    return [(text, "dim") for text in said]
+    pieces[0] = f"({pieces[0]}"
+    pieces[-1] += ")"
+    return [(text, "dim") for text in pieces]
+
+
+def _enumerated(what: str, texts: Sequence[str]) -> list[str]:
+    """``what`` with the first text, the others each with an ``and``."""
+    found = [one_line(text) for text in texts]
+    return [f"{what} {found[0]}", *(f"and {text}" for text in found[1:])] if found else []
 
 
 def _first(conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
@@ -88,7 +97,11 @@ def _rows(conjuncts: Sequence[Conjunct], path: str, options: Options) -> list[Li
     column = max((cells(c.text) for c in conjuncts if cells(c.text) <= _BESIDE), default=0)
     lines: list[Line] = []
     for number, conjunct in enumerate(conjuncts):
-        about = [*_what(conjunct), *_place(conjunct, path, options)]
+        what = _what(conjunct, options)
+        if not (options.verbose or conjunct.silent) and cells(conjunct.what) > options.width:
+            what = []  # it repeats what is said in other words
+        place = _place(conjunct, path, options)
+        about = [*what, *place] if what else place[1:]
         breach = _breach(conjunct, options, first=not number)
         if cells(conjunct.text) <= column:
             padding = " " * (column - cells(conjunct.text) + 2)
@@ -101,9 +114,11 @@ def _rows(conjuncts: Sequence[Conjunct], path: str, options: Options) -> list[Li
     return lines
 
 
-def _what(conjunct: Conjunct) -> list[Piece]:
+def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
     what = one_line(conjunct.what)
     if conjunct.silent:
+        if not options.verbose:
+            what = what.partition(": ")[0]  # which part of it is told by the finding
         return words(f"else {what}, silently", "unsure")
     return words(what)
 

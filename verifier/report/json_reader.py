@@ -94,6 +94,7 @@ class _Conjunct(_Need):
     exact: bool
     grid: bool
     minor: bool
+    dtype: bool
     witness: dict[str, Any] | None
     breach: str
     others: list[_Need]
@@ -104,7 +105,6 @@ class _Precondition(msgspec.Struct):
     sufficient: bool
     exact: bool
     conjuncts: list[_Conjunct]
-    dtypes: tuple[str, ...]
     undecided: tuple[str, ...]
     asserted: tuple[str, ...]
     shapes: dict[str, tuple[str, ...]]
@@ -269,7 +269,6 @@ def _precondition(found: _Precondition | None, place: str) -> Precondition | Non
             _conjunct(conjunct, f"{place}.precondition.conjuncts[{number}]")
             for number, conjunct in enumerate(found.conjuncts)
         ),
-        dtypes=found.dtypes,
         sufficient=found.sufficient,
         exact=found.exact,
         asserted=found.asserted,
@@ -289,6 +288,7 @@ def _conjunct(found: _Conjunct, place: str) -> Conjunct:
         silent=found.silent,
         grid=found.grid,
         minor=found.minor,
+        dtype=found.dtype,
         exact=found.exact,
         witness=_counterexample(found.witness, f"{place}.witness"),
         breach=found.breach,

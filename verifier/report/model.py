@@ -99,7 +99,8 @@ class Conjunct:
     ``silent``: where it does not hold, the kernel goes wrong without anybody being told.
     ``witness`` is an input that meets the other conditions and breaks this one, ``breach`` what of
     it breaks it (``N = 513``). ``grid``: it is about the launch. ``minor``: no tensor that fits the
-    device's memory breaks it. ``assertion`` inserts it where all its names are bound.
+    device's memory breaks it. ``dtype``: it says only which element types instructions take.
+    ``assertion`` inserts it where all its names are bound.
     """
 
     text: str
@@ -111,6 +112,7 @@ class Conjunct:
     silent: bool = False
     grid: bool = False
     minor: bool = False
+    dtype: bool = False
     exact: bool = True
     witness: Counterexample | None = None
     breach: str = ""
@@ -125,8 +127,6 @@ class Conjunct:
 @dataclass(frozen=True, slots=True)
 class Precondition:
     """For which of the inputs that a kernel admits it is right; no conjunct means for all.
-
-    ``dtypes`` are the conditions on dtypes alone, which the text leaves out.
     ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
     others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
     not known, one sentence each. The conjuncts stand in an order in which all can be evaluated.
@@ -134,7 +134,6 @@ class Precondition:
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
-    dtypes: tuple[str, ...] = ()
     sufficient: bool = True
     exact: bool = True
     asserted: tuple[str, ...] = ()
@@ -155,21 +154,30 @@ class Precondition:
 
     @property
     def main(self) -> tuple[Conjunct, ...]:
-        """The conjuncts that some real input breaks."""
-        return tuple(conjunct for conjunct in self.conjuncts if not conjunct.minor)
+        """The conjuncts of sizes and values that some real input breaks."""
+        return tuple(conjunct for conjunct in self.sizes if not conjunct.minor)
+
+    @property
+    def sizes(self) -> tuple[Conjunct, ...]:
+        """The conjuncts that say more than which element types instructions take."""
+        return tuple(conjunct for conjunct in self.conjuncts if not conjunct.dtype)
+
+    @property
+    def dtypes(self) -> tuple[Conjunct, ...]:
+        """The conjuncts that say only that."""
+        return tuple(conjunct for conjunct in self.conjuncts if conjunct.dtype)
 
     @property
     def fix(self) -> Fix | None:
         """The assertions of all conjuncts that have one; None: of none."""
-        edits = [c.assertion for c in self.conjuncts if c.assertion is not None]
-        if not edits:
+        if not (edits := [c.assertion for c in self.conjuncts if c.assertion is not None]):
             return None
         text = "".join(edit.text for edit in edits)
         title = "insert " + " and ".join(f"`{edit.text.strip()}`" for edit in edits)
         if len(title) > _TITLE or text.count("\n") > len(edits):
             some = "an assertion" if len(edits) == 1 else f"{len(edits)} assertions"
             title = f"insert the precondition as {some}"
-        left = len(self.conjuncts) - len(edits)
+        left = len(self.sizes) - len(edits)
         title += f" (without {left} that cannot be asserted)" if left else ""
         return Fix(title, False, (Edit(edits[0].span, text),))
 
@@ -193,21 +201,14 @@ class Precondition:
             how = "is right{}, as far as decided, when"
         else:
             how = "is right{}, but for its faults, when"
-        said = f"`{kernel}` {how.format(where)}"
-        return f"{said} {self.brief}" if condition else said
+        return f"`{kernel}` {how.format(where)}" + (f" {self.brief}" if condition else "")
 
 
 def _joined(conjuncts: Sequence[Conjunct]) -> str:
-    if not conjuncts:
-        return "True"
-    if len(conjuncts) == 1:
-        return conjuncts[0].text
-    return " and ".join(_operand(conjunct.text) for conjunct in conjuncts)
-
-
-def _operand(text: str) -> str:
-    """An expression as an operand of ``and``."""
-    return f"({text})" if " or " in text or " if " in text or " and " in text else text
+    texts = [conjunct.text for conjunct in conjuncts]
+    if len(texts) > 1:
+        texts = [f"({text})" if " or " in text or " if " in text else text for text in texts]
+    return " and ".join(texts) or "True"
 
 
 @dataclass(frozen=True, slots=True)

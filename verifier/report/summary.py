@@ -11,7 +11,7 @@ from collections import Counter
 from verifier.report.model import KernelReport, RunReport, Status
 from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
 
-_MOST_REASONS = 4
+_MOST_REASONS = 2
 _MOST_GONE = 10
 _MOST_NAMED = 4
 _STYLES: dict[Status, str] = {

@@ -41,12 +41,12 @@ def inferred(kernel: KernelReport) -> Inferred:
         return Inferred(kernel, reasons=reasons or ("it has faults that no precondition excludes",))
     names = _names(condition)
     kept, left = [], []
-    for said in (*condition.dtypes, *(conjunct.text for conjunct in condition.conjuncts)):
-        text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), said)
+    for conjunct in condition.conjuncts:
+        text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), conjunct.text)
         if _fits(text):
             kept.append(f"({text})" if " or " in text else text)
         else:
-            left.append(said)
+            left.append(conjunct.text)
     inputs = ", ".join(
         f"{tensor}: _[{', '.join(names[tensor, axis] for axis in range(len(sizes)))}]"
         for tensor, sizes in condition.shapes

@@ -81,7 +81,7 @@ class _Condition:
                 found.setdefault(Need(d.rule, d.span), []).append(d)
         self._found = found
         self.suppressed = tuple(c for c in whole.conjuncts if self._is_suppressed(c))
-        open_ = tuple(c for c in whole.conjuncts if not c.minor and c not in self.suppressed)
+        open_ = tuple(c for c in whole.main if c not in self.suppressed)
         self.kept = open_ if any(self._stands_for_some(c) for c in open_) else ()
 
     def _of(self, conjunct: Conjunct) -> list[Diagnostic]:
@@ -153,7 +153,7 @@ def judged(result: FileResult) -> list[Judged]:
         if kernel.precondition is not None and kernel.path == result.path and not kernel.contract
     )
     return [
-        Judged(c.kernel, c.whole, tuple(x for x in c.whole.conjuncts if x not in c.suppressed))
+        Judged(c.kernel, c.whole, tuple(x for x in c.whole.sizes if x not in c.suppressed))
         for c in conditions
     ]
 

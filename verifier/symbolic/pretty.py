@@ -252,7 +252,7 @@ class _Printer:
             if member is not None:
                 text, strength = member, 2
             else:
-                text, strength = " or ".join(self._each(b.args, 1)), 0
+                text, strength = " or ".join(self._alternatives(b.args)), 0
         else:
             excluded = self._membership(b)
             text, strength = excluded or " and ".join(self._each(b.args, 2)), 1
@@ -269,6 +269,23 @@ class _Printer:
             found.append(item)
         among = "in" if kind is E.BoolKind.EQ else "not in"
         return f"{self._name(found[0][0])} {among} ({', '.join(value for _, value in found)})"
+
+    def _alternatives(self, args: tuple[Bool, ...]) -> Iterator[str]:
+        """Each alternative; those that say which value one symbol has as one."""
+        of_one: dict[Sym, list[Bool]] = {}
+        for arg in args:
+            item = None
+            if arg.kind is E.BoolKind.EQ and arg.expr is not None:
+                item = _enumerated(arg.expr)
+            if item is not None:
+                of_one.setdefault(item[0], []).append(arg)
+        several = {id(arg): group for group in of_one.values() if len(group) > 1 for arg in group}
+        for arg in args:
+            group = several.get(id(arg), [arg])
+            if group[0] is arg:
+                yield self._bool(E.or_(*group), 1)
+                if self.left < 0:
+                    return
 
     def _each(self, args: tuple[Bool, ...], needed: int) -> Iterator[str]:
         for arg in args:

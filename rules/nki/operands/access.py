@@ -10,7 +10,7 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -34,6 +34,18 @@ def free_pattern(view: View) -> list[tuple[Expr, Expr]] | None:
             return None
         out.append((axis.size, stride))
     return out
+
+
+def _nested(pattern: list[tuple[Expr, Expr]]) -> Iterator[tuple[Expr, Expr, Bool]]:
+    """The dimensions, the innermost first: ``(size, stride, merged)``. One merges into those within
+    if it has one element, or if its elements follow on where they end."""
+    ends: list[tuple[Bool, Expr]] = []  # where those within end, if all between have one element
+    for size, stride in reversed(pattern):
+        one = E.eq(size, 1)
+        follows = (E.and_(only, E.eq(stride, end)) for only, end in ends)
+        yield size, stride, E.or_(one, *follows)
+        ends = [(E.and_(only, one), end) for only, end in ends]
+        ends.append((E.TRUE, size * stride))
 
 
 def _encodes_access(op: Operation) -> bool:
@@ -67,13 +79,8 @@ def _access_dims(op: Operation, target: Target) -> Iterator[Check]:
         if pattern is None:
             continue
         count = E.const(0)
-        inner: tuple[Expr, Expr] | None = None
-        for size, stride in reversed(pattern):
-            merged = E.eq(size, 1)
-            if inner is not None:
-                merged = E.or_(merged, E.eq(stride, inner[0] * inner[1]))
+        for _, _, merged in _nested(pattern):
             count = count + E.ite(merged, 0, 1)
-            inner = (size, stride)
         yield check(
             op,
             role,
@@ -209,16 +216,11 @@ def _access_stride(op: Operation, target: Target) -> Iterator[Check]:
         pattern = free_pattern(view)
         if pattern is None:
             continue
-        inner: tuple[Expr, Expr] | None = None
-        for size, stride in reversed(pattern):
-            follows = inner is not None and stride is inner[0] * inner[1]
-            inner = (size, stride)
-            if follows:
-                continue
+        for _, stride, merged in _nested(pattern):
             yield check(
                 op,
                 role,
-                E.or_(E.le(size, 1), E.and_(E.ge(stride, low), E.le(stride, high))),
+                E.or_(merged, E.and_(E.ge(stride, low), E.le(stride, high))),
                 f"{low} <= step of {role} <= {high} elements",
                 f"{role} steps further than an access pattern can",
                 "A03",
