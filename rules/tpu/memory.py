@@ -319,18 +319,16 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     known = not trace.unmodelled
     beyond = [use.order for use in (*table.writes, *table.destroyed) if _leaves_lane(chip, use)]
     for read in table.reads:
-        lost = _leaves_lane(chip, read) or any(order < read.order for order in beyond)
-        for check in _of_read(chip, read, table, known):
-            yield _not_told(check) if lost and check.predicate is not E.TRUE else check
+        if _leaves_lane(chip, read) or any(order < read.order for order in beyond):
+            reason = "a tensor reaches beyond the end of its lane"
+            yield replace(_read_check(read, E.FALSE, exact=False), reason=reason)
+        else:
+            yield from _of_read(chip, read, table, known)
 
 
 def _leaves_lane(chip: Chip, use: Use) -> bool:
     """Whether a tensor certainly reaches beyond the end of a lane."""
     return E.le(kit.block(chip, use.tensor).end, chip.local_bytes) is E.FALSE
-
-
-def _not_told(check: Check) -> Check:
-    return replace(check, exact=False, reason="a tensor reaches beyond the end of its lane")
 
 
 def _of_read(chip: Chip, read: Use, table: Uses, known: bool) -> Iterator[Check]:

@@ -79,10 +79,25 @@ nisa.dma_copy(dst=out, src=a)
 return out
 """
 
+_SUM_OF_ITSELF = """
+a = nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.psum)
+b = nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=x)
+nisa.nc_matmul(dst=a, stationary=b, moving=a, is_transpose=True, accumulate=True)
+c = nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.sbuf)
+nisa.tensor_copy(dst=c, src=a)
+out = nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
+        pytest.param(
+            _SUM_OF_ITSELF, {"x": ("float16", (128, 128))}, id="what is added to is moved"
+        ),
         pytest.param(_LEFT_AS_IT_IS, {"x": ("float32", (1, 8))}, id="nothing is shuffled"),
         pytest.param(
             _NOT_TAKEN,
@@ -275,4 +290,18 @@ nisa.dma_copy(dst=out, src=a)
 return out
 """
     found = judge(_kernel("0.2", "trn2", text, {"x": ("float32", (5, 16))}))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_where_lanes_run_into_each_other_nothing_is_said_of_what_was_written() -> None:
+    """The rows of a channel lie apart: some of the bytes beyond the lane were not written."""
+    text = """
+okk.initialize()
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(4095, 3, 7, 31), okk.dim4(224, 224, 32, 1), None)
+okk.bdc_neg(0, 0, okk.dim4(4095, 3, 7, 32), None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, okk.dim4(4095, 3, 7, 32), None, None)
+okk.poll()
+"""
+    tensors: Tensors = {"x": ("float32", (2665845,)), "y": ("float32", (2751840,))}
+    found = judge(_kernel(OKK, "bm1684", text, tensors))
     assert (found.kind, found.problems) == ("violated", ())

@@ -144,7 +144,7 @@ def _build(trace: Trace) -> Index:
             uses = out.uses(view.storage)
             uses.writes.append(Access(operation, role, view, loops))
             adds = accumulation(operation)
-            listed = any(other is view for _, other in operation.reads)
+            listed = any(name == role and other is view for name, other in operation.reads)
             if adds is not E.FALSE and not listed and not _own_sum(operation, view):
                 given = () if adds is E.TRUE else (adds,)
                 uses.targets.append(Access(operation, role, view, loops, given, target=True))
