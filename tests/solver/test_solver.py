@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from verifier.solver import Query, Solver
-from verifier.solver.search import search
+from verifier.solver.search import Search
 from verifier.solver.z3backend import Backend, Outcome, Session
 from verifier.symbolic import expr as E
 
@@ -217,9 +217,10 @@ def test_statistics_count_by_tier() -> None:
     assert solver.check(query) is solver.check(query)
     solver.check(Query((E.le(n, 5),), E.le(n, 7)))
     solver.check(Query((E.eq(n, 5),), E.le(n, 7)))
+    solver.check(Query((E.le(n * n, 15),), E.le(n, 3)))
     statistics = solver.statistics
-    assert (statistics.queries, statistics.remembered) == (4, 1)
-    assert statistics.by_tier == {"fold": 1, "range": 1, "z3": 1, "search": 0}
+    assert (statistics.queries, statistics.remembered) == (5, 1)
+    assert statistics.by_tier == {"fold": 1, "range": 1, "z3": 1, "search": 1}
     assert statistics.by_kind["refuted"] == 1
     assert len(statistics.z3_times) >= 1
 
@@ -227,17 +228,28 @@ def test_statistics_count_by_tier() -> None:
 def test_search_finds_models_of_products() -> None:
     a, b = E.symbol("a", 2), E.symbol("b", 2)
     i = E.symbol("i", 0, origin=E.Origin.LOOP)
-    env = search([E.eq(a * b, 384), E.lt(i, a // 3), E.ge(i, 1), E.gt(b, a)])
+    env = Search().model([E.eq(a * b, 384), E.lt(i, a // 3), E.ge(i, 1), E.gt(b, a)])
     assert env is not None
     assert int(env["a"]) * int(env["b"]) == 384
-    assert search([E.eq(a * b, 7)]) is None
+    assert 1 <= env["i"] < env["a"] // 3
+    assert env["b"] > env["a"]
+    assert Search().model([E.eq(a * b, 7), E.gt(a, 1), E.gt(b, 1)]) is None
+
+
+def test_search_starts_where_it_is_told_and_repairs_what_leans_on_it() -> None:
+    n, u, b = E.symbol("n", 1), E.symbol("u", 1), E.symbol("b", 1)
+    facts = [E.le(n, u), E.le(n, b), E.gt(n * 4, 212_992), E.or_(E.le(u, 7), E.eq(u % 128, 0))]
+    env = Search().model(facts, ({"u": 300, "b": 70_000},))
+    assert env is not None
+    assert E.evaluate(E.and_(*facts), env)
+    assert env["b"] == 70_000
 
 
 def test_search_leaves_terms_that_are_nested_too_deeply() -> None:
     term = E.symbol("x", 1)
     for level in range(1, 2000):
         term = E.maximum(E.symbol(f"y{level}", 1), term // 3 + E.symbol(f"z{level}", 0))
-    assert search([E.ge(term, 5)]) is None
+    assert Search().model([E.ge(term, 5)]) is None
 
 
 def test_search_goes_through_shared_parts_once() -> None:
@@ -246,7 +258,7 @@ def test_search_goes_through_shared_parts_once() -> None:
     for level in range(1, 61):
         least = E.minimum(term, E.symbol(f"y{level}", 1) + 3)
         term = E.maximum(least // 2 + 1, least - term // 3)
-    found = search([E.ge(term, 1)])
+    found = Search().model([E.ge(term, 1)])
     assert found is not None and E.evaluate(E.ge(term, 1), found)
 
 

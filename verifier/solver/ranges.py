@@ -332,11 +332,11 @@ class FactCache:
         return found
 
     def _extended(self, facts: tuple[Bool, ...]) -> FactSet | None:
-        for count in range(1, min(4, len(facts)) + 1):
-            added = facts[len(facts) - count :]
-            if any(determines(fact) for fact in added):
+        for length in range(len(facts) - 1, 0, -1):
+            added = facts[length:]
+            if determines(added[0]):
                 return None
-            base = self._sets.get(facts[: len(facts) - count])
+            base = self._sets.get(facts[:length])
             if base is None:
                 continue
             new = flatten([base.prepared.apply(fact) for fact in added])

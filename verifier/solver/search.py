@@ -1,216 +1,319 @@
-"""Bounded search for a model over friendly values, for when Z3 gives up.
+"""Search for a model by repair: it finds most models long before Z3 would.
 
-Symbols get values one after another, inputs first; a fact is checked as soon as all of its symbols
-have one. Facts that bound a symbol by earlier ones give its extremes. Deterministic: the number of
-values tried is the budget.
+All symbols start at small values, or at those of an earlier model. As long as some fact does not
+hold, the one symbol of it is changed whose change leaves the fewest facts broken; a fact that stays
+broken counts for more and more. Deterministic: the number of facts looked at is the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from verifier.solver import terms
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 
-#: Values that kernels meet in practice, and their neighbours.
-FRIENDLY = (
-    *(1, 2, 3, 4, 8, 16, 32, 64, 100, 127, 128, 129, 192, 255, 256, 257, 320, 384, 511, 512, 513),
-    *(640, 768, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 32768, 65536),
-)
-_BUDGET = 6_000
+#: facts looked at
+BUDGET = 60_000
+#: changes that are weighed for one broken fact
+_MOVES = 40
+#: what was changed last stays as it is for so many steps
+_TABU = 4
+#: values of a symbol that are all tried
+_FEW = 32
+#: a value that no size of a kernel exceeds
+_LARGE = 1 << 40
+
 #: characters of the text of a part above which it is a function of its own
 _LONG = 400
-_ORIGINS = {
-    E.Origin.INPUT: 0,
-    E.Origin.SOLVER: 0,
-    E.Origin.GRID: 1,
-    E.Origin.HAVOC: 2,
-    E.Origin.LOOP: 3,
-    E.Origin.AXIS: 4,
-    E.Origin.POINT: 4,
-}
+#: what a term without a value raises
+_UNDEFINED = (ZeroDivisionError, KeyError, RecursionError)
 
-Values = list[int]
-Function = Callable[[Values], int]
+#: by the number of a symbol or the name of a flag
+Values = dict["int | str", int]
+Function = Callable[..., int]
 
 
-class _SpentError(Exception):
-    """The budget is used up."""
+class Search:
+    """Finds values that satisfy facts. Facts recur from query to query: each is compiled once."""
+
+    def __init__(self) -> None:
+        self._writer = _Writer()
+        self._tests: dict[Bool, Function] = {}
+        self._values: dict[Expr, Function] = {}
+        self._linear: dict[tuple[Expr, Sym], bool] = {}
+
+    def model(
+        self,
+        facts: Sequence[Bool],
+        starts: Sequence[Mapping[str, int | bool]] = ({},),
+        budget: int = BUDGET,
+    ) -> dict[str, int | bool] | None:
+        """Values of all symbols and flags that satisfy ``facts``, or None if none were found.
+
+        ``starts``: values to begin with, one after another; for what they do not name, the least
+        ones.
+        """
+        parts = [p for p in dict.fromkeys(_conjuncts(facts)) if p is not TRUE]
+        if FALSE in parts:
+            return None
+        syms = terms.symbols(parts)
+        names = sorted({name: None for part in parts for name in part.flags()})
+        try:
+            repair = _Repair(self, parts, [self.test(part) for part in parts])
+        except (SyntaxError, RecursionError, MemoryError):
+            return None  # nested too deeply for Python's parser
+        for start in starts:
+            values: Values = {s.id: int(start.get(s.name, terms.default(s))) for s in syms}
+            values.update((_flag(name), int(start.get(name, False))) for name in names)
+            if repair.run(values, budget // len(starts)):
+                env: dict[str, int | bool] = {n: bool(values[_flag(n)]) for n in names}
+                env.update((s.name, values[s.id]) for s in syms)
+                return env
+        return None
+
+    def test(self, fact: Bool) -> Function:
+        """The fact as a function of values."""
+        found = self._tests.get(fact)
+        if found is None:
+            found = self._tests[fact] = self._writer.function(fact)
+        return found
+
+    def value(self, expr: Expr) -> Function:
+        """The value of an expression as a function of values."""
+        found = self._values.get(expr)
+        if found is None:
+            found = self._values[expr] = self._writer.function(expr)
+        return found
+
+    def linear(self, expr: Expr, sym: Sym) -> bool:
+        """Whether ``expr`` is ``a * sym + b`` with ``a`` and ``b`` of other symbols."""
+        key = expr, sym
+        if key not in self._linear:
+            self._linear[key] = _is_linear(expr, sym)
+        return self._linear[key]
 
 
 @dataclass(slots=True)
-class _Step:
-    """One symbol: what bounds it, and the facts that can be checked once it has a value."""
+class _Repair:
+    """The facts of one search."""
 
-    sym: Sym | None
-    uppers: list[tuple[Function, Function]] = field(default_factory=list)
-    lowers: list[tuple[Function, Function]] = field(default_factory=list)
-    tests: list[Function] = field(default_factory=list)
+    search: Search
+    parts: Sequence[Bool]
+    tests: Sequence[Function]
+    #: the facts that a symbol or flag is part of
+    about: dict[int | str, list[int]] = field(default_factory=dict)
+    left: int = 0
 
+    def __post_init__(self) -> None:
+        for position, part in enumerate(self.parts):
+            for symbol in part.free():
+                self.about.setdefault(symbol.id, []).append(position)
+            for name in part.flags():
+                self.about.setdefault(_flag(name), []).append(position)
 
-def search(facts: Sequence[Bool], budget: int = _BUDGET) -> dict[str, int | bool] | None:
-    """Values of all symbols and flags that satisfy ``facts``, or None if none were found."""
-    if any(fact is FALSE for fact in facts):
-        return None
-    syms = sorted(terms.symbols(facts), key=lambda sym: (_ORIGINS[sym.origin], sym.id))
-    names = sorted({name: None for fact in facts for name in fact.flags()})
-    position = {f"flag~{name}": i for i, name in enumerate(names)}
-    for sym in syms:
-        position[sym.name] = len(position)
-    steps = [_Step(None) for _ in names] + [_Step(sym) for sym in syms]
-    compiler = _Compiler(position)
-    ready: list[Function] = []
-    for fact in facts:
-        for part in fact.args if fact.kind is E.BoolKind.AND else (fact,):
-            if part is TRUE:
+    def run(self, values: Values, budget: int) -> bool:
+        """Change ``values`` until all facts hold; False: it did not come to that."""
+        self.left = budget
+        weights = [1] * len(self.parts)
+        broken = {i: None for i in range(len(self.parts)) if not self._holds(i, values)}
+        recent: list[int | str] = []
+        while broken and self.left > 0:
+            position = min(broken)
+            best: tuple[int, int, int | str, int] | None = None
+            for key, value in self._moves(self.parts[position], values):
+                if key in recent:
+                    continue
+                score = (self._change(key, value, values, broken, weights), abs(value))
+                if best is None or score < best[:2]:
+                    best = (*score, key, value)
+            if best is None:
+                if not recent:
+                    return False
+                recent.clear()
+                weights[position] += 1
                 continue
-            last = _last(part, position)
-            try:
-                test = compiler.function(compiler.formula(part))
-                (steps[last].tests if last >= 0 else ready).append(test)
-                if last >= len(names):
-                    _limit(part, steps[last], compiler)
-            except (SyntaxError, RecursionError, MemoryError):
-                return None  # nested too deeply for Python's parser
-    try:
-        if any(not test([]) for test in ready):
-            return None
-    except (ZeroDivisionError, KeyError, RecursionError):
-        return None
-    values = [0] * len(steps)
-    try:
-        found = _assign(steps, 0, values, [budget])
-    except (_SpentError, RecursionError):
-        return None
-    if not found:
-        return None
-    env: dict[str, int | bool] = {name: bool(values[i]) for i, name in enumerate(names)}
-    env.update({sym.name: values[position[sym.name]] for sym in syms})
-    return env
+            if best[0] >= 0:
+                for i in broken:
+                    weights[i] += 1
+            changed = best[2]
+            values[changed] = best[3]
+            recent = [*recent[1 - _TABU :], changed]
+            for i in self.about[changed]:
+                if self._holds(i, values):
+                    broken.pop(i, None)
+                else:
+                    broken[i] = None
+        return not broken
 
+    def _holds(self, position: int, values: Values) -> bool:
+        self.left -= 1
+        try:
+            return bool(self.tests[position](values))
+        except _UNDEFINED:
+            return False
 
-def _last(term: Bool, position: Mapping[str, int]) -> int:
-    places = [position[sym.name] for sym in term.free()]
-    places.extend(position[f"flag~{name}"] for name in term.flags())
-    return max(places, default=-1)
+    def _change(
+        self,
+        key: int | str,
+        value: int,
+        values: Values,
+        broken: Mapping[int, None],
+        weights: Sequence[int],
+    ) -> int:
+        """By how much more is broken with a value changed."""
+        before, values[key] = values[key], value
+        total = 0
+        for i in self.about[key]:
+            holds = self._holds(i, values)
+            if holds is (i in broken):
+                total += -weights[i] if holds else weights[i]
+        values[key] = before
+        return total
 
+    # -- changes that may mend a fact --------------------------------------------------
 
-def _limit(fact: Bool, step: _Step, compiler: _Compiler) -> None:
-    """If the fact is linear in the step's symbol, note the bound it gives."""
-    if fact.kind not in (E.BoolKind.LE, E.BoolKind.EQ) or fact.expr is None or step.sym is None:
-        return
-    sym = step.sym
-    slope: dict[tuple[Atom, ...], int] = {}
-    rest: dict[tuple[Atom, ...], int] = {}
-    slope_const = 0
-    for mono, coef in fact.expr.terms:
-        count = sum(1 for atom in mono if atom is sym)
-        others = tuple(atom for atom in mono if atom is not sym)
-        if count > 1 or any(sym in E.atom_free(atom) for atom in others):
-            return
-        if count == 0:
-            rest[mono] = coef
-        elif others:
-            slope[others] = coef
+    def _moves(self, part: Bool, values: Values) -> Iterator[tuple[int | str, int]]:
+        """Changes of one value each, different from what it is."""
+        found: dict[tuple[int | str, int], None] = {}
+        for literal in self._literals(part, values):
+            if literal.expr is None:
+                names = literal.flags()
+                found.update(((_flag(n), 1 - values[_flag(n)]), None) for n in names)
+                continue
+            for sym in literal.free():
+                for value in self._values(literal, sym, values):
+                    low = value if sym.lo is None else max(value, sym.lo)
+                    value = low if sym.hi is None else min(low, sym.hi)
+                    if value != values[sym.id]:
+                        found[sym.id, value] = None
+            for name in literal.flags():
+                found[_flag(name), 1 - values[_flag(name)]] = None
+            if len(found) > _MOVES:
+                break
+        return iter(found)
+
+    def _literals(self, part: Bool, values: Values) -> Iterator[Bool]:
+        if part.kind in E.JUNCTIONS:
+            for arg in part.args:
+                yield from self._literals(arg, values)
         else:
-            slope_const = coef
-    a = compiler.function(compiler.integer(Expr.make(slope, slope_const)))
-    b = compiler.function(compiler.integer(Expr.make(rest, fact.expr.const)))
-    step.uppers.append((a, b))
-    if fact.kind is E.BoolKind.EQ:
-        step.lowers.append((a, b))
+            yield part
+
+    def _values(self, literal: Bool, sym: Sym, values: Values) -> Iterator[int]:
+        """Values of one symbol with which a comparison may hold."""
+        now = values[sym.id]
+        if sym.lo is not None and sym.hi is not None and sym.hi - sym.lo <= _FEW:
+            yield from range(sym.lo, sym.hi + 1)
+            return
+        assert literal.expr is not None
+        if literal.kind is E.BoolKind.NE:
+            yield from (now + 1, now - 1)
+        elif not self.search.linear(literal.expr, sym):
+            if literal.kind is E.BoolKind.EQ:
+                yield from self._multiples(literal.expr, now, values)
+            yield from self._ends(literal, sym, values)
+        else:
+            value = self.search.value(literal.expr)
+            try:
+                rest = value({**values, sym.id: 0})
+                slope = value({**values, sym.id: 1}) - rest
+            except _UNDEFINED:
+                return
+            if slope and literal.kind is E.BoolKind.LE:  # slope * x + rest <= 0
+                yield -rest // slope if slope > 0 else -(rest // slope)
+            elif slope and rest % slope == 0:
+                yield -rest // slope
+
+    def _multiples(self, remainder: Expr, now: int, values: Values) -> Iterator[int]:
+        """The values next to ``now`` for which a remainder may be zero."""
+        for atom in remainder.atoms():
+            if isinstance(atom, E.Div) and atom.den.is_const:
+                try:
+                    below = now - self.search.value(remainder)(values)
+                except _UNDEFINED:
+                    return
+                yield from (below, below + atom.den.const)
+
+    def _ends(self, literal: Bool, sym: Sym, values: Values) -> Iterator[int]:
+        """Where a comparison begins to hold, above and below: steps of growing size, halved."""
+        test, before = self.search.test(literal), values[sym.id]
+
+        def holds(value: int) -> bool:
+            values[sym.id] = value
+            self.left -= 1
+            try:
+                return bool(test(values))
+            except _UNDEFINED:
+                return False
+
+        out = []
+        for sign in (1, -1):
+            low, step = before, 1
+            while step < _LARGE:
+                high = before + sign * step
+                if sym.lo is not None and high < sym.lo:
+                    high = sym.lo
+                if holds(high):
+                    while abs(high - low) > 1:
+                        middle = (low + high) // 2
+                        low, high = (low, middle) if holds(middle) else (middle, high)
+                    out.append(high)
+                    break
+                if high == sym.lo:
+                    break
+                low, step = high, step * 2
+        values[sym.id] = before
+        yield from out
 
 
-def _assign(steps: list[_Step], index: int, values: Values, budget: list[int]) -> bool:
-    if index == len(steps):
-        return True
-    step = steps[index]
-    for value in _candidates(step, values):
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise _SpentError
-        values[index] = value
-        if _passes(step, values) and _assign(steps, index + 1, values, budget):
-            return True
-    values[index] = 0
-    return False
+def _conjuncts(facts: Sequence[Bool]) -> Iterator[Bool]:
+    for fact in facts:
+        if fact.kind is E.BoolKind.AND:
+            yield from _conjuncts(fact.args)
+        else:
+            yield fact
 
 
-def _passes(step: _Step, values: Values) -> bool:
-    try:
-        return all(test(values) for test in step.tests)
-    except (ZeroDivisionError, KeyError):
-        return False
+def _flag(name: str) -> str:
+    return f"flag~{name}"
 
 
-def _candidates(step: _Step, values: Values) -> list[int]:
-    sym = step.sym
-    if sym is None:
-        return [0, 1]
-    try:
-        lo, hi = _interval(step, sym, values)
-    except (ZeroDivisionError, KeyError):
-        return []
-    out: dict[int, None] = {}
-    if lo is not None:
-        out[lo] = None
-    if hi is not None:
-        out[hi] = None
-    if lo is not None and hi is not None:
-        if hi < lo:
-            return []
-        out[(lo + hi) // 2] = None
-        if hi - lo <= 16:
-            out.update(dict.fromkeys(range(lo, hi + 1)))
-    for value in (0, *FRIENDLY):
-        if (lo is None or value >= lo) and (hi is None or value <= hi):
-            out[value] = None
-    return sorted(out, key=lambda v: (v < 0, abs(v)))
+def _is_linear(expr: Expr, sym: Sym) -> bool:
+    for mono, _ in expr.terms:
+        others = [atom for atom in mono if atom is not sym]
+        if len(mono) - len(others) > 1 or any(sym in E.atom_free(atom) for atom in others):
+            return False
+    return True
 
 
-def _interval(step: _Step, sym: Sym, values: Values) -> tuple[int | None, int | None]:
-    """The bounds that the linear facts set for a symbol, given the values of those before it."""
-    lo, hi = sym.lo, sym.hi
-    lines = [(slope(values), rest(values)) for slope, rest in step.uppers]
-    lines += [(-slope(values), -rest(values)) for slope, rest in step.lowers]
-    for a, b in lines:  # a * x + b <= 0
-        if a > 0:
-            hi = -b // a if hi is None else min(hi, -b // a)
-        elif a < 0:
-            lo = _ceil(b, -a) if lo is None else max(lo, _ceil(b, -a))
-    return lo, hi
+class _Writer:
+    """Writes terms as Python functions: integers, operators, tables, and names of flags only.
 
-
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-class _Compiler:
-    """Turns terms into Python functions of the list of values.
-
-    The generated text consists of integers, operators and positions only. A part whose text is long
-    is a function of its own, which is called at most once for one list of values: terms share
-    parts, and a text that repeated them would grow with the number of ways to each.
+    A part whose text is long is a function of its own, which is called at most once for one set of
+    values: terms share parts, and a text that repeated them would grow with the number of ways to
+    each.
     """
 
-    def __init__(self, position: Mapping[str, int]) -> None:
-        self._position = position
+    def __init__(self) -> None:
         self._texts: dict[Atom | Bool, str] = {}
         self._scope: dict[str, Function] = {}
 
-    def function(self, text: str) -> Function:
+    def function(self, term: Bool | Expr) -> Function:
+        """The value of a term as a function of values."""
+        text = self._formula(term) if isinstance(term, Bool) else self._integer(term)
         self._define(f"def function(v, m={{}}): m.clear(); return {text}")
         return self._scope["function"]
 
     def _define(self, text: str) -> None:
         exec(compile(text, "<search>", "exec"), self._scope)
 
-    def _part(self, part: Atom | Bool, text: Callable[[], str]) -> str:
+    def _part(self, part: Atom | Bool, write: Callable[[], str]) -> str:
         found = self._texts.get(part)
         if found is None:
-            found = text()
+            found = write()
             if len(found) > _LONG:
                 name = f"part{len(self._texts)}"
                 self._define(
@@ -221,10 +324,10 @@ class _Compiler:
             self._texts[part] = found
         return found
 
-    def integer(self, expr: Expr) -> str:
+    def _integer(self, expr: Expr) -> str:
         parts = []
         for mono, coef in expr.terms:
-            factors = [self._part(atom, lambda atom=atom: self._atom(atom)) for atom in mono]  # type: ignore[misc]
+            factors = [self._part(atom, partial(self._atom, atom)) for atom in mono]
             if coef != 1:
                 factors.insert(0, str(coef))
             parts.append("*".join(factors))
@@ -234,27 +337,28 @@ class _Compiler:
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Sym):
-            return f"v[{self._position[atom.name]}]"
+            return f"v[{atom.id}]"
         if isinstance(atom, E.Div):
-            return f"({self.integer(atom.num)}//{self.integer(atom.den)})"
+            return f"({self._integer(atom.num)}//{self._integer(atom.den)})"
         if isinstance(atom, E.Extremum):
-            return f"{atom.kind}({','.join(map(self.integer, atom.args))})"
+            return f"{atom.kind}({','.join(map(self._integer, atom.args))})"
         if isinstance(atom, E.Ite):
-            test = self.formula(atom.test)
-            return f"({self.integer(atom.then)} if {test} else {self.integer(atom.other)})"
+            test = self._formula(atom.test)
+            return f"({self._integer(atom.then)} if {test} else {self._integer(atom.other)})"
         assert isinstance(atom, E.Table)
-        return f"{dict(atom.values)!r}[{self.integer(atom.index)}]"
-
-    def formula(self, term: Bool) -> str:
-        return self._part(term, lambda: self._formula(term))
+        self._scope[f"table{atom.id}"] = dict(atom.values).__getitem__
+        return f"table{atom.id}({self._integer(atom.index)})"
 
     def _formula(self, term: Bool) -> str:
+        return self._part(term, partial(self._written, term))
+
+    def _written(self, term: Bool) -> str:
         if term.kind is E.BoolKind.CONST:
             return "True" if term is TRUE else "False"
         if term.kind is E.BoolKind.VAR:
-            return f"bool(v[{self._position['flag~' + term.name]}])"
+            return f"bool(v[{_flag(term.name)!r}])"
         if term.expr is not None:
-            return f"({self.integer(term.expr)}{term.kind.value}0)"
+            return f"({self._integer(term.expr)}{term.kind.value}0)"
         if term.kind is E.BoolKind.NOT:
-            return f"(not {self.formula(term.args[0])})"
-        return "(" + f" {term.kind.value} ".join(map(self.formula, term.args)) + ")"
+            return f"(not {self._formula(term.args[0])})"
+        return "(" + f" {term.kind.value} ".join(map(self._formula, term.args)) + ")"

@@ -1,4 +1,4 @@
-"""The solver: the cheapest means first, Z3 as the authority, bounded search when Z3 gives up."""
+"""The solver: the cheapest means first, Z3 as the authority."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from verifier.solver.minimize import minimized
 from verifier.solver.prepare import Prepared
 from verifier.solver.query import Answer, Model, Query
 from verifier.solver.ranges import FactCache, FactSet, implied
-from verifier.solver.search import search
+from verifier.solver.search import Search
 from verifier.solver.witnesses import Witnesses
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from verifier.solver.z3backend import Backend
 
 _DECIDE_STEPS = 60
+_SEARCHED = 400  # facts looked at before Z3 is asked
 _MODELS = 6  # counterexamples remembered, the latest last
 
 
@@ -60,6 +61,9 @@ class Solver:
         self._witnesses = Witnesses()
         self._backend: Backend | None = None
         self._models: list[Model] = []
+        self._search = Search()
+        #: the last one, in the symbols of prepared facts
+        self._latest: Mapping[str, int | bool] = {}
         #: refutations that hold for every over-approximated value: where they do
         self._worst: dict[Query, Bool] = {}
 
@@ -170,23 +174,24 @@ class Solver:
         return self._backend
 
     def _authority(self, query: Query, ready: FactSet, goal: Bool) -> Answer:
-        """Z3 on the prepared facts, then bounded search."""
+        """A short search for a model, then Z3 on the prepared facts, then a long search."""
         prepared = ready.prepared
         negated = E.not_(goal)
         near = prepared.facts if goal is FALSE else terms.connected(prepared.facts, goal)
         relevant = [*near, negated]
         chosen = {id(fact) for fact in near}
         others = tuple(fact for fact in prepared.facts if id(fact) not in chosen)
+        env = self._search.model(relevant, ({}, self._latest), _SEARCHED)
+        if env is not None:
+            apart = self._rest(others)
+            model = self._completed(query, prepared, {**(apart.model or {}), **env})
+            if model is not None:
+                return Answer("refuted", "search", model)
         backend = self._z3()
         outcome = backend.check(relevant)
-        if outcome.kind == "unsat":
+        if outcome.kind == "unsat" or self._rest(others).proved:  # they contradict each other
             return Answer("proved", "z3")
-        rest: Mapping[str, int | bool] = {}
-        if others:
-            apart = self._rest(others)
-            if apart.proved:  # the facts contradict each other
-                return Answer("proved", "z3")
-            rest = apart.model or {}
+        rest = self._rest(others).model or {}
         if outcome.env is not None:
             model = self._completed(query, prepared, {**rest, **outcome.env})
             if model is not None:
@@ -202,7 +207,7 @@ class Solver:
                     model = self._completed(query, prepared, {**rest, **outcome.env})
                     if model is not None:
                         return Answer("refuted", "z3", model)
-        env = search(relevant)
+        env = self._search.model(relevant)
         if env is not None:
             model = self._completed(query, prepared, {**rest, **env})
             if model is not None:
@@ -234,6 +239,7 @@ class Solver:
         self, query: Query, prepared: Prepared, env: Mapping[str, int | bool]
     ) -> Model | None:
         """A model of all facts that refutes the goal, checked; None if ``env`` gives none."""
+        self._latest = env
         full: dict[str, int | bool] = dict(env)
         every = [*query.facts, query.goal]
         for sym in terms.symbols([*prepared.facts, *every]):
@@ -262,10 +268,12 @@ class Solver:
 
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""
+        if not facts:
+            return Answer("refuted", "fold", {})
         query = Query(facts, FALSE, exact=False)
         found = self._memo.get(query)
         if found is None:
-            env: Mapping[str, int | bool] | None = search(facts)
+            env: Mapping[str, int | bool] | None = self._search.model(facts)
             kind = "refuted"
             if env is None:
                 outcome = self._z3().check(facts)

@@ -170,7 +170,9 @@ def _broken(facts: Sequence[Bool], env: dict[str, int | bool]) -> list[Bool]:
     """The facts that do not hold; ``env`` gets a value for each symbol and flag of the others."""
     out = []
     for fact in facts:
-        values = {s.name: default(s) for s in fact.free()} | dict.fromkeys(fact.flags(), False) | env
+        values = (
+            {s.name: default(s) for s in fact.free()} | dict.fromkeys(fact.flags(), False) | env
+        )
         try:
             if not E.evaluate(fact, values):
                 out.append(fact)
