@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.support import bad, check
+from tests.fixtures.support import FIXTURES, bad, check
 from tests.oracles.agreement import UNJUDGED
 from verifier.cli.replay import mark
 from verifier.executor.replay import Answer, Item, replay
 from verifier.report.model import Diagnostic, FileRequest, FileResult, RunReport, Span
+from verifier.service.preconditions import stated
 
 KERNEL = """\
 import nki
@@ -381,3 +382,22 @@ def step(k):
     )
     (answer,) = replay([entry])
     assert answer.status == "diverged", answer
+
+
+def test_what_no_run_bears_out_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a kernel of which several obligations were told as one stays violated, nor is it
+    right exactly under conditions of which none was borne out."""
+
+    def diverged(items: list[Item], jobs: int) -> list[Answer]:
+        return [Answer("diverged", "the run does not break the rule")] * len(items)
+
+    monkeypatch.setattr("verifier.executor.replay.replay", diverged)
+    (found,) = mark([check(FIXTURES / "nki" / "memory" / "handed_on.py")], 1)
+    by_name = {kernel.name: kernel for kernel in found.kernels}
+    assert by_name["two_places"].status == "verified"
+    for name in ("first_place_taken", "places_too_close", "begun_in_either_branch"):
+        assert by_name[name].status == "unknown" and by_name[name].reasons, name
+        assert by_name[name].obligations.violated == 0
+    whole = stated(found, None, wanted=True, severity={})
+    assert {d.severity for d in whole.diagnostics} == {"note"}
+    assert {d.verdict for d in whole.diagnostics} == {"unknown"}

@@ -73,6 +73,10 @@ def _marked(result: FileResult, answers: dict[int, Answer]) -> FileResult:
             if kernel is not None:
                 at = result.kernels.index(kernel)
                 kernels[at] = _recounted(kernels[at], after, answer)
+    for at, kernel in enumerate(result.kernels):
+        own = [d for d in diagnostics if _kernel_of(result, d) is kernel]
+        if any(d.replay == "diverged" for d in own) and all(d.verdict == "unknown" for d in own):
+            kernels[at] = _undecided(kernels[at])
     return replace(result, kernels=tuple(kernels), diagnostics=tuple(diagnostics))
 
 
@@ -109,3 +113,10 @@ def _recounted(kernel: KernelReport, diagnostic: Diagnostic, answer: Answer) -> 
         reasons = (*reasons, reason)
     status: Status = "violated" if counts.violated else "unknown"
     return replace(kernel, obligations=counts, reasons=reasons, status=status)
+
+
+def _undecided(kernel: KernelReport) -> KernelReport:
+    """No finding is left: obligations that were told as one are all undecided then."""
+    counts = kernel.obligations
+    counts = replace(counts, violated=0, unknown=counts.unknown + counts.violated)
+    return replace(kernel, obligations=counts, status="unknown")

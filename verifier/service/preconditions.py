@@ -120,19 +120,21 @@ class _Condition:
             listed = " and ".join(f"`{c.text}`" for c in self.suppressed)
             notes.append(f"what needs {listed} is suppressed")
         replays = [d.replay for c in self.kept for d in self._of(c) if d.part]
+        worst: Replay = min(replays, key=_REPLAYS.index, default="not-run")
+        headline = condition.headline(kernel.name, (kernel.target,))
+        # where no part is borne out, neither is what they come to
+        lost = bool(replays) and set(replays) == {"diverged"}
         return Diagnostic(
             rule=PRECONDITION,
             name=PRECONDITION,
-            severity=min(
-                (_weight(c, severity) for c in self.kept), key=SEVERITIES.index, default="warning"
-            ),
-            verdict="sometimes",
-            message=condition.headline(kernel.name, (kernel.target,)),
+            severity="note" if lost else self._severity(severity),
+            verdict="unknown" if lost else "sometimes",
+            message=f"not borne out: {headline}" if lost else headline,
             span=span,
             kernel=kernel.name,
             facts=tuple(dict.fromkeys(fact for c in self.kept for fact in c.facts)),
             predicate=condition.brief,
-            replay=min(replays, key=_REPLAYS.index, default="not-run"),
+            replay=worst,
             notes=tuple(notes),
             labels=tuple(Label(need.span, _needed(c, need)) for c in self.kept for need in c.needs),
             targets=(kernel.target,),
@@ -140,6 +142,10 @@ class _Condition:
             precondition=condition,
             fix=condition.fix,
         )
+
+    def _severity(self, severity: Mapping[str, Severity]) -> Severity:
+        weights = (_weight(c, severity) for c in self.kept)
+        return min(weights, key=SEVERITIES.index, default="warning")
 
 
 def judged(result: FileResult) -> list[Judged]:
