@@ -337,6 +337,7 @@ register(
         facts=(),
         on="host",
         severity="warning",
+        of_text=True,
         replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
         failing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f + 1] = nl"),
         passing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f] = nl"),

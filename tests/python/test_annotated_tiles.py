@@ -49,3 +49,11 @@ def test_what_is_wrong_for_every_input_is_a_warning(annotation: str) -> None:
 )
 def test_what_is_not_known_is_left_alone(annotation: str) -> None:
     assert found(annotation) == []
+
+
+def test_a_kernel_that_is_right_stays_so() -> None:
+    assert RULE is not None
+    (kernel,) = analyze_source(RULE.failing).kernels
+    (plain,) = analyze_source(RULE.passing).kernels
+    assert kernel.status == plain.status and kernel.obligations.violated == 0
+    assert kernel.precondition == plain.precondition

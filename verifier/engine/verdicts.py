@@ -79,8 +79,8 @@ class Verdict:
 
     @property
     def noted(self) -> bool:
-        """A remark on what the generation tolerates: no violation."""
-        return self.cap == "note" and self.kind.violated
+        """A remark on what the generation tolerates, or on the text: no violation."""
+        return self.kind.violated and (self.cap == "note" or self.obligation.rule.of_text)
 
     @property
     def silent(self) -> bool:
