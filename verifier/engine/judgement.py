@@ -102,7 +102,12 @@ def judgement(
     condition, parts = precondition.not_found(found.verdicts, unsettled)
     with clock.until(Share.CONDITION):
         condition, parts, hopeless = precondition.of_run(
-            run, found.verdicts, found.discharger.admitted, solver, unsettled
+            run,
+            found.verdicts,
+            found.discharger.admitted,
+            solver,
+            unsettled,
+            target.device_bytes,
         )
         found.blame(hopeless)
         names = {said.name: said.span.end_line for said in run.sizes.values()}

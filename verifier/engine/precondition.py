@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from verifier.engine import diagnostics
 from verifier.engine.conditions import Item, Normal, of_dtypes
@@ -39,6 +40,7 @@ class Conditions:
     verdicts: Sequence[Verdict]
     solver: Solver
     known: tuple[Bool, ...]
+    memory: int | None = None
     items: list[Item] = field(default_factory=list)
     dtypes: list[Item] = field(default_factory=list)
     #: both, in an order in which Python can evaluate them
@@ -101,6 +103,26 @@ class Conditions:
         """Whether nobody is told of what a verdict finds."""
         return self.verdicts[position].obligation.rule.silent
 
+    def is_minor(self, item: Item, model: Model) -> bool:
+        """Whether no inputs break a condition of which each fits into the device's memory, by what
+        it takes at a byte an element; the ones of ``model`` do break it."""
+        if self.memory is None:
+            return False
+        fitting: list[Bool] = []
+        large = False
+        for tensor, rank in self.run.ranks.items():
+            sizes = [E.symbol(f"{tensor}.shape[{axis}]", lo=1) for axis in range(rank)]
+            large = (
+                large
+                or prod(int(model.get(f"{tensor}.shape[{axis}]", 1)) for axis in range(rank))
+                > self.memory
+            )
+            fitting += [E.le(size, self.memory) for size in sizes]
+            fitting.append(E.le(prod(sizes, start=E.const(1)), self.memory))
+        others = (other.condition for other in self.all if other is not item)
+        query = Query((*self.known, *others, *fitting), item.condition)
+        return large and self.solver.check(query).proved
+
     def demands_dtypes(self, item: Item) -> bool:
         """Whether a condition says which dtypes instructions take, and nothing else."""
         return all(self.verdicts[p].kind is VerdictKind.PROVED for p in item.of)
@@ -116,15 +138,16 @@ def of_run(
     admitted: tuple[Bool, ...],
     solver: Solver,
     undecided: Sequence[str],
+    memory: int | None = None,
 ) -> tuple[report.Precondition, frozenset[int], frozenset[int]]:
     """The precondition of a run, and the positions of the verdicts that it stands for.
 
     The last are those of violations that exclude all that the others leave.
 
     ``admitted`` is what the kernel and its contract demand of the inputs, ``undecided`` what is not
-    known of the kernel, a sentence each.
+    known of the kernel, a sentence each, ``memory`` how many bytes the device has for tensors.
     """
-    found = Conditions(run, verdicts, solver, admitted)
+    found = Conditions(run, verdicts, solver, admitted, memory)
     found.gather()
     names = {symbol: said.name for symbol, said in run.sizes.items()}
     conjuncts = [_conjunct(found, item, names) for item in found.all]
@@ -196,6 +219,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         others=tuple(dict.fromkeys(n for n in needs if n != report.Need(rule.id, first))),
         silent=bool(unheard),
         grid=any(s.origin is E.Origin.GRID for s in symbols),
+        minor=model is not None and found.is_minor(item, model),
         dtype=item in found.dtypes,
         exact=all(v.exact for v in verdicts),
         witness=None if model is None else diagnostics.counterexample(found.run, model),

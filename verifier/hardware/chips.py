@@ -44,6 +44,11 @@ class Chip:
         return capability in self.capabilities
 
     @property
+    def device_bytes(self) -> None:
+        """The memory outside of a chip differs from board to board."""
+        return None
+
+    @property
     def bank_bytes(self) -> int:
         """CHIP-21."""
         return self.local_bytes // self.banks

@@ -47,6 +47,7 @@ class Target:
     access_stride_max: int  # NKI-H51
     quadrant: int  # NKI-H45: partitions per quadrant
     lnc_max: int  # NKI-H41: logical core degree
+    device_bytes: int  # NKI-H36: HBM of a device
     capabilities: frozenset[Capability]
 
     def has(self, capability: Capability) -> bool:
@@ -105,6 +106,7 @@ def _target(
     moving: tuple[int, int],
     pe: tuple[int, ...],
     lnc: int,
+    hbm_gib: int,
     capabilities: frozenset[Capability],
 ) -> Target:
     return Target(
@@ -138,14 +140,15 @@ def _target(
         access_stride_max=32767,
         quadrant=32,
         lnc_max=lnc,
+        device_bytes=hbm_gib * 1024**3,
         capabilities=capabilities,
     )
 
 
 TARGETS: Final[dict[str, Target]] = {
-    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1, frozenset()),
-    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2, _TRN2),
-    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2, _TRN3),
+    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1, 32, frozenset()),
+    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2, 96, _TRN2),
+    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2, 144, _TRN3),
 }
 
 #: other names of the same hardware (NKI-H65)
