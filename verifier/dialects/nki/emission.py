@@ -234,6 +234,8 @@ def _gather(
     takes = Takes.PLAIN if role is None else role.takes
     if role is None or takes is Takes.PLAIN:
         value = _plain(machine, operand.value, operand.span)
+        if role is not None and role.value is not None:
+            value = _number(machine, value, operand.span)
     elif takes is Takes.OPERATOR:
         value = as_operator(operand.value)
     elif takes is Takes.FLAG:
@@ -319,6 +321,14 @@ def _plain(machine: Machine, value: object, span: Span) -> object:
         return value
     items = machine.as_items(value, span)
     return value if items is None else tuple(_plain(machine, item, span) for item in items)
+
+
+def _number(machine: Machine, value: object, span: Span) -> object:
+    """What must be a number within limits: an input of which nothing is known yet is one."""
+    if value is None or isinstance(value, (Expr, int, float, str, tuple, View)):
+        return value
+    number = machine.as_int(value, span)
+    return value if number is None else number
 
 
 def _gather_list(

@@ -115,6 +115,7 @@ LOCAL_GATHER: Final = Instruction(
             dtypes=Types(dt.codes("uint16"), "uint16", "NKI-LGA03"),
         ),
         plain("num_elem_per_idx", Limit(among=(1, 2, 4, 8, 16, 32), fact="NKI-LGA02")),
+        plain("num_valid_indices", Limit(least=0, fact="NKI-LGA04")),
     ),
     engines=Engines(Engine.GPSIMD),
     footprint=gathers("src_buffer", "index"),
