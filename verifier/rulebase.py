@@ -49,6 +49,8 @@ class Check:
     values: tuple[tuple[str, Expr], ...] = ()
     notes: tuple[Note, ...] = ()
     help: tuple[str, ...] = ()
+    #: the condition that, asserted by the kernel, excludes what breaks it
+    assertion: str = ""
     severity: str | None = None
     exact: bool = True
     reason: str = ""

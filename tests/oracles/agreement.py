@@ -122,8 +122,8 @@ def excluded(arguments: Mapping[str, Any], said: Sequence[Diagnostic]) -> bool:
     is reported once: of other rules that such an input breaks nothing is said.
     """
     names = _names(arguments)
-    wanted = [d.help[0] for d in said if d.verdict == "sometimes" and d.help]
-    return any(_lacks(w[7:], names) for w in wanted if w.startswith("assert "))
+    wanted = [d.assertion for d in said if d.verdict == "sometimes" and d.assertion]
+    return any(_lacks(condition, names) for condition in wanted)
 
 
 def _names(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.python.support import SPAN, UNKNOWN, at, machine, run
 from verifier.engine import analyze_file
+from verifier.report.details import advice
 from verifier.report.model import FileRequest, FileResult
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.concrete import SYMBOLIC
@@ -134,8 +135,8 @@ def test_what_is_to_be_asserted_is_said_in_strings(tmp_path: Path) -> None:
     """
     result = check(tmp_path, body)
     found = [d for d in result.diagnostics if d.rule == "missing-key"]
-    assert found and any('"a"' in line and '"b"' in line for line in found[0].help), found
-    assert not any("mode == 1" in line for line in found[0].help)
+    assert found and any('"a"' in line and '"b"' in line for line in advice(found[0])), found
+    assert not any("mode == 1" in line for line in advice(found[0]))
 
 
 @pytest.mark.parametrize("body", ["w = 5 if mode < 3 else 4", "mode + 1", "mode()", "mode.foo"])

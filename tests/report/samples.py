@@ -92,7 +92,8 @@ DIAGNOSTICS = (
             Label(span(GEMM, 10, "nl.affine_range(rows // 96)"), "step runs over 0 .. 0"),
             Label(span(GEMM, 9, "nl.load(rhs)"), "loaded here with 513 columns"),
         ),
-        help=("assert rhs.shape[1] <= 512", "or tile the loop over columns of 512"),
+        help=("or tile the loop over columns of 512",),
+        assertion="rhs.shape[1] <= 512",
     ),
     Diagnostic(
         rule="psum-bank-size",
@@ -110,7 +111,7 @@ DIAGNOSTICS = (
             Label(span(GEMM, 7, "cols"), "513"),
             Label(span(GEMM, 7, "nl.float32"), "4 bytes each"),
         ),
-        help=("assert rhs.shape[1] <= 512",),
+        assertion="rhs.shape[1] <= 512",
         targets=("trn1", "trn2"),
     ),
     Diagnostic(

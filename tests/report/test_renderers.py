@@ -75,12 +75,11 @@ def test_concise(snapshot: Snapshot) -> None:
 
 def test_concise_tells_an_undecided_obligation_once() -> None:
     span = Span("kernels/pad.py", 7, 4, 7, 20)
-    note = "not decided: it depends on `rows` of `helper`, which is not found (line 2)"
+    why = "it depends on `rows` of `helper`, which is not found (line 2)"
     finding = Diagnostic(
         "empty-shape", "", "note", "unknown", "possible: t is empty", span,
-        kernel="pad", predicate="dimension 1 of t >= 1", notes=(note,),
+        kernel="pad", predicate="dimension 1 of t >= 1", undecided=why,
     )  # fmt: skip
-    why = note.removeprefix("not decided: ")
     reasons = (
         Reason("kernels/pad.py", 7, f"dimension 1 of t >= 1: {why}"),
         Reason("kernels/pad.py", 7, "`pool` is not modelled"),
@@ -91,7 +90,7 @@ def test_concise_tells_an_undecided_obligation_once() -> None:
     concise.render(report, stream, Options())
     assert stream.getvalue().splitlines() == [
         "kernels/pad.py:7:1: note[undecided] `pool` is not modelled [pad]",
-        f"kernels/pad.py:7:5: note[empty-shape] possible: t is empty; {note} [pad]",
+        f"kernels/pad.py:7:5: note[empty-shape] possible: t is empty; not decided: {why} [pad]",
     ]
 
 

@@ -85,7 +85,11 @@ def _said(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
     if answer.status == "confirmed":
         if diagnostic.verdict == "unknown":
             return replace(
-                marked, verdict="sometimes", severity="warning", message=diagnostic.claim
+                marked,
+                verdict="sometimes",
+                severity="warning",
+                message=diagnostic.claim,
+                undecided="",
             )
         return marked
     note = f"replay: {answer.status}: {answer.reason}"

@@ -19,7 +19,7 @@ from verifier.symbolic.python.pins import ChoicePin, NamedPin, ObjectPin, Sequen
 from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
-_LONGEST = 240
+_LONGEST = 233
 
 
 def span(place: Span) -> report.Span:
@@ -43,20 +43,16 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         f"`{name}` is left out" for name in run.inputs.parameters if model.get(left_out(name))
     ]
     notes += _indices(obligation.check.predicate, obligation.trips, model)
-    if unknown:
-        notes.append(f"not decided: {verdict.reason}")
     if verdict.others:
         lines = sorted({place.line for place in verdict.others} - {check.span.line})
         if lines:
             listed = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
             notes.append(f"the same inputs break it at line {listed}; this is the tightest place")
-    help_lines = [h for h in check.help if kind != "always" or not h.startswith("assert ")]
+    assertion = check.assertion if kind != "always" else ""
     if verdict.precondition is not None and verdict.precondition is not E.FALSE:
-        wanted = f"assert {pretty(verdict.precondition)}"
-        help_lines = [h for h in help_lines if not h.startswith("assert ")]
+        wanted = pretty(verdict.precondition)
         # a formula that is shortened, or that nobody can read, is none to write
-        if "..." not in wanted and len(wanted) <= _LONGEST:
-            help_lines.insert(0, wanted)
+        assertion = wanted if "..." not in wanted and len(wanted) <= _LONGEST else ""
     return report.Diagnostic(
         rule=rule.id,
         name=rule.summary,
@@ -72,7 +68,9 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         structures=structures(run) if verdict.model is not None else (),
         notes=tuple(notes),
         labels=tuple(report.Label(span(n.span), n.text) for n in check.notes),
-        help=tuple(help_lines),
+        undecided=verdict.reason if unknown else "",
+        help=check.help,
+        assertion=assertion,
         targets=(target,),
         part=part,
     )

@@ -133,6 +133,7 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
             values=item.values,
             notes=tuple(Note(span, text) for span, text in item.notes),
             help=item.help,
+            assertion=item.assertion,
             severity=item.severity,
             exact=item.exact,
             reason=item.reason,

@@ -111,7 +111,7 @@ def diagnose(
         predicate=check.text,
         notes=(*shown, *notes),
         labels=tuple(report.Label(place(note.span), note.text) for note in check.notes),
-        help=tuple(line for line in check.help if not line.startswith("assert ")),
+        help=check.help,
         targets=(target,),
     )
 

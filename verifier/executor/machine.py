@@ -425,9 +425,9 @@ class ConcreteMachine:
                 values,
                 tuple(Note(place, said) for place, said in notes),
                 help,
-                severity,
-                exact,
-                reason,
+                severity=severity,
+                exact=exact,
+                reason=reason,
             ),
         )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from verifier.lsp.text import Position
+from verifier.report.details import remarks
 from verifier.report.model import Diagnostic, KernelReport, Precondition, Span, Tile
 
 _COMMENT: Final = re.compile(r"#\s*tilelint:\s*ignore(?:-file)?\s*\[([^\]]*)\]")
@@ -103,11 +104,10 @@ def finding_text(diagnostic: Diagnostic, summary: str) -> str:
         lines += ["", "| input | value |", "| --- | --- |"]
         lines += [f"| `{name}` | `{value}` |" for name, value in diagnostic.counterexample.items()]
         lines.append("")
-    lines += [f"- {note}" for note in diagnostic.notes]
-    lines += [
-        f"- **help**: `{text}`" if _code(text) else f"- **help**: {text}"
-        for text in diagnostic.help
-    ]
+    lines += [f"- {note}" for note in remarks(diagnostic)]
+    if diagnostic.assertion:
+        lines.append(f"- **help**: `assert {diagnostic.assertion}`")
+    lines += [f"- **help**: {text}" for text in diagnostic.help]
     return "\n".join(lines)
 
 
@@ -154,7 +154,3 @@ def _conditions(condition: Precondition) -> Iterable[str]:
         what = f"else {c.what}, silently" if c.silent else c.what
         breach = f" (`{c.breach}` breaks it)" if c.breach else ""
         yield f"`{c.text}`: {what}{breach}"
-
-
-def _code(text: str) -> bool:
-    return text.startswith("assert ") and "`" not in text

@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 
 from verifier.lsp.findings import Findings, Found
 from verifier.lsp.places import Places
+from verifier.report.details import advice
 from verifier.report.model import Diagnostic, KernelReport, Label, Span
 
 SOURCE: Final = "tilelint"
@@ -57,7 +58,7 @@ def message(diagnostic: Diagnostic) -> str:
         values = ", ".join(f"{name} = {value}" for name, value in diagnostic.counterexample.items())
         always = diagnostic.verdict == "always"
         lines.append(f"{'with any input, such as' if always else 'for example with'} {values}")
-    lines += [f"help: {text}" for text in diagnostic.help]
+    lines += [f"help: {text}" for text in advice(diagnostic)]
     return "\n".join(lines)
 
 

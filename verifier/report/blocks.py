@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verifier.report.details import remarks
 from verifier.report.model import Conjunct, Diagnostic, Precondition
 from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
 
@@ -45,7 +46,7 @@ def block_lines(
         lines.append([(text, "dim")])
     if options.verbose:
         lines += _listed("not decided", condition.undecided, options)
-    for note in diagnostic.notes:
+    for note in remarks(diagnostic):
         lines += _remark("note", words(one_line(note)), "key", options)
     if fix and diagnostic.fix is not None:
         flags = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"

@@ -9,14 +9,11 @@ reason that no finding tells.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TextIO
+from typing import TextIO
 
-from verifier.report.model import Diagnostic, RunReport
+from verifier.report.model import RunReport
 from verifier.report.statistics import statistics_lines
 from verifier.report.text import Line, Options, one_line, write
-
-#: how the note starts that says why
-_NOT_DECIDED: Final = "not decided: "
 
 
 def render(report: RunReport, stream: TextIO, options: Options) -> None:
@@ -25,7 +22,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     told: set[tuple[str, int, str, str]] = set()
     for diagnostic in report.listed(parts=options.verbose):
         span = diagnostic.span
-        why = _undecided(diagnostic)
+        why = diagnostic.undecided
         if why:
             said = f"{diagnostic.predicate}: {why}"
             told.add((span.path, span.line, diagnostic.kernel, said))
@@ -36,7 +33,7 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
                     f"{span.path}:{span.line}:{span.column + 1}",
                     diagnostic.severity,
                     diagnostic.rule,
-                    diagnostic.message + (f"; {_NOT_DECIDED}{why}" if why else ""),
+                    diagnostic.message + (f"; not decided: {why}" if why else ""),
                     diagnostic.kernel,
                     diagnostic.replay,
                     diagnostic.presets,
@@ -66,14 +63,6 @@ def render(report: RunReport, stream: TextIO, options: Options) -> None:
     if options.statistics:
         printed += statistics_lines(report.statistics, options)
     write(printed, stream, options)
-
-
-def _undecided(diagnostic: Diagnostic) -> str:
-    """Why an obligation is not decided, or nothing."""
-    if diagnostic.verdict != "unknown":
-        return ""
-    notes = (n for n in diagnostic.notes if n.startswith(_NOT_DECIDED))
-    return next(notes, "").removeprefix(_NOT_DECIDED)
 
 
 def _line(

@@ -19,9 +19,21 @@ def details(diagnostic: Diagnostic) -> list[str]:
         lines.append(f"must hold: {one_line(diagnostic.predicate)}")
     if diagnostic.counterexample is not None:
         lines.append(f"counterexample: {counterexample(diagnostic)}")
-    lines += [f"note: {one_line(note)}" for note in diagnostic.notes]
-    lines += [f"help: {one_line(text)}" for text in diagnostic.help]
+    lines += [f"note: {one_line(note)}" for note in remarks(diagnostic)]
+    lines += [f"help: {one_line(text)}" for text in advice(diagnostic)]
     return lines
+
+
+def remarks(diagnostic: Diagnostic) -> tuple[str, ...]:
+    """The notes, and last why it is not decided."""
+    why = (f"not decided: {diagnostic.undecided}",) if diagnostic.undecided else ()
+    return (*diagnostic.notes, *why)
+
+
+def advice(diagnostic: Diagnostic) -> tuple[str, ...]:
+    """What to change: the assertion first."""
+    first = (f"assert {diagnostic.assertion}",) if diagnostic.assertion else ()
+    return (*first, *diagnostic.help)
 
 
 def condition(conjunct: Conjunct) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from verifier.report.blocks import block_lines
-from verifier.report.details import assignments
+from verifier.report.details import advice, assignments, remarks
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Diagnostic, FileError, RunReport, Span
 from verifier.report.sources import Sources
@@ -53,7 +53,7 @@ def _causes(
     """Each finding with those further down that say the same of other places."""
     groups: dict[object, list[Diagnostic]] = {}
     for d in diagnostics:
-        key = (d.rule, d.severity, d.verdict, d.message, d.predicate, d.help)
+        key = (d.rule, d.severity, d.verdict, d.message, d.predicate, advice(d))
         apart = options.verbose or d.precondition is not None
         groups.setdefault(id(d) if apart else key, []).append(d)
     for first, *others in groups.values():
@@ -117,9 +117,9 @@ def _details(diagnostic: Diagnostic, margin: str, options: Options) -> list[Line
         add("predicate", words(one_line(diagnostic.predicate)))
     if diagnostic.counterexample is not None:
         add("counterexample", _counterexample(diagnostic))
-    for note in diagnostic.notes:
+    for note in remarks(diagnostic):
         add("note", words(one_line(note)))
-    for text in diagnostic.help:
+    for text in advice(diagnostic):
         add("help", words(one_line(text), "help"), "help-key")
     if diagnostic.name not in ("", diagnostic.rule):
         about = [phrase(diagnostic.name), ", ".join(diagnostic.facts)]

@@ -11,6 +11,7 @@ import json
 import math
 from typing import Any, TextIO
 
+from verifier.report.details import advice, remarks
 from verifier.report.model import (
     Caller,
     Conjunct,
@@ -154,9 +155,11 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "predicate": diagnostic.predicate,
         "counterexample": _counterexample(diagnostic.counterexample),
         "replay": diagnostic.replay,
-        "notes": list(diagnostic.notes),
+        "notes": list(remarks(diagnostic)),
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
-        "help": list(diagnostic.help),
+        "help": list(advice(diagnostic)),
+        "assertion": diagnostic.assertion,
+        "undecided": diagnostic.undecided,
         "labels": [{**_span(label.span), "text": label.text} for label in diagnostic.labels],
         "targets": list(diagnostic.targets),
         "presets": list(diagnostic.presets),

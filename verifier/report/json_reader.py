@@ -131,6 +131,9 @@ class _Diagnostic(_Region):
     fingerprint: str
     part: bool
     precondition: _Precondition | None
+    # reports of earlier releases have them in their notes and help only
+    undecided: str = ""
+    assertion: str = ""
 
 
 class _Kernel(msgspec.Struct):
@@ -309,9 +312,11 @@ def _diagnostic(found: _Diagnostic, place: str) -> Diagnostic:
         predicate=found.predicate,
         counterexample=_counterexample(found.counterexample, f"{place}.counterexample"),
         replay=found.replay,
-        notes=found.notes,
+        notes=found.notes[:-1] if found.undecided else found.notes,
+        undecided=found.undecided,
         labels=tuple(Label(label.span(), label.text) for label in found.labels),
-        help=found.help,
+        help=found.help[1:] if found.assertion else found.help,
+        assertion=found.assertion,
         fix=None
         if found.fix is None
         else Fix(

@@ -236,15 +236,13 @@ class Diagnostic:
     ``claim`` is what the message says of the kernel, without how sure that is.
     ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
     the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
-    ``help`` says what to change, one suggestion per entry. ``fix`` is a machine-applicable edit.
-    ``targets`` are the targets on which the finding holds (empty: the only one checked).
-    ``presets`` are the shape presets under which it holds (empty: not a matter of presets).
+    ``help`` says what to change, one suggestion per entry, ``assertion`` what the kernel can assert
+    instead; ``undecided`` is why an ``unknown`` verdict is one. ``fix`` is an edit that does it.
+    It holds on ``targets`` (empty: the only one) and ``presets`` of shapes (empty: no matter).
     ``suppressed`` is the reason that a suppression in the source gives; None: not suppressed.
-    ``fingerprint`` tells findings apart across versions of the source
-    (:mod:`verifier.report.fingerprints`).
+    ``fingerprint`` tells it apart across versions (:mod:`verifier.report.fingerprints`).
     ``part``: the kernel's precondition excludes it, which is reported in its place.
-    ``precondition`` is what a finding of the rule :data:`PRECONDITION` is about, without what is
-    suppressed.
+    ``precondition`` is what one of the rule :data:`PRECONDITION` is about, less what is suppressed.
     """
 
     rule: str
@@ -263,7 +261,9 @@ class Diagnostic:
     replay: Replay = "not-run"
     notes: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
+    undecided: str = ""
     help: tuple[str, ...] = ()
+    assertion: str = ""
     fix: Fix | None = None
     targets: tuple[str, ...] = ()
     presets: tuple[str, ...] = ()

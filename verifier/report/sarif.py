@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from verifier.report.details import details
+from verifier.report.details import advice, details, remarks
 from verifier.report.fingerprints import SCHEME, undecided, unparsed
 from verifier.report.json_format import finite
 from verifier.report.model import (
@@ -172,8 +172,8 @@ class _Run:
             else {name: finite(value) for name, value in counterexample.items()},
             "replay": diagnostic.replay,
             "facts": list(diagnostic.facts),
-            "notes": list(diagnostic.notes),
-            "help": list(diagnostic.help),
+            "notes": list(remarks(diagnostic)),
+            "help": list(advice(diagnostic)),
         }
         result["properties"] = {key: value for key, value in properties.items() if value != ""}
         return result

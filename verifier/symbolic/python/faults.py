@@ -44,6 +44,7 @@ class Faults(Paths):
         text: str = "",
         values: tuple[tuple[str, Expr], ...] = (),
         help: tuple[str, ...] = (),
+        assertion: str = "",
         args: tuple[object, ...] | None = None,
     ) -> None:
         """CPython raises ``error`` here if ``when`` holds; what follows runs if it does not.
@@ -55,7 +56,7 @@ class Faults(Paths):
             return
         if not rule:
             rule = next(RULES[cls] for cls in error.__mro__ if cls in RULES)
-        fault = Fault(error, message, span, rule, text or message, values, help)
+        fault = Fault(error, message, span, rule, text or message, values, help, assertion)
         if not self.catching:
             self.reported(fault, when)
             return
@@ -111,6 +112,7 @@ class Faults(Paths):
                 fault.message,
                 values=fault.values,
                 help=fault.help,
+                assertion=fault.assertion,
                 facts=fault.facts,
                 notes=(*fault.notes, *self.call_notes(fault.span)),
             )

@@ -77,6 +77,8 @@ class Fault:
     text: str
     values: tuple[tuple[str, Expr], ...] = ()
     help: tuple[str, ...] = ()
+    #: what the kernel can assert against it
+    assertion: str = ""
     facts: tuple[str, ...] = ()
     notes: tuple[tuple[Span, str], ...] = ()
     demand: bool = False
@@ -153,6 +155,7 @@ class HostCheck:
     facts: tuple[str, ...]
     notes: tuple[tuple[Span, str], ...]
     help: tuple[str, ...]
+    assertion: str
     severity: str | None
     exact: bool
     reason: str

@@ -70,7 +70,7 @@ def nonzero(vm: VM, divisor: Expr, span: Span) -> None:
         when=E.eq(divisor, 0),
         text=text,
         values=((pretty(divisor), divisor),),
-        help=(f"assert {text}",) if not divisor.is_const else (),
+        assertion=text if not divisor.is_const else "",
     )
 
 
