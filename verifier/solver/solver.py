@@ -62,8 +62,8 @@ class Solver:
         self._backend: Backend | None = None
         self._models: list[Model] = []
         self._search = Search()
-        #: the last one, in the symbols of prepared facts
-        self._latest: Mapping[str, int | bool] = {}
+        #: the last ones by what they refuted, in the symbols of prepared facts
+        self._latest: dict[Bool, Mapping[str, int | bool]] = {}
         #: refutations that hold for every over-approximated value: where they do
         self._worst: dict[Query, Bool] = {}
 
@@ -181,7 +181,8 @@ class Solver:
         relevant = [*near, negated]
         chosen = {id(fact) for fact in near}
         others = tuple(fact for fact in prepared.facts if id(fact) not in chosen)
-        env = self._search.model(relevant, ({}, self._latest), _SEARCHED)
+        latest = self._latest.get(query.goal) or next(reversed(self._latest.values()), {})
+        env = self._search.model(relevant, ({}, latest), _SEARCHED)
         if env is not None:
             apart = self._rest(others)
             model = self._completed(query, prepared, {**(apart.model or {}), **env})
@@ -239,7 +240,8 @@ class Solver:
         self, query: Query, prepared: Prepared, env: Mapping[str, int | bool]
     ) -> Model | None:
         """A model of all facts that refutes the goal, checked; None if ``env`` gives none."""
-        self._latest = env
+        self._latest.pop(query.goal, None)
+        self._latest[query.goal] = env
         full: dict[str, int | bool] = dict(env)
         every = [*query.facts, query.goal]
         for sym in terms.symbols([*prepared.facts, *every]):
