@@ -276,7 +276,7 @@ def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if not isinstance(result, DeviceLoop):
         return outward(machine, result)
     body: Any = result.body
-    if result.kind == "fori" and result.bounds is not None:
+    if result.bounds is not None:
         bounds = result.bounds
         for i in range(integer(bounds.start), integer(bounds.stop), integer(bounds.step) or 1):
             body(i)

@@ -201,11 +201,10 @@ class Range:
 class DeviceLoop:
     """A loop on the device given as a function: ``nl.fori_loop``, ``nl.while_loop`` (NKI 0.6).
 
-    The interpreter calls ``body`` once: with the loop's index (``fori``; ``bounds`` say which), or
-    with a register (``while``: the body returns the next condition).
+    The interpreter calls ``body`` once: with the loop's index where it has ``bounds``, else with a
+    register (the body returns the next condition).
     """
 
-    kind: str
     body: object
     bounds: Range | None
     span: Span

@@ -313,11 +313,11 @@ def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
         if source in bound.operands
     }
     bounds = _bounds(machine, Bound(bound.signature, operands, True), LoopKind.DYNAMIC, call)
-    return DeviceLoop("fori", bound.value("body_fun"), bounds, call.span)
+    return DeviceLoop(bound.value("body_fun"), bounds, call.span)
 
 
 def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
-    return DeviceLoop("while", bound.value("body_fun"), None, call.span)
+    return DeviceLoop(bound.value("body_fun"), None, call.span)
 
 
 def _arange(machine: Machine, bound: Bound, call: Call) -> object:
