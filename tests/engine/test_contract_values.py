@@ -81,7 +81,8 @@ def only(result: FileResult) -> KernelReport:
     [
         "(x: fp32[96, 8], cfg: Config(64), ...)",
         "(x: fp32[96, 8], cfg: Config(tile=128, bias=False), scale: 9, ...)",
-        "(x: fp32[96, 8], cfg: Config(tile=64, weights=fp32[7, N]), ...) where N <= 2 * cfg.tile",
+        "(x: fp32[96, 8], cfg: Config(tile=T, weights=fp32[7, N]), ...) where N <= T <= 64",
+        "(x: fp32[96, 8], cfg: Config(1, bias={True, False}), scale: S, ...) where 1 <= S <= 128",
         "(x: bf16[96, 8], cfg: Config(12..64), mode: Mode.COPY, dtype: bf16, ...)",
         "(x: {bf16, fp32}[96, 8], cfg: Config(3), mode: {Mode.CLEAR}, dtype: {bf16, fp32}, ...)",
         "(x: fp32[96, 8], cfg: Config(9, inner=Inner(4, deep=(5, 6))), parts: [u8[5, M]], ...)"
@@ -114,6 +115,16 @@ def test_right_ones_are_verified(tmp_path: Path, contract: str) -> None:
             "(x: fp32[96, 8], cfg: Config(9), parts: [u8[5, 6], u8[K, 9]], ...)",
             "partition-extent",
             {"parts[0].shape": [5, 6], "parts[1].shape": [129, 9]},
+        ),
+        (
+            "(x: fp32[96, 8], cfg: Config(T, bias={True, False}), ...) where T >= 65",
+            "partition-extent",
+            {"cfg.bias": True},
+        ),
+        (
+            "(x: fp32[96, 8], cfg: Config(1), scale: {1.5, 129}, mode: {Mode.COPY}, ...)",
+            "partition-extent",
+            {"scale": 129},
         ),
         (
             "(x: fp32[96, 8], cfg: Config(9, {None, fp32[K, 5]}), ...) where K == 201",
@@ -149,6 +160,18 @@ def test_wrong_ones_are_told_with_all_parts(
         ("(x: fp32[K, 8]) where L <= 3", "`L` is not a size or a parameter"),
         ("(x: fp32[K, 8]) where x.shape[2] <= 3", "`x` has 2 dimensions, not 3"),
         ("(x: {fp32[3, 4], bf16[7]})", "`x` is at most one tensor"),
+        ("(cfg: Config(tile=3)) where cfg.tile <= 3", "`tile=T`, and speak of `T`"),
+        ("(x: fp32[cfg.tile, 3], cfg: Config(3))", "`tile=T`, and speak of `T`"),
+        ("(mode: Mode.COPY) where mode >= 1", "`mode` is not given as an integer"),
+        ("(scale: {None, 2}) where scale >= 1", "`scale` is not given as an integer"),
+        ("(x: fp32[scale, 8], scale=default)", "`scale` is its default: say which number"),
+        ("(x: fp32[scale, 8], ...)", "`scale` is its default: say which number"),
+        ("(x: fp32[3, 8]) where mode == 0", "say what `mode` is"),
+        ("(scale: {0, False})", "some of {0, False} are equal"),
+        ("(x: fp32[3, 8]) where x", "`x` is not given as a truth value"),
+        ("(scale: 3) where cfg.weights.dtype == bf16", "name its sizes"),
+        ("(cfg: Config(tyle=3))", "`Config(...)` makes nothing of what it is given"),
+        ("[0](x: fp32[3, 8])", "a launch grid has at least one program"),
     ],
 )
 def test_what_does_not_fit_is_said(tmp_path: Path, contract: str, message: str) -> None:

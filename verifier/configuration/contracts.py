@@ -10,8 +10,8 @@ an object (``cfg.tile``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -300,15 +300,6 @@ class Contract:
     conditions: tuple[Condition, ...]
     defaults: bool = False
 
-    def size_names(self) -> tuple[str, ...]:
-        """Names that stand alone as a size of a tensor somewhere, in order: these are bound."""
-        sizes = (size for spec in _within(self, TensorSpec) for size in spec.shape or ())
-        return tuple(dict.fromkeys(size.id for size in sizes if isinstance(size, Name)))
-
-    def paths(self) -> tuple[str, ...]:
-        """The paths of all inputs that it speaks of, a parameter before its parts."""
-        return tuple(path for path, _ in self.inputs())
-
     def inputs(self) -> Iterator[tuple[str, Spec]]:
         """All inputs that it speaks of, a parameter before its parts."""
         pending = [(p.name, p.spec) for p in reversed(self.parameters)]
@@ -316,21 +307,6 @@ class Contract:
             path, spec = pending.pop()
             yield path, spec
             pending.extend(reversed(list(parts(path, spec))))
-
-    def free_names(self) -> tuple[Name, ...]:
-        """First use of every name that is neither a bound size nor an input named here.
-
-        They must be parameters of the kernel that the contract leaves free, or they are mistakes.
-        """
-        bound = {*self.size_names(), *self.paths()}
-        found: dict[str, Name] = {}
-        for name in _within(self, Name):
-            found.setdefault(name.id, name)
-        for flag in _within(self, Flag):
-            found.setdefault(flag.path, Name(flag.path, flag.column))
-        for absent in _within(self, Absent):
-            found.setdefault(absent.path, Name(absent.path, absent.column))
-        return tuple(name for name in found.values() if name.id not in bound)
 
 
 def parts(path: str, spec: Spec) -> Iterator[tuple[str, Spec]]:
@@ -340,19 +316,3 @@ def parts(path: str, spec: Spec) -> Iterator[tuple[str, Spec]]:
     elif isinstance(spec, ObjectSpec):
         yield from ((f"{path}.{k}", item) for k, item in enumerate(spec.arguments))
         yield from ((f"{path}.{item.name}", item.spec) for item in spec.keywords)
-
-
-_T = TypeVar("_T")
-
-
-def _within(node: object, kind: type[_T]) -> Iterator[_T]:
-    """All nodes of a kind in a tree, in the order of the text."""
-    pending = [node]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, kind):
-            yield item
-        if isinstance(item, tuple):
-            pending.extend(reversed(item))
-        elif hasattr(item, "__dataclass_fields__"):
-            pending.extend(getattr(item, f.name) for f in reversed(fields(item)))  # type: ignore[arg-type]

@@ -16,9 +16,10 @@ Above a kernel, in a comment, the name is left out. Values are written as in Pyt
 - ``default``: what the parameter is by default; ``...`` at the end: so are all that are not named;
 - ``_`` or ``*``: anything.
 
-``where`` is followed by Python conditions, joined by ``,`` or ``and``, over size names, parameters,
-``x.shape[0]``, ``x.dtype``, ``x.dtype.itemsize``, ``num_programs(0)``, ``min``, ``max``,
-``a if c else b``, comparisons, ``in``, ``is None``, ``and``, ``or``, ``not``.
+``where`` is followed by conditions, joined by ``,`` or ``and``, over size names, integer
+parameters, ``x.shape[0]``, ``x.dtype``, ``x.dtype.itemsize``, ``num_programs(0)``, ``min``,
+``max``, ``a if c else b``: comparisons, ``in``, ``is None``, ``and``, ``or``, ``not``. A name that
+is no parameter stands for the first size or integer that it is alone.
 
 Everything after a ``#`` outside a string is ignored. Columns are 0-based code points of the text.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from verifier.configuration import contracts as tree
@@ -18,6 +18,8 @@ from verifier.symbolic.python.pins import (
     ChoicePin,
     ContractMismatchError,
     DefaultPin,
+    FlagPin,
+    IntegerPin,
     NamedPin,
     ObjectPin,
     Pin,
@@ -69,39 +71,46 @@ class Effect:
                 raise ContractMismatchError(
                     f"`{definition.name}` has no parameter `{parameter.name}`{near}"
                 )
+        self._params = {p.name: p for d in (*enclosing, definition) for p in d.params}
+        named = {parameter.name for parameter in contract.parameters}
+        self._defaults = {
+            name
+            for name, param in self._params.items()
+            if contract.defaults and param.default is not None and name not in named
+        }
         self._bind_sizes(contract)
-        # What is said about integers first: sizes of buffers may be parameters themselves.
-        said = tuple(contract.inputs())
-        for path, spec in sorted(said, key=lambda item: isinstance(item[1], tree.TensorSpec)):
+        # Sizes of buffers may be integers that are inputs themselves.
+        self._said = dict(contract.inputs())
+        for path, spec in sorted(self._said.items(), key=lambda item: _turn(item[1])):
             pin = self._pin(path, spec)
             if pin is not None:
                 self.pinned[path] = pin
-        if contract.defaults:
-            named = {parameter.name for parameter in contract.parameters}
-            self.pinned.update(_defaults((definition, *enclosing), named))
+        self.pinned.update(dict.fromkeys(self._defaults, DefaultPin()))
         if contract.grid:
             sizes = [self._expr(size) for size in contract.grid]
             if not all(size.is_const for size in sizes):
                 raise ContractMismatchError("the sizes of a launch grid must be plain integers")
             self.grid = tuple(size.const for size in sizes)
+            if min(self.grid) < 1:
+                raise ContractMismatchError("a launch grid has at least one program")
         for condition in contract.conditions:
             self.conditions.append((self._bool(condition), showing.condition(condition, 1)))
 
     def _bind_sizes(self, contract: Contract) -> None:
-        """A size name stands for the parameter of that name, else the first dimension it is
-        written at."""
+        """A name that is no parameter stands for the first size or integer that it is alone."""
         for path, spec in contract.inputs():
-            if not isinstance(spec, tree.TensorSpec):
-                continue
-            for axis, size in enumerate(spec.shape or ()):
-                known = {*self._names, *self._parameters}
-                if isinstance(size, tree.Name) and size.id not in known:
+            options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
+            tensors = [option for option in options if isinstance(option, tree.TensorSpec)]
+            for axis, size in enumerate(tensors[0].shape or () if tensors else ()):
+                if isinstance(size, tree.Name) and self._is_new(size):
                     self._names[size.id] = E.symbol(f"{path}.shape[{axis}]", lo=1)
-        for name in contract.free_names():
-            base = name.id.partition(".")[0].partition("[")[0]
-            if base not in self._parameters:
-                near = did_you_mean(name.id, {*self._parameters, *self._names})
-                raise ContractMismatchError(f"`{name.id}` is not a size or a parameter{near}")
+            if isinstance(spec, tree.IntSpec) and isinstance(spec.value, tree.Name):
+                if self._is_new(spec.value):
+                    self._names[spec.value.id] = E.symbol(path, lo=0)
+
+    def _is_new(self, name: tree.Name) -> bool:
+        known = name.id in self._names or name.id in self._parameters
+        return name.id.isidentifier() and not known
 
     # -- integers ------------------------------------------------------------------------
 
@@ -135,9 +144,21 @@ class Effect:
         return left // right if node.op == "//" else left % right
 
     def _number(self, path: str) -> Expr:
+        """The integer that a name stands for.
+
+        Raises:
+            ContractMismatchError: it is none, or it is not known here which.
+        """
         known = self._names.get(path)
         if known is not None:
             return known
+        spec = self._said.get(path)
+        if spec is None and path in self._parameters and path not in self._defaults:
+            if not _may_be_number(self._params.get(path)):
+                raise ContractMismatchError(f"say what `{path}` is: its default is no plain number")
+            return E.symbol(path, lo=0)
+        if "." in path or not _is_number(spec):
+            raise ContractMismatchError(self._no_number(path, spec))
         pin = self.pinned.get(path)
         if isinstance(pin, ValuePin) and isinstance(pin.value, int):
             return E.const(int(pin.value))
@@ -145,10 +166,40 @@ class Effect:
             return E.symbol(path, pin.lower, pin.upper)
         return E.symbol(path, lo=0)
 
+    def _no_number(self, path: str, spec: tree.Spec | None) -> str:
+        base = path.partition(".")[0].partition("[")[0]
+        if base not in self._parameters:
+            return f"`{path}` is not a size or a parameter" + did_you_mean(
+                path, {*self._parameters, *self._names} - {path}
+            )
+        if "." in path:
+            argument = path.rpartition(".")[2]
+            return (
+                f"`{path}` is what the object makes of its arguments: name the argument, as in "
+                f"`{argument}=T`, and speak of `T`"
+            )
+        if base in self._defaults or isinstance(spec, tree.DefaultSpec):
+            return f"`{path}` is its default: say which number that is"
+        return f"`{path}` is not given as an integer"
+
     def _tensor(self, path: str) -> TensorPin | None:
+        """What is said of a tensor; None: nothing.
+
+        Raises:
+            ContractMismatchError: it is no tensor, or it is not known here which.
+        """
         pin = self.pinned.get(path)
         pin = pin.tensor if isinstance(pin, ChoicePin) else pin
-        return pin if isinstance(pin, TensorPin) else None
+        if isinstance(pin, TensorPin) and "." not in path:
+            return pin
+        spec = self._said.get(path)
+        if "." in path or path in self._defaults or path not in self._parameters:
+            raise ContractMismatchError(
+                f"`{path}` is no tensor that a condition can speak of: name its sizes"
+            )
+        if spec is not None and not isinstance(spec, (tree.Anything, tree.TensorSpec)):
+            raise ContractMismatchError(f"`{path}` is no tensor")
+        return None
 
     def _extent(self, node: tree.Extent) -> Expr:
         pin = self._tensor(node.tensor)
@@ -185,22 +236,37 @@ class Effect:
             absent = self._absent(said.path)
             return E.not_(absent) if said.negated else absent
         if isinstance(said, tree.Flag):
-            pin = self.pinned.get(said.path)
-            if isinstance(pin, ValuePin):
-                return E.truth(bool(pin.value))
-            return E.bool_symbol(said.path)
+            return self._flag(said.path)
         if isinstance(said, tree.Not):
             return E.not_(self._bool(said.condition))
         join = E.and_ if said.kind == "and" else E.or_
         return join(*(self._bool(part) for part in said.parts))
 
+    def _flag(self, path: str) -> Bool:
+        pin = self.pinned.get(path)
+        if isinstance(pin, ValuePin) and isinstance(pin.value, bool):
+            return E.truth(pin.value)
+        free = path not in self._said and path not in self._defaults
+        if isinstance(pin, FlagPin) or (free and _is_flag(self._params.get(path))):
+            return E.bool_symbol(path)
+        raise ContractMismatchError(f"`{path}` is not given as a truth value")
+
     def _absent(self, path: str) -> Bool:
         pin = self.pinned.get(path)
         if isinstance(pin, ValuePin):
             return E.truth(pin.value is None)
-        if pin is None or isinstance(pin, (ChoicePin, DefaultPin)):
+        if isinstance(pin, ChoicePin):
+            optional = pin.tensor is not None or any(
+                isinstance(o, ValuePin) and o.value is None for o in pin.options
+            )
+            return E.bool_symbol(absent_name(path)) if optional else E.FALSE
+        free = path not in self._said and path not in self._defaults
+        param = self._params.get(path)
+        if free and param is not None and _is_constant(param.default, type(None)):
             return E.bool_symbol(absent_name(path))
-        return E.FALSE
+        if isinstance(pin, (TensorPin, RangePin, SequencePin)):
+            return E.FALSE
+        raise ContractMismatchError(f"whether `{path}` is None is not said: give `{{None, ...}}`")
 
     # -- inputs --------------------------------------------------------------------------
 
@@ -213,9 +279,11 @@ class Effect:
             value = self._expr(spec.value)
             if value.is_const:
                 return ValuePin(value.const)
+            if value is E.symbol(path, lo=0):
+                return IntegerPin()
             said = f"{path} == {showing.number(spec.value)}"
             self.conditions.append((E.eq(E.symbol(path, lo=0), value), said))
-            return None
+            return IntegerPin()
         if isinstance(spec, tree.SequenceSpec):
             return SequencePin(len(spec.elements), spec.kind == "list")
         if isinstance(spec, tree.ObjectSpec):
@@ -227,14 +295,14 @@ class Effect:
             return DefaultPin()
         return _single(spec)
 
-    def _range(self, path: str, spec: tree.RangeSpec) -> RangePin | None:
+    def _range(self, path: str, spec: tree.RangeSpec) -> RangePin | IntegerPin:
         lower, upper = self._expr(spec.lower), self._expr(spec.upper)
         if lower.is_const and upper.is_const:
             return RangePin(lower.const, upper.const)
         symbol = E.symbol(path, lo=0)
         self.conditions.append((E.ge(symbol, lower), f"{path} >= {showing.number(spec.lower)}"))
         self.conditions.append((E.le(symbol, upper), f"{path} <= {showing.number(spec.upper)}"))
-        return None
+        return IntegerPin()
 
     def _tensor_pin(self, path: str, spec: tree.TensorSpec) -> TensorPin:
         if len(spec.dtypes) > 1:
@@ -257,6 +325,11 @@ class Effect:
         numbers = [option.value for option in spec.options if isinstance(option, tree.IntSpec)]
         if len(numbers) == len(spec.options):
             return self._numbers(path, [self._expr(number) for number in numbers], spec)
+        values = [option.value for option in spec.options if isinstance(option, tree.LiteralSpec)]
+        if len(values) == len(spec.options) and set(values) == {True, False}:
+            return FlagPin()
+        if len({_plain(option) for option in spec.options}) < len(spec.options):
+            raise ContractMismatchError(f"`{path}`: some of {showing.spec(spec)} are equal")
         tensors = [option for option in spec.options if isinstance(option, tree.TensorSpec)]
         if len(tensors) > 1:
             raise ContractMismatchError(f"`{path}` is at most one tensor: {showing.spec(spec)}")
@@ -296,14 +369,59 @@ def _single(spec: tree.Spec) -> ValuePin | NamedPin | None:
     return None
 
 
-def _defaults(
-    definitions: Sequence[ir.FunctionDef], named: Collection[str]
-) -> Iterator[tuple[str, DefaultPin]]:
-    """What a caller leaves out."""
-    for definition in definitions:
-        for param in definition.params:
-            if param.default is not None and param.name not in named:
-                yield param.name, DefaultPin()
+def _turn(spec: tree.Spec) -> int:
+    """When an input is looked at: integers first, those before that need no others."""
+    if not _is_number(spec):
+        return 2
+    return int(not all(map(_is_known, _ends(spec))))
+
+
+def _ends(spec: tree.Spec) -> tuple[tree.Expression, ...]:
+    """The integers that an integer input is given by."""
+    if isinstance(spec, tree.RangeSpec):
+        return (spec.lower, spec.upper)
+    if isinstance(spec, tree.ChoiceSpec):
+        return tuple(o.value for o in spec.options if isinstance(o, tree.IntSpec))
+    return (spec.value,) if isinstance(spec, tree.IntSpec) else ()
+
+
+def _is_known(number: tree.Expression) -> bool:
+    """Whether it is written down as a number."""
+    if isinstance(number, tree.Binary):
+        return _is_known(number.left) and _is_known(number.right)
+    return isinstance(number, tree.Int)
+
+
+def _is_number(spec: tree.Spec | None) -> bool:
+    """Whether an input is given as an integer."""
+    if isinstance(spec, tree.ChoiceSpec):
+        return all(isinstance(option, tree.IntSpec) for option in spec.options)
+    return isinstance(spec, (tree.IntSpec, tree.RangeSpec))
+
+
+def _is_constant(node: ir.Expr | None, *kinds: type) -> bool:
+    return isinstance(node, ir.Const) and type(node.value) in kinds
+
+
+def _may_be_number(param: ir.Param | None) -> bool:
+    """Whether a parameter of which nothing is said can only be a number where it is used as one."""
+    node = None if param is None else param.default
+    if isinstance(node, ir.UnaryOp):
+        node = node.operand
+    return node is None or _is_constant(node, int, type(None))
+
+
+def _is_flag(param: ir.Param | None) -> bool:
+    return param is not None and _is_constant(param.default, bool)
+
+
+def _plain(option: tree.Spec) -> object:
+    """What tells options apart: equal values are one, as in Python."""
+    if isinstance(option, tree.IntSpec) and isinstance(option.value, tree.Int):
+        return option.value.value
+    if isinstance(option, (tree.FloatSpec, tree.LiteralSpec, tree.StringSpec)):
+        return option.value
+    return option
 
 
 __all__ = ["Contract", "ContractMismatchError", "Effect"]

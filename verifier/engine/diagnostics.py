@@ -15,7 +15,16 @@ from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import MAX_RANK, Parameter, absent_name, left_out, truth_name
-from verifier.symbolic.python.pins import ChoicePin, NamedPin, ObjectPin, SequencePin, ValuePin
+from verifier.symbolic.python.pins import (
+    ChoicePin,
+    IntegerPin,
+    NamedPin,
+    ObjectPin,
+    RangePin,
+    SequencePin,
+    ValuePin,
+    option_key,
+)
 from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
@@ -128,6 +137,11 @@ def _input(
         if storage.dtype.name is not None:
             out[f"{name}.dtype"] = storage.dtype.name
         return out
+    if isinstance(parameter.pinned, ChoicePin):
+        return {name: _option(run, parameter.pinned, model.get(name))}
+    if isinstance(parameter.pinned, (RangePin, IntegerPin)) and name not in model:
+        least = run.inputs.integer(parameter)
+        return {name: max(E.bounds(least)[0] or 0, 0)}
     if name in model:
         return {name: _plain(run, name, model[name], parameter.kind, symbols.get(name))}
     if truth_name(name) in model and parameter.kind in (None, "bool"):
@@ -146,6 +160,15 @@ def _input(
     if isinstance(pin, NamedPin):
         return {name: ".".join(pin.path)}
     return {}
+
+
+def _option(run: Run, pin: ChoicePin, code: int | bool | None) -> report.Value:
+    """The value that the code of an input stands for, the first one where it does not matter."""
+    found = pin.options[0]
+    for option in pin.options:
+        if code is not None and run.inputs.strings.get(option_key(option)) == code:
+            found = option
+    return ".".join(found.path) if isinstance(found, NamedPin) else found.value
 
 
 def structures(run: Run) -> tuple[report.Structure, ...]:

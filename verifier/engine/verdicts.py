@@ -171,6 +171,14 @@ class Discharger:
         self._inferred: list[Assumption] = []
         #: what the kernel and its contract demand of the inputs
         self.admitted = of_inputs(_demands(run.trace.assumptions), solver)
+        #: the dtypes of which a contract says something
+        self._declared = frozenset(
+            symbol
+            for a in run.trace.assumptions
+            if a.kind is AssumptionKind.CONTRACT
+            for symbol in a.condition.free()
+            if symbol.domain is not None
+        )
         #: which programs there are
         self._there = tuple(
             a.condition for a in run.trace.assumptions if a.kind is AssumptionKind.GRID
@@ -243,7 +251,7 @@ class Discharger:
             facts, answer = self._in_all_trips(obligation, facts, answer)
         if answer.proved:
             return Verdict(obligation, VerdictKind.PROVED, answer.tier)
-        infer = obligation.rule.infer_dtypes and self._about_dtypes(check.predicate)
+        infer = obligation.rule.infer_dtypes and self._of_open_dtypes(check.predicate)
         demanded = self._infer(obligation, facts) if infer else None
         if demanded is not None:
             condition, exact = demanded.condition, demanded.exact
@@ -284,11 +292,12 @@ class Discharger:
 
     # -- dtypes that the kernel needs without saying so ------------------------------
 
-    @staticmethod
-    def _about_dtypes(predicate: Bool) -> bool:
+    def _of_open_dtypes(self, predicate: Bool) -> bool:
+        """Whether it is about dtypes of inputs of which no contract says which there are."""
         symbols = predicate.free()
         return bool(symbols) and all(
-            s.domain is not None and s.origin is E.Origin.INPUT for s in symbols
+            s.domain is not None and s.origin is E.Origin.INPUT and s not in self._declared
+            for s in symbols
         )
 
     def _infer(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Weakest | None:

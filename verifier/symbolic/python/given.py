@@ -21,6 +21,8 @@ from verifier.symbolic.python.pins import (
     ChoicePin,
     ContractMismatchError,
     DefaultPin,
+    FlagPin,
+    IntegerPin,
     NamedPin,
     ObjectPin,
     Pin,
@@ -30,6 +32,7 @@ from verifier.symbolic.python.pins import (
     ValuePin,
     argument_path,
     item_path,
+    option_key,
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
@@ -76,8 +79,10 @@ def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
     Raises:
         ContractMismatchError: it names what is not there.
     """
-    if isinstance(pin, RangePin):
+    if isinstance(pin, (RangePin, IntegerPin)):
         return vm.inputs.integer(p)
+    if isinstance(pin, FlagPin):
+        return vm.inputs.flag(p)
     if isinstance(pin, TensorPin):
         p.kind = "tensor" if pin.shape is not None else p.kind
         return p
@@ -88,7 +93,7 @@ def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
         made = _by_name(vm, p, pin.path)
         args = [_part(vm, p, argument_path(p.name, k)) for k in range(pin.count)]
         named = {key: _part(vm, p, argument_path(p.name, key)) for key in pin.keywords}
-        return vm.call(made, args, named, span=p.span)
+        return _called(vm, p, pin, made, args, named)
     if isinstance(pin, ChoicePin):
         return _chosen(vm, p, pin)
     if isinstance(pin, DefaultPin):
@@ -96,6 +101,19 @@ def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
             raise ContractMismatchError(f"`{p.name}` has no default")
         return p.default
     return _single(vm, p, pin)
+
+
+def _called(
+    vm: VM, p: Parameter, pin: ObjectPin, made: object, args: list[object], named: dict[str, object]
+) -> object:
+    """What a class makes of arguments."""
+    checks = len(vm.checks)
+    try:
+        return vm.call(made, args, named, span=p.span)
+    except Ended as error:
+        told = f": {vm.checks[-1].message}" if len(vm.checks) > checks else ""
+        text = f"`{'.'.join(pin.path)}(...)` makes nothing of what it is given{told}"
+        raise ContractMismatchError(text) from error
 
 
 def _part(vm: VM, p: Parameter, path: str) -> object:
@@ -159,11 +177,8 @@ def _is_option(vm: VM, p: Parameter, option: ValuePin | NamedPin) -> Bool:
     """Whether the input is that one of several values."""
     if isinstance(option, ValuePin) and option.value is None:
         return E.bool_symbol(absent_name(p.name))
-    if isinstance(option, NamedPin):
-        text = ".".join(option.path)
-        return vm.inputs.word(p, text, text)
-    said = option.value
-    return vm.inputs.word(p, str(said), None if isinstance(said, str) else repr(said))
+    shown = ".".join(option.path) if isinstance(option, NamedPin) else repr(option.value)
+    return vm.inputs.word(p, option_key(option), shown)
 
 
 def _like_default(vm: VM, p: Parameter) -> object:

@@ -40,6 +40,16 @@ class RangePin:
 
 
 @dataclass(frozen=True, slots=True)
+class IntegerPin:
+    """Some integer; conditions say which."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlagPin:
+    """True or False."""
+
+
+@dataclass(frozen=True, slots=True)
 class ValuePin:
     """A plain value."""
 
@@ -84,8 +94,24 @@ class DefaultPin:
 
 
 Pin: TypeAlias = (
-    TensorPin | RangePin | ValuePin | SequencePin | NamedPin | ObjectPin | ChoicePin | DefaultPin
+    TensorPin
+    | RangePin
+    | IntegerPin
+    | FlagPin
+    | ValuePin
+    | SequencePin
+    | NamedPin
+    | ObjectPin
+    | ChoicePin
+    | DefaultPin
 )
+
+
+def option_key(option: ValuePin | NamedPin) -> str:
+    """What tells one of several values from the others, whatever their kinds."""
+    if isinstance(option, NamedPin):
+        return f".{'.'.join(option.path)}"
+    return option.value if isinstance(option.value, str) else f"={option.value!r}"
 
 
 def item_path(path: str, position: int) -> str:
