@@ -179,3 +179,35 @@ def test_what_does_not_fit_is_said(tmp_path: Path, contract: str, message: str) 
     [error] = result.errors
     assert error.kind == "usage" and message in error.message
     assert [kernel.status for kernel in result.kernels] == ["error"]
+
+
+BANDED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def banded(x, dtype):
+    rows = 96 if dtype == nl.bfloat16 else 160
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    band = nl.ndarray((rows, 3), dtype=dtype, buffer=nl.sbuf)
+    nisa.memset(dst=band, value=0.0)
+    nisa.dma_copy(dst=out, src=x)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "status"), [("bf16", "verified"), ("fp32", "violated"), ("{bf16, fp32}", "violated")]
+)
+def test_a_fault_of_a_dtype_that_is_named_is_a_fault(
+    tmp_path: Path, dtypes: str, status: str
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(BANDED, encoding="utf-8")
+    contract = f"banded(x: fp32[5, 7], dtype: {dtypes})"
+    result = analyze_file(FileRequest(str(path), targets=("trn2",), contracts=(contract,)))
+    broken = {d.rule for d in result.diagnostics}
+    assert ("partition-extent" in broken) == (status == "violated")
+    assert only(result).status in (status, "conditional" if broken else status)

@@ -308,6 +308,9 @@ class Effect:
         if len(spec.dtypes) > 1:
             among = tree.OfDType(path, spec.dtypes)
             self.conditions.append((self._bool(among), showing.condition(among)))
+            if spec.shape is None:  # it may be a dtype itself
+                either = free_dtype(path, self._packed).among(dt.codes(*spec.dtypes))
+                self.conditions.append((either, ""))
         if spec.shape is None:
             return TensorPin(None, spec.dtypes)
         return TensorPin(tuple(map(self._size, spec.shape)), spec.dtypes)
