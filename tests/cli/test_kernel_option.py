@@ -75,7 +75,7 @@ def test_without_kernels_the_nearest_functions_are_named(
 ) -> None:
     (folder / "k.py").write_text(TEXT.replace("@nki.jit\n", ""), encoding="utf-8")
     main(["check", "--isolated", "--no-cache", "k.py"])
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "No kernels in 1 file" in out
     named = ("`staged` (line 6 of k.py)", "`whole` (line 16 of k.py)", "`wide` (line 12 of k.py)")
     assert f"nothing launches {', '.join(named)}" in out

@@ -171,7 +171,6 @@ def test_floats_lie_where_the_interval_says(source: str, size: int) -> None:
         ("logging.getLogger(5)", TypeError),
         ("logging.getLogger('a').setLevel('BOGUS')", ValueError),
         ("logging.getLogger('a').setLevel(1.5)", TypeError),
-        ("logging.setLevel(1)", AttributeError),
         ("sys.platform + 1", TypeError),
         ("logging.getLogger('a').name + 1", TypeError),
     ],

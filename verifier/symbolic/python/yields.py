@@ -16,7 +16,7 @@ from verifier.symbolic.python.kinds.states import state_of
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.suspended import Thrown
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Ref
+from verifier.symbolic.values import Guarded, Opaque, Ref
 
 
 def yield_one(vm: VM, node: ir.Yield) -> object:
@@ -56,8 +56,11 @@ def _delegated(vm: VM, iterable: object, span: Span) -> object:
 
     def body(item: object) -> None:
         answer = _given(vm, item, span)
-        if answer is not None:
+        if isinstance(answer, (Guarded, Opaque)):
             vm.unfollowed("what is sent into `yield from` is not followed", span)
+        elif answer is not None:
+            text = "what `yield from` goes through has no attribute `send`"
+            vm.fault(AttributeError, text, span)
 
     box = vm.box(iterable)
     if isinstance(box, ObjectBox) and hierarchy.overrides(vm, box.cls, "__iter__"):
