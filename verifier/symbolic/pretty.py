@@ -91,6 +91,18 @@ def _enumerated(e: Expr) -> tuple[Sym, str] | None:
     return None
 
 
+def _domain(atom: Ite) -> tuple[str, ...]:
+    """The names of what a choice comes to, nothing if these are numbers."""
+    pending = [atom.then, atom.other]
+    while pending:
+        symbol = pending.pop().as_atom()
+        if isinstance(symbol, Ite):
+            pending += [symbol.then, symbol.other]
+        elif isinstance(symbol, Sym):
+            return symbol.domain or ()
+    return ()
+
+
 def _side(parts: list[_Part]) -> str:
     return _wrap(*_join(parts), _SUM)
 
@@ -223,8 +235,7 @@ class _Printer:
         if isinstance(atom, Extremum):
             return f"{atom.kind}({', '.join(self._expr(arg)[0] for arg in atom.args)})", _ATOM
         if isinstance(atom, Ite):
-            then, other = _wrap(*self._expr(atom.then), _SUM), _wrap(*self._expr(atom.other), _SUM)
-            return f"{then} if {self._bool(atom.test, 0)} else {other}", 0
+            return self._choice(atom, _domain(atom)), 0
         if isinstance(atom, Table):
             if atom.name == "itemsize":
                 text, strength = self._expr(atom.index)
@@ -233,6 +244,19 @@ class _Printer:
                 return f"sizeof({text})", _ATOM
             return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
+
+    def _choice(self, atom: Ite, domain: tuple[str, ...]) -> str:
+        """``a if test else b``; ``domain`` names the values of an enumeration."""
+        then, other = (self._case(part, domain) for part in (atom.then, atom.other))
+        return f"{then} if {self._bool(atom.test, 0)} else {other}"
+
+    def _case(self, e: Expr, domain: tuple[str, ...]) -> str:
+        inner = e.as_atom()
+        if isinstance(inner, Ite):
+            return f"({self._choice(inner, domain)})"
+        if e.is_const and 0 <= e.const < len(domain):
+            return domain[e.const]
+        return _wrap(*self._expr(e), _SUM)
 
     def _bool(self, b: Bool, needed: int) -> str:
         """``needed``: 0 anything, 1 inside ``or``, 2 inside ``and``, 3 under ``not``."""
