@@ -25,7 +25,7 @@ from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.concrete import SYMBOLIC, from_host, to_host
 from verifier.symbolic.python.flow import Ended, Escape, Frame, Wait
-from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Scope
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Scope, TupleBox
 from verifier.symbolic.python.inputs import Inputs
 from verifier.symbolic.python.language import PYTHON
 from verifier.symbolic.python.plain import PlainDialect
@@ -213,7 +213,8 @@ def _at(vm: VM, value: object, env: Mapping[str, int | bool]) -> Any:
         return tuple(_at(vm, item, env) for item in value)
     box = vm.box(value)
     if isinstance(box, ListBox):
-        return [_at(vm, item, env) for item in _items_at(vm, box, env)]
+        items = [_at(vm, item, env) for item in _items_at(vm, box, env)]
+        return tuple(items) if isinstance(box, TupleBox) else items
     return to_host(vm, value)
 
 

@@ -125,6 +125,14 @@ class ListBox(Box):
         return total
 
 
+@dataclass(slots=True)
+class TupleBox(ListBox):
+    """A tuple whose length depends on the inputs: one of its segments is a run.
+
+    It is never written to; it has a box for what runs are made of, and since it is one object.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class StandIn:
     """The key of a value that is no key itself and compares as ``key`` does."""
@@ -356,6 +364,7 @@ def _optional(test: E.Bool, segment: Segment) -> Segment:
 _MERGERS: dict[type[Box], Callable[..., Box]] = {
     Scope: _merge_scopes,
     ListBox: _merge_lists,
+    TupleBox: _merge_lists,
     DictBox: _merge_dicts,
     SetBox: _merge_sets,
     ObjectBox: _merge_objects,

@@ -23,6 +23,7 @@ from verifier.symbolic.python.heap import (
     ObjectBox,
     SetBox,
     StandIn,
+    TupleBox,
 )
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.kinds.segments import raises
@@ -109,6 +110,8 @@ def _of_range(value: Range) -> object:
 
 def _of_box(vm: VM, ref: Ref, span: Span) -> object:
     box = vm.heap.get(ref.id)
+    if isinstance(box, TupleBox):
+        return UNBOUND
     if isinstance(box, (ListBox, DictBox)) or (isinstance(box, SetBox) and not box.frozen):
         return _unhashable(vm, ref, span)
     if isinstance(box, SetBox):

@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.python import floatbounds, hierarchy, probes
 from verifier.symbolic.python.choices import choices
 from verifier.symbolic.python.concrete import SYMBOLIC, payload, run, to_host
-from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, TupleBox
 from verifier.symbolic.python.strings import concatenated, stand_in, text_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import TEXT, ExternalRef, Opaque, OpaqueOf, Ref
@@ -44,7 +44,8 @@ def percent(vm: VM, text: str | bytes, values: object, span: Span) -> object:
         return run(vm, span, operator.mod, text, held)
     if isinstance(text, bytes):
         return vm.unfollowed("`%` on bytes is not followed", span)
-    if isinstance(values, OpaqueOf) and values.host in (tuple, object):
+    many = isinstance(vm.box(payload(vm, values)), TupleBox)
+    if many or (isinstance(values, OpaqueOf) and values.host in (tuple, object)):
         return vm.unfollowed("how many values are written is not followed", span)
     told = choices(vm, values)
     if told is not None:

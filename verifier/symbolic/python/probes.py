@@ -17,7 +17,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import floatbounds
-from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
+from verifier.symbolic.python.heap import DictBox, ListBox, SetBox, TupleBox
 from verifier.symbolic.python.inputs import Word
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.vm import VM
@@ -71,7 +71,7 @@ def sample(vm: VM, value: object, whole: bool = False) -> Any:
 def _of_box(vm: VM, value: object) -> Any:
     box = vm.box(value)
     if isinstance(box, ListBox):
-        return []
+        return () if isinstance(box, TupleBox) else []
     if isinstance(box, DictBox):
         return {}
     if isinstance(box, SetBox):

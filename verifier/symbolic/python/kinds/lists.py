@@ -25,14 +25,14 @@ from verifier.symbolic.python.kinds.list_methods import (
 )
 from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
-    MAX_LENGTH,
     as_list,
     bounds_of,
     checked,
     index_of,
-    index_symbol,
     inert_segments,
+    is_list,
     lost,
+    multiplied,
     needs_index,
     pick,
     segments_of,
@@ -103,10 +103,10 @@ class ListKind(Kind[VM]):
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op == "+":
-            other = vm.box(right)
-            if not isinstance(other, ListBox):
+            if not is_list(vm, right):
                 return NotImplemented
-            return as_list(vm, (*list_box(vm, left).segments, *other.segments))
+            both = (*list_box(vm, left).segments, *list_box(vm, right).segments)
+            return as_list(vm, both)
         return self._times(vm, left, right, span) if op == "*" else NotImplemented
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
@@ -141,62 +141,12 @@ class ListKind(Kind[VM]):
         return NotImplemented
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        other = vm.box(right)
-        if not isinstance(other, ListBox):
+        if not is_list(vm, right):
             return NotImplemented
-        box = list_box(vm, left)
-        mine, theirs = box.concrete, other.concrete
-        if op in ("==", "!="):
-            if mine is None or theirs is None:
-                same = self._same_runs(vm, box, other, span)
-            else:
-                same = equal_items(vm, mine, theirs, span)
-            return same if op == "==" else E.not_(same)
-        if mine is None or theirs is None:
-            return vm.unfollowed("the order of lists with runs is not followed", span)
-        return ordered(vm, op, mine, theirs, span)
-
-    def _same_runs(self, vm: VM, a: ListBox, b: ListBox, span: Span) -> Bool:
-        if len(a.segments) == len(b.segments) and all(
-            alike_segments(vm.heap, s, vm.heap, t)
-            for s, t in zip(a.segments, b.segments, strict=True)
-        ):
-            return E.TRUE
-        fits = E.eq(a.length, b.length)
-        if vm.decide(fits) is False:
-            return E.FALSE
-        if not (inert_segments(a.segments) and inert_segments(b.segments)):
-            vm.unfollowed("whether two lists with runs are equal is not followed", span)
-            return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
-        known = a.concrete if b.concrete is None else b.concrete
-        if known is None or len(known) > MAX_CASES:
-            return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
-        with vm.guarded(fits):
-            places = [E.const(k) for k in range(len(known))]
-            pairs = ((pick(vm, a.segments, k), pick(vm, b.segments, k)) for k in places)
-            return E.and_(fits, *(vm.equal(x, y, span) for x, y in pairs))
+        return compared(vm, op, list_box(vm, left), list_box(vm, right), span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        box = list_box(vm, value)
-        items = box.concrete
-        if items is not None:
-            return contains(vm, items, item, span)
-        if not inert_segments(box.segments):
-            vm.unfollowed("whether a list with runs has an item is not followed", span)
-        told = spelt(vm, box.segments)
-        if told is not None:
-            return vm.apart(told, lambda v: contains(vm, v, item, span))
-        return E.or_(*(self._in_segment(vm, segment, item, span) for segment in box.segments))
-
-    def _in_segment(self, vm: VM, segment: Segment, item: object, span: Span) -> Bool:
-        if isinstance(segment, Item):
-            return vm.equal(segment.value, item, span)
-        symbols = frozenset({segment.index})
-        if any(mentions(value, symbols, vm.heap) for value in segment.values):
-            same = vm.unknown_bool("whether a list with runs has an item", span)
-        else:
-            same = E.or_(*(vm.equal(value, item, span) for value in segment.values))
-        return E.and_(some(segment.count), same)
+        return has(vm, list_box(vm, value), item, span)
 
     # -- protocols ---------------------------------------------------------------------------
 
@@ -229,6 +179,64 @@ class ListKind(Kind[VM]):
         return list_box(vm, value).concrete
 
 
+def compared(vm: VM, op: str, a: ListBox, b: ListBox, span: Span) -> object:
+    """A comparison of two lists, or of two tuples."""
+    mine, theirs = a.concrete, b.concrete
+    if op in ("==", "!="):
+        if mine is None or theirs is None:
+            same = _same_runs(vm, a, b, span)
+        else:
+            same = equal_items(vm, mine, theirs, span)
+        return same if op == "==" else E.not_(same)
+    if mine is None or theirs is None:
+        return vm.unfollowed("the order of lists with runs is not followed", span)
+    return ordered(vm, op, mine, theirs, span)
+
+
+def _same_runs(vm: VM, a: ListBox, b: ListBox, span: Span) -> Bool:
+    if len(a.segments) == len(b.segments) and all(
+        alike_segments(vm.heap, s, vm.heap, t) for s, t in zip(a.segments, b.segments, strict=True)
+    ):
+        return E.TRUE
+    fits = E.eq(a.length, b.length)
+    if vm.decide(fits) is False:
+        return E.FALSE
+    if not (inert_segments(a.segments) and inert_segments(b.segments)):
+        vm.unfollowed("whether two lists with runs are equal is not followed", span)
+        return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
+    known = a.concrete if b.concrete is None else b.concrete
+    if known is None or len(known) > MAX_CASES:
+        return E.and_(fits, vm.unknown_bool("whether two lists with runs are equal", span))
+    with vm.guarded(fits):
+        places = [E.const(k) for k in range(len(known))]
+        pairs = ((pick(vm, a.segments, k), pick(vm, b.segments, k)) for k in places)
+        return E.and_(fits, *(vm.equal(x, y, span) for x, y in pairs))
+
+
+def has(vm: VM, box: ListBox, item: object, span: Span) -> object:
+    """``item in value`` for what is in a list or a tuple."""
+    items = box.concrete
+    if items is not None:
+        return contains(vm, items, item, span)
+    if not inert_segments(box.segments):
+        vm.unfollowed("whether a list with runs has an item is not followed", span)
+    told = spelt(vm, box.segments)
+    if told is not None:
+        return vm.apart(told, lambda v: contains(vm, v, item, span))
+    return E.or_(*(_in_segment(vm, segment, item, span) for segment in box.segments))
+
+
+def _in_segment(vm: VM, segment: Segment, item: object, span: Span) -> Bool:
+    if isinstance(segment, Item):
+        return vm.equal(segment.value, item, span)
+    symbols = frozenset({segment.index})
+    if any(mentions(value, symbols, vm.heap) for value in segment.values):
+        same = vm.unknown_bool("whether a list with runs has an item", span)
+    else:
+        same = E.or_(*(vm.equal(value, item, span) for value in segment.values))
+    return E.and_(some(segment.count), same)
+
+
 def stored(segments: tuple[Segment, ...], position: Expr, new: object) -> tuple[Segment, ...]:
     """The segments with a value at a position that is inside."""
     if position.is_const and all(
@@ -259,20 +267,16 @@ def _chosen(here: Bool, new: object, old: object) -> object:
     return concrete.selected([(here, new), (E.TRUE, old)])
 
 
-def multiplied(vm: VM, segments: tuple[Segment, ...], times: Expr) -> tuple[Segment, ...] | None:
-    """The segments of ``list * times``; None: there is no form."""
-    if times.is_const and len(segments) * max(times.const, 0) <= MAX_LENGTH:
-        return segments * times.const
-    values = ListBox(segments).concrete
-    if values is None or len(values) > MAX_LENGTH:
-        return None
-    if not values:
-        return ()
-    known = vm.decide(E.ge(times, 0))
-    count = times if known is True else E.maximum(times, 0)
-    return (Many(count, index_symbol(), values),)
-
-
 KINDS: Final[dict[type, Kind[VM]]] = {ListBox: ListKind()}
 
-__all__ = ["KINDS", "LIST", "METHODS", "ListKind", "multiplied", "segments_of", "stored"]
+__all__ = [
+    "KINDS",
+    "LIST",
+    "METHODS",
+    "ListKind",
+    "compared",
+    "has",
+    "multiplied",
+    "segments_of",
+    "stored",
+]

@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import hierarchy, probes
-from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, TupleBox
 from verifier.symbolic.python.iteration import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
 from verifier.symbolic.python.model import BoundBuiltin, Class, Function, HostType
 from verifier.symbolic.python.renaming import Renaming
@@ -352,6 +352,20 @@ def backwards(vm: VM, segments: Sequence[Segment]) -> tuple[Segment, ...]:
     return tuple(out)
 
 
+def multiplied(vm: VM, segments: tuple[Segment, ...], times: Expr) -> tuple[Segment, ...] | None:
+    """The segments of ``list * times``; None: there is no form."""
+    if times.is_const and len(segments) * max(times.const, 0) <= MAX_LENGTH:
+        return segments * times.const
+    values = ListBox(segments).concrete
+    if values is None or len(values) > MAX_LENGTH:
+        return None
+    if not values:
+        return ()
+    known = vm.decide(E.ge(times, 0))
+    count = times if known is True else E.maximum(times, 0)
+    return (Many(count, index_symbol(), values),)
+
+
 # ------------------------------------------------------------------------ what is run through
 
 
@@ -449,3 +463,14 @@ def values_in(segments: Sequence[Segment]) -> tuple[object, ...] | None:
 
 def as_list(vm: VM, segments: Sequence[Segment]) -> Ref:
     return vm.heap.new(ListBox(tuple(segments)))
+
+
+def as_tuple(vm: VM, segments: Sequence[Segment]) -> object:
+    """The tuple of what is in segments: of known length, or with runs."""
+    items = values_in(segments)
+    return vm.heap.new(TupleBox(tuple(segments))) if items is None else items
+
+
+def is_list(vm: VM, value: object) -> bool:
+    """Whether a value is a list."""
+    return type(vm.box(value)) is ListBox

@@ -29,6 +29,7 @@ from verifier.symbolic.python.kinds.segments import (
     MAX_CASES,
     backwards,
     index_of,
+    is_list,
     raises,
     range_segments,
     sliced,
@@ -211,7 +212,7 @@ class SequenceIterator(IteratorKind):
             sample = source
         elif isinstance(source, Range):
             sample = range(0)
-        elif isinstance(vm.box(source), ListBox):
+        elif is_list(vm, source):
             sample = []
         return HostType(type(iter(sample)))  # type: ignore[call-overload]
 
@@ -306,7 +307,7 @@ class ReverseIterator(SequenceIterator):
     host: ClassVar[type] = reversed
 
     def type_of(self, vm: VM, value: Any) -> object:
-        if isinstance(vm.box(field(vm, value, "source")), ListBox):
+        if is_list(vm, field(vm, value, "source")):
             return HostType(type(reversed([])))
         return HostType(reversed)
 

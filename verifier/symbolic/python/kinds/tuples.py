@@ -15,17 +15,17 @@ from verifier.symbolic.python.inputs import LazyShape
 from verifier.symbolic.python.iteration import Items, Iteration
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.segments import (
-    MAX_LENGTH,
+    as_tuple,
     backwards,
     bounds_of,
     checked,
     index_of,
     lost,
+    multiplied,
     needs_index,
     pick,
     sliced,
     too_often,
-    values_in,
 )
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.terms import as_formula, join
@@ -142,9 +142,8 @@ class TupleKind(Kind[VM]):
         known = bounds_of(vm, index, E.const(len(value)), span)
         if known is not None:
             piece = sliced(vm, items_of(value), *known)
-            items = None if piece is None else values_in(piece)
-            if items is not None:
-                return items
+            if piece is not None:
+                return as_tuple(vm, piece)
         return lost(vm, "a slice of a tuple", all(map(_inert, value)), span)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
@@ -200,9 +199,10 @@ def repeated(vm: VM, value: tuple[object, ...], times: object, span: Span) -> ob
         return NotImplemented
     if too_often(number):
         return vm.unfollowed("a tuple is repeated more often than there is memory", span)
-    if number.is_const and len(value) * max(number.const, 0) <= MAX_LENGTH:
-        return value * number.const
-    return lost(vm, "a tuple of unknown length", all(map(_inert, value)), span)
+    many = multiplied(vm, items_of(value), number)
+    if many is None:
+        return lost(vm, "a tuple of unknown length", all(map(_inert, value)), span)
+    return as_tuple(vm, many)
 
 
 # ------------------------------------------------------------------------ methods

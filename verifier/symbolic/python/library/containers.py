@@ -6,17 +6,12 @@ from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic.python.builtin import Table
-from verifier.symbolic.python.heap import DictBox, ListBox, SetBox
+from verifier.symbolic.python.heap import DictBox, ListBox, SetBox, TupleBox
 from verifier.symbolic.python.inputs import LazyShape
 from verifier.symbolic.python.kinds import elements
 from verifier.symbolic.python.kinds.entries import put, updated, writable
 from verifier.symbolic.python.kinds.foretold import collected
-from verifier.symbolic.python.kinds.segments import (
-    as_list,
-    inert_segments,
-    lost,
-    values_in,
-)
+from verifier.symbolic.python.kinds.segments import as_list, as_tuple
 from verifier.symbolic.python.library import collections_, counters, heirs
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.vm import VM
@@ -41,15 +36,12 @@ def _list(vm: VM, span: Span, iterable: object = (), /) -> object:
 @TYPES.add("tuple")
 def _tuple(vm: VM, span: Span, iterable: object = (), /) -> object:
     def one(value: object) -> object:
-        if isinstance(value, (tuple, LazyShape, Opaque)):
+        if isinstance(value, (tuple, LazyShape, Opaque)) or isinstance(vm.box(value), TupleBox):
             return value
         segments = collected(vm, value, span)
         if segments is None:
             return vm.unfollowed("a tuple of items that are not followed", span)
-        items = values_in(segments)
-        if items is None:
-            return lost(vm, "a tuple of unknown length", inert_segments(segments), span)
-        return items
+        return as_tuple(vm, segments)
 
     return vm.apart(iterable, one)
 

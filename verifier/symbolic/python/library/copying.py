@@ -17,8 +17,10 @@ from verifier.symbolic.python.heap import (
     ObjectBox,
     RecordBox,
     SetBox,
+    TupleBox,
 )
 from verifier.symbolic.python.hierarchy import Inherited
+from verifier.symbolic.python.kinds.segments import inert
 from verifier.symbolic.python.model import (
     BoundBuiltin,
     Builtin,
@@ -26,6 +28,7 @@ from verifier.symbolic.python.model import (
     Function,
     HostType,
 )
+from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import (
@@ -70,9 +73,9 @@ def shallow(vm: VM, value: object, span: Span) -> object:
     """``copy.copy(value)``."""
     if isinstance(value, (ExternalRef, ModuleRef)):
         return _of_name(vm, value, span)
-    if isinstance(value, (*_ATOMS, tuple, SliceValue)):
-        return value
     box = vm.box(value)
+    if isinstance(value, (*_ATOMS, tuple, SliceValue)) or isinstance(box, TupleBox):
+        return value
     if isinstance(box, (ListBox, DictBox, SetBox)) and not box.ghost:
         if isinstance(box, SetBox) and box.frozen:
             return value
@@ -119,6 +122,10 @@ def _deep(vm: VM, value: object, span: Span, memo: dict[int, Ref]) -> object:
     if known is not None:
         return known
     box = vm.heap.get(value.id)
+    if isinstance(box, TupleBox):
+        if all(map(inert, box_parts(box))):
+            return value
+        return vm.unfollowed("a copy of a tuple of unknown length is not followed", span)
     if isinstance(box, ListBox):
         return _of_list(vm, value, box, span, memo)
     if isinstance(box, DictBox):

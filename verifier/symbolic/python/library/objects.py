@@ -14,6 +14,7 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox, Scope
 from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds import descriptors, protocols
+from verifier.symbolic.python.kinds.segments import is_list
 from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.model import (
     Builtin,
@@ -195,7 +196,7 @@ def _add_note(vm: VM, span: Span, self: object, note: object, /) -> object:
     if held is UNBOUND:
         attributes.put(vm, self, "__notes__", vm.heap.new(ListBox.of([note])), span)
     else:
-        if not isinstance(vm.box(vm.settled(held)), ListBox):
+        if not is_list(vm, vm.settled(held)):
             vm.fault(TypeError, "Cannot add note: __notes__ is not a list", span)
         vm.call(vm.attribute(held, "append", span), (note,), span=span)
     return None
