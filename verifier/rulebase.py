@@ -15,6 +15,7 @@ from typing import Any, Final
 from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.tensors import Storage, View
@@ -234,9 +235,33 @@ def cited(facts: Sequence[str], dialect: str) -> tuple[str, ...]:
 def run(
     rule: Rule, target: Hardware, subject: Operation | Storage | Trace | View
 ) -> Iterator[Check]:
-    """The checks of one rule on one subject."""
-    if rule.check is not None:
+    """The checks of one rule on one subject.
+
+    What it asks of an operation and nobody knows leaves one open, the first time that it is asked:
+    the rule would count as kept otherwise.
+    """
+    if rule.check is None:
+        return
+    if not isinstance(subject, Operation):
         yield from rule.check(subject, target)
+        return
+    before = set(subject.unseen)
+    yield from rule.check(subject, target)
+    for role in sorted(subject.unseen - before):
+        yield unseen(subject, role)
+
+
+def unseen(operation: Operation, role: str, facts: tuple[str, ...] = ()) -> Check:
+    """A check that stays open: the argument is given, but its value is not known."""
+    return Check(
+        predicate=E.FALSE,
+        span=operation.span_of(role),
+        text=f"{role} is followed",
+        message=f"{role} is not followed",
+        facts=facts,
+        exact=False,
+        reason=f"the value of {role} is not known before the kernel runs",
+    )
 
 
 def markdown(rule: Rule, level: int = 1) -> str:

@@ -227,10 +227,11 @@ register(
 
 def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
-    value = op.value("value")
-    number = kit.constant(value)
     if dst is None or not op.operands["dst"].given or not kit.is_settled(dst.dtype):
         return
+    if dst.dtype.among(kit.INT | kit.PACKED) is E.FALSE:
+        return
+    value = op.value("value")
     if isinstance(value, float) and at_least(op.api, "0.3"):
         yield check(
             op,
@@ -242,27 +243,29 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
             about=("dst",),
             help=("write the value as an integer literal",),
         )
-    if number is not None and number != 0:
+    if kit.is_number(value) and kit.equals(value, 0) is not E.TRUE:
+        number = kit.constant(value)
         yield check(
             op,
             "value",
-            E.not_(dst.dtype.among(kit.PACKED)),
-            f"dst is not packed, or the value is 0 (it is {number})",
+            E.or_(E.not_(dst.dtype.among(kit.PACKED)), kit.equals(value, 0)),
+            "dst is not packed, or the value is 0"
+            + (f" (it is {number})" if number is not None else ""),
             "a packed tile can be set to 0 only",
             "MST03",
             about=("dst",),
         )
-    name = dst.dtype.name
-    if isinstance(number, int) and name is not None and dt.DTYPES[name][1] == "int":
+    name, whole = dst.dtype.name, kit.as_expr(value)
+    if whole is not None and name is not None and dt.DTYPES[name][1] == "int":
         low, high = dt.integers(name)
         yield check(
             op,
             "value",
-            E.truth(low <= number <= high),
+            E.and_(E.ge(whole, low), E.le(whole, high)),
             f"{low} <= value <= {high}",
             f"the value does not fit into {name}",
             "MST05",
-            values=(("value", E.const(number)),),
+            values=(("value", whole),),
             severity="warning",
         )
 

@@ -81,17 +81,11 @@ def _counted(
     per_row = kit.as_expr(op.value("channel_multiplier"))
     if offset is None or per_row is None:
         return
-    numbers = [offset, per_row, *(step for step, _ in pairs)]
-    if not all(number.is_const for number in numbers):
-        return
     low: Expr = offset
     high: Expr = offset
     for step, length in ((per_row, dst.partitions), *pairs):
         reach = (length - 1) * step
-        if step.const >= 0:
-            high = high + reach
-        else:
-            low = low + reach
+        low, high = low + E.minimum(reach, 0), high + E.maximum(reach, 0)
     yield check(
         op,
         "pattern",

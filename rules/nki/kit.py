@@ -178,10 +178,10 @@ def choice(value: object) -> str | None:
 
 def engine(op: Operation) -> Engine | None:
     """The engine that the call asks for, ``UNKNOWN`` if none; None if it is not followed."""
-    operand = op.operands.get("engine")
-    if operand is None or operand.value is None:
+    asked = op.value("engine")
+    if asked is None:
         return Engine.UNKNOWN
-    named = choice(operand.value)
+    named = choice(asked)
     return next((each for each in Engine if each.value == named), None)
 
 
@@ -189,6 +189,19 @@ def is_absent(op: Operation, role: str) -> bool:
     """Whether an optional operand is missing or None."""
     operand = op.operands.get(role)
     return operand is None or operand.value is None
+
+
+def flag(op: Operation, role: str) -> Bool:
+    """Whether a flag is set; one that is not given is not."""
+    value = op.value(role)
+    if isinstance(value, Expr):
+        return E.ne(value, 0)
+    return value if isinstance(value, Bool) else E.truth(value is True)
+
+
+def equals(value: object, number: int) -> Bool:
+    """Whether a value is that number."""
+    return E.eq(value, number) if isinstance(value, Expr) else E.truth(constant(value) == number)
 
 
 def is_unknown(value: object) -> bool:
@@ -206,6 +219,11 @@ def as_expr(value: object) -> Expr | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return E.const(value)
     return None
+
+
+def as_number(value: object) -> Expr | float | None:
+    """The value as an integer expression, or as the plain number that it is; None if it is none."""
+    return value if isinstance(value, float) else as_expr(value)
 
 
 def constant(value: object) -> int | float | None:
@@ -390,19 +408,9 @@ def not_followed(op: Operation, role: str, *facts: str) -> Iterator[Check]:
     Without it a call whose mask or pattern could not be read would count as proved.
     """
     value = op.value(role)
-    if value is None or value == ():
-        return
-    yield check(
-        op,
-        role,
-        E.FALSE,
-        f"{role} is followed",
-        f"{role} is not followed",
-        *facts,
-        about=(),
-        exact=False,
-        reason=f"the value of {role} is not known before the kernel runs",
-    )
+    if value is None or value == () or role in op.unseen:
+        return  # what is not seen at all is open for every rule that asks for it
+    yield rulebase.unseen(op, role, catalogue(facts))
 
 
 def buffer_check(

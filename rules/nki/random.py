@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import Limit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -24,12 +26,12 @@ _WORDS: Final = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 
 
 
 def _random_state(op: Operation, target: Target) -> Iterator[Check]:
-    low, high = kit.constant(op.value("min")), kit.constant(op.value("max"))
+    low, high = kit.as_number(op.value("min")), kit.as_number(op.value("max"))
     if low is not None and high is not None:
         yield check(
             op,
             "max",
-            E.truth(low < high),
+            _below(low, high),
             f"min < max (they are {low} and {high})",
             "the range of random numbers is empty",
             "RND02",
@@ -43,6 +45,17 @@ def _random_state(op: Operation, target: Target) -> Iterator[Check]:
             yield _seed(op, role.name, view, role.free)
         elif view is not None and role.dtypes is not None and holds_state:
             yield from _state(op, role.name, view, role.dtypes.fact, target)
+
+
+def _below(low: Expr | float, high: Expr | float) -> Bool:
+    """Whether one number is less than another; those that depend on inputs are integers."""
+    if isinstance(low, float):
+        if isinstance(high, float):
+            return E.truth(low < high)
+        return E.gt(high, math.floor(low)) if math.isfinite(low) else E.truth(low < 0)
+    if isinstance(high, float):
+        return E.lt(low, math.ceil(high)) if math.isfinite(high) else E.truth(high > 0)
+    return E.lt(low, high)
 
 
 def _seed(op: Operation, role: str, view: View, limit: Limit) -> Check:

@@ -108,11 +108,11 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
             yield found
     cores = kit.integers(op.value("cores"))
     if cores is not None:
-        pair = len(cores) == 2 and cores[0] is E.const(0) and cores[1] is E.const(1)
+        pair = E.and_(*map(E.eq, cores, (0, 1))) if len(cores) == 2 else E.FALSE
         yield check(
             op,
             "cores",
-            E.truth(pair),
+            pair,
             "cores == (0, 1)",
             "a barrier joins the two cores 0 and 1",
             "BAR01",
@@ -273,7 +273,7 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "has_rdispls",
-            E.truth(op.value("has_rdispls") is not True),
+            E.not_(kit.flag(op, "has_rdispls")),
             "has_rdispls is False",
             f"{kit.described(op).short} has no receive displacements",
             displaced.fact,

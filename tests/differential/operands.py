@@ -99,7 +99,8 @@ def drawn(call: Call) -> None:
     text, roles = call.text, call.instruction.roles
     for name, parameter in listed.items():
         role = call.instruction.role(name)
-        if role is None or role.takes in (Takes.PLAIN, Takes.FLAG, Takes.INTEGER):
+        plainly = (Takes.PLAIN, Takes.FLAG, Takes.INTEGER, Takes.INTEGERS)
+        if role is None or role.takes in plainly:
             limit = role.value if role is not None else None
             found = plain(text, parameter, call.base, limit) if name != "mask" else None
             if found is not None:

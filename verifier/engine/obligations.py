@@ -79,6 +79,7 @@ def _of_parts(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Ob
                 yield _obligation(rule, check, storage.path, storage.loops, storage.order)
     dispatch = _by_operation(by_subject.get("operation", ()))
     for operation in run.trace.operations:
+        operation.unseen.clear()
         for rule in (*dispatch.get(operation.name, ()), *dispatch.get("", ())):
             for check in rulebase.run(rule, target, operation):
                 yield _of_operation(rule, check, operation)

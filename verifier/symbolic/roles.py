@@ -26,6 +26,7 @@ class Takes(Enum):
     FLAG = "a truth value"
     PLAIN = "a plain value"
     INTEGER = "an integer"
+    INTEGERS = "a list of integers"
     NUMBER = "a number"
     #: operands by address, and what goes with them
     LOCAL_ADDRESS = "a local address, a plain integer"

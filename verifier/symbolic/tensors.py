@@ -283,6 +283,8 @@ class Operand:
     value: object  # View, Expr, float, bool, str, None, DType, Enumerator, tuple, Opaque
     span: Span
     given: bool = True  # False: the signature's default
+    #: False: nothing can be said of the value, or of a part of it
+    known: bool = True
 
     @property
     def view(self) -> View | None:

@@ -45,6 +45,8 @@ class Operation:
     touches: tuple[Touch, ...] = ()
     #: what there is to say about the function
     instruction: Instruction | None = None
+    #: arguments whose values somebody asked for, and that are not known
+    unseen: set[str] = field(default_factory=set)
 
     def view(self, role: str) -> View | None:
         operand = self.operands.get(role)
@@ -52,7 +54,16 @@ class Operation:
 
     def value(self, role: str) -> object:
         operand = self.operands.get(role)
-        return operand.value if operand is not None else None
+        if operand is None:
+            return None
+        if not operand.known:
+            self.unseen.add(role)
+        return operand.value
+
+    def known(self, role: str) -> bool:
+        """Whether the value of an argument can be seen; who asks is left open if it cannot."""
+        self.value(role)
+        return role not in self.unseen
 
     def span_of(self, role: str) -> Span:
         operand = self.operands.get(role)

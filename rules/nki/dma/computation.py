@@ -29,12 +29,12 @@ def _scales(op: Operation) -> Iterator[Check]:
             about=(),
         )
     if isinstance(scales, (tuple, list)):
-        numbers = [kit.constant(scale) for scale in scales]
-        if None not in numbers:
+        numbers = [scale for scale in scales if kit.is_number(scale)]
+        if len(numbers) == len(scales):
             yield check(
                 op,
                 "scales",
-                E.truth(all(number == 1 for number in numbers)),
+                E.and_(*(kit.equals(scale, 1) for scale in numbers)),
                 "every scale is 1.0",
                 "DMA cannot scale its sources",
                 "DCM01",
@@ -84,10 +84,12 @@ def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
             about=(),
         )
     if any(isinstance(source, View) and source.indirect for source in sources):
+        absent = kit.is_absent(op, "unique_indices")
+        unique = E.TRUE if absent else kit.flag(op, "unique_indices")
         yield check(
             op,
             "srcs",
-            E.truth(len(sources) == 2 and op.value("unique_indices") is not False),
+            E.and_(E.truth(len(sources) == 2), unique),
             "2 sources, with unique indices",
             "an indirect computing DMA takes two sources and unique indices",
             "DCM04",

@@ -15,7 +15,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -27,9 +27,8 @@ def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
     if src is None or not at_least(op.api, "0.2"):
         return
-    if op.value("axes") is not None and kit.integers(op.value("axes")) is None:
+    if not op.known("axes"):
         return
-    given = kit.integers(op.value("axes"))
     rank = src.rank
     expected = _AXES.get(rank)
     yield check(
@@ -43,14 +42,15 @@ def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
     )
     if expected is None:
         return
-    if given is not None:
-        matches = len(given) == rank and all(
-            axis is E.const(want) for axis, want in zip(given, expected, strict=True)
-        )
+    if op.value("axes") is not None:
+        given = kit.integers(op.value("axes"))
+        matches: Bool = E.FALSE
+        if given is not None and len(given) == rank:
+            matches = E.and_(*map(E.eq, given, expected))
         yield check(
             op,
             "axes",
-            E.truth(matches),
+            matches,
             f"axes == {expected}",
             "a DMA transposes by exchanging the first and the last axis",
             "DTR01",

@@ -22,7 +22,7 @@ def _given_tuple(op: Operation, role: str) -> bool:
 
 
 def _tiling(op: Operation, target: Target) -> Iterator[Check]:
-    if kit.is_unknown(op.value("tile_position")) or kit.is_unknown(op.value("tile_size")):
+    if not (op.known("tile_position") and op.known("tile_size")):
         return
     position, size = _given_tuple(op, "tile_position"), _given_tuple(op, "tile_size")
     mx = kit.packed(op)
@@ -199,7 +199,7 @@ def _double_row(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "perf_mode",
-        E.truth(whole and transposes(op) is not True),
+        E.and_(E.truth(whole), E.not_(transposes(op))),
         "double row comes without column tiling and without transposition",
         "the double-row mode excludes column tiling and transposition",
         "MMU21",

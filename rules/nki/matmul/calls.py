@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rules.nki import kit
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -27,9 +27,6 @@ def tile_size(op: Operation) -> tuple[Expr, Expr] | None:
     return (sizes[0], sizes[1]) if sizes is not None and len(sizes) == 2 else None
 
 
-def transposes(op: Operation) -> bool | None:
-    """Whether ``is_transpose`` is set; None if that is not known."""
-    value = op.value("is_transpose")
-    if value is None:
-        return False
-    return value if isinstance(value, bool) else None
+def transposes(op: Operation) -> Bool:
+    """Whether ``is_transpose`` is set."""
+    return kit.flag(op, "is_transpose")

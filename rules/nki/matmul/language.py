@@ -11,29 +11,27 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
 def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
     x, y = op.view("x"), op.view("y")
-    transposed = op.value("transpose_x")
-    if transposed is None:
-        transposed = False
-    if not isinstance(transposed, bool):
-        return
-    if not transposed and at_least(op.api, "0.3"):
+    transposed = kit.flag(op, "transpose_x")
+    if transposed is not E.TRUE and at_least(op.api, "0.3"):
         yield check(
             op,
             "transpose_x",
-            E.FALSE,
+            transposed,
             "transpose_x is True",
             "nl.matmul works with transpose_x=True only",
             "L27",
             about=(),
             help=("pass the left operand as [K, M] and transpose_x=True",),
         )
-        return
+        if transposed is E.FALSE:
+            return
     if x is None or y is None:
         return
     if at_least(op.api, "0.3"):
@@ -43,11 +41,16 @@ def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
             )
             if found is not None:
                 yield found
-    yield from _sizes(op, x, y, transposed, target)
+    for turned in (True,) if at_least(op.api, "0.3") else (True, False):
+        here = transposed if turned else E.not_(transposed)
+        if here is not E.FALSE:
+            yield from _sizes(op, x, y, turned, here, target)
 
 
-def _sizes(op: Operation, x: View, y: View, transposed: bool, target: Target) -> Iterator[Check]:
-    """They contract over one size, and each fits into one matmul."""
+def _sizes(
+    op: Operation, x: View, y: View, transposed: bool, here: Bool, target: Target
+) -> Iterator[Check]:
+    """They contract over one size, and each fits into one matmul; ``here``: where x is so."""
     depth, columns = (x.partitions, x.free) if transposed else (x.free, x.partitions)
     fact = "L26" if transposed else "L28"
     side = "partitions of x" if transposed else "x free size"
@@ -60,6 +63,7 @@ def _sizes(op: Operation, x: View, y: View, transposed: bool, target: Target) ->
         fact,
         values=((side, depth), ("partitions of y", y.partitions)),
         about=("x", "y"),
+        given=(here,),
     )
     yield check(
         op,
@@ -70,6 +74,7 @@ def _sizes(op: Operation, x: View, y: View, transposed: bool, target: Target) ->
         "x is too large for one matmul",
         fact,
         values=(("contraction", depth), ("rows of the result", columns)),
+        given=(here,),
     )
     limit = target.psum_bank_singles
     yield check(
@@ -81,6 +86,7 @@ def _sizes(op: Operation, x: View, y: View, transposed: bool, target: Target) ->
         fact,
         values=(("y free size", y.free),),
         help=(f"split y into tiles of at most {limit} columns",),
+        given=(here,),
     )
 
 

@@ -86,7 +86,7 @@ register(
 
 def _result_dtype(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
-    if dst is None or not at_least(op.api, "0.2") or transposes(op) is not False:
+    if dst is None or not at_least(op.api, "0.2") or transposes(op) is E.TRUE:
         return
     if target.has(Capability.BFLOAT16_SUMS):
         allowed, fact, words = kit.FP32 | kit.BF16, "MMU08", "float32 or bfloat16"
@@ -95,7 +95,7 @@ def _result_dtype(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "dst",
-        dst.dtype.among(allowed),
+        E.or_(transposes(op), dst.dtype.among(allowed)),
         f"dtype of dst is {words} (it is {kit.dtype_words(dst.dtype)})",
         f"{target.name} cannot write matmul results as {kit.dtype_words(dst.dtype)}",
         fact,

@@ -37,16 +37,16 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
         help=("commands: " + ", ".join(sorted(commands.admitted)),),
     )
     role = commands.initial
-    if role and not kit.is_unknown(op.value(role)):
-        value = op.value(role)
-        optional = commands.unset is not None
-        empty = value is None or (optional and kit.constant(value) == commands.unset)
-        loads = command == "load_reduce"
-        if not (loads and optional):
+    if role:
+        loads, absent = command == "load_reduce", kit.is_absent(op, role)
+        empty = E.truth(absent)
+        if not (loads or absent or commands.unset is None):
+            empty = kit.equals(op.value(role), commands.unset)
+        if not loads or commands.unset is None:
             yield check(
                 op,
-                role if not empty else "reduce_cmd",
-                E.truth(loads != empty),
+                role if empty is not E.TRUE else "reduce_cmd",
+                E.not_(empty) if loads else empty,
                 f"{role} is given exactly with reduce_cmd load_reduce",
                 f"{role} is missing" if loads else f"{role} goes with load_reduce only",
                 fact,
@@ -54,18 +54,16 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
                 about=(),
             )
     if commands.operator and command in ("reduce", "reset_reduce"):
-        value = op.value(commands.operator)
-        if not kit.is_unknown(value):
-            yield check(
-                op,
-                "reduce_cmd",
-                E.truth(value is not None),
-                f"{commands.operator} is given",
-                f"reduce_cmd {command} needs a {commands.operator}",
-                fact,
-                about=(),
-                help=(f"pass {commands.operator}=nl.add",),
-            )
+        yield check(
+            op,
+            "reduce_cmd",
+            E.truth(not kit.is_absent(op, commands.operator)),
+            f"{commands.operator} is given",
+            f"reduce_cmd {command} needs a {commands.operator}",
+            fact,
+            about=(),
+            help=(f"pass {commands.operator}=nl.add",),
+        )
 
 
 register(

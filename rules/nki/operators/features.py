@@ -70,9 +70,9 @@ def _has_instruction(
 
 
 def _bias(op: Operation, target: Target) -> Iterator[Check]:
-    bias, operand = op.value("bias"), op.operands.get("bias")
-    given = operand is not None and operand.given
-    if given and kit.is_number(bias) and not target.has(Capability.BIAS_NUMBER):
+    operand = op.operands.get("bias")
+    given = operand is not None and operand.given and not target.has(Capability.BIAS_NUMBER)
+    if given and kit.is_number(op.value("bias")):
         yield check(
             op,
             "bias",
@@ -83,13 +83,13 @@ def _bias(op: Operation, target: Target) -> Iterator[Check]:
             "H73",
             about=(),
         )
-    if target.has(Capability.BIASED_RECIPROCAL) or kit.is_unknown(bias):
+    if target.has(Capability.BIASED_RECIPROCAL):
         return
     if kit.operator_name(op.value("op")) == "reciprocal":
         yield check(
             op,
             "bias",
-            E.truth(bias is None),
+            E.truth(op.value("bias") is None),
             "bias is None",
             f"reciprocal takes no bias on {target.name}",
             "ACT09",

@@ -49,13 +49,13 @@ def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
                 unmixed[0].unmixed,
                 about=(),
             )
-    for item in instruction.operators if op.value("negate") is True else ():
+    for item in instruction.operators if "negate" in op.operands else ():
         operator = kit.operator_name(op.value(item.role))
-        if operator is not None:
+        if operator in item.on_bits:
             yield check(
                 op,
                 "negate",
-                E.truth(operator not in item.on_bits),
+                E.not_(kit.flag(op, "negate")),
                 f"negate goes with an arithmetic operator ({item.role} is {operator})",
                 f"the result of {operator} cannot be negated",
                 item.bits,
@@ -124,12 +124,12 @@ def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
             step.together,
             about=(),
         )
-    value = op.value(step.operand)
-    if step.alone and unary and at_least(op.api, "0.4") and not kit.is_unknown(value):
+    if step.alone and unary and at_least(op.api, "0.4"):
+        value = op.value(step.operand)
         yield check(
             op,
             step.operand,
-            E.truth(value is None or kit.constant(value) == 0),
+            E.or_(E.truth(value is None), kit.equals(value, 0)),
             f"{step.operand} is None or 0",
             f"{kit.operator_name(op.value(step.operator))} takes no {step.operand}",
             step.alone,
@@ -138,22 +138,22 @@ def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
 
 
 def _reversal(op: Operation, step: Step) -> Iterator[Check]:
-    reverse = op.value(step.reverse)
-    if step.turned and reverse is True:
+    reverse = kit.flag(op, step.reverse) if step.turned or step.fixed else E.FALSE
+    if step.turned and reverse is not E.FALSE:
         yield check(
             op,
             step.reverse,
-            E.truth(_named(op, step) != "bypass"),
+            E.implies(reverse, E.truth(_named(op, step) != "bypass")),
             f"{step.reverse} goes with {step.operator}",
             f"{step.reverse} is given without {step.operator}",
             step.turned,
             about=(),
         )
-    if step.fixed and isinstance(reverse, bool):
+    if step.fixed and step.reverse in op.operands:
         yield check(
             op,
             step.reverse,
-            E.truth(reverse is False),
+            E.not_(reverse),
             f"{step.reverse} is False",
             f"{kit.described(op).short} cannot reverse its operands yet",
             step.fixed,
@@ -184,12 +184,15 @@ def _pairs(op: Operation, chain: Chain) -> Iterator[Check]:
 
 
 def _parameter(op: Operation, name: str, role: str, having: str, fact: str) -> Iterator[Check]:
-    value, operator = kit.constant(op.value(name)), kit.operator_name(op.value(role))
-    if value is not None and operator is not None and value != 0:
+    operator = kit.operator_name(op.value(role))
+    if operator is None or operator == having:
+        return
+    value = op.value(name)
+    if kit.is_number(value):
         yield check(
             op,
             name,
-            E.truth(operator == having),
+            kit.equals(value, 0),
             f"{name} goes with {having} ({role} is {operator})",
             f"{operator} has no parameter",
             fact,

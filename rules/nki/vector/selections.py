@@ -11,12 +11,20 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
+
+
+def _start(op: Operation) -> Expr | None:
+    """The first index, a whole number (RSL05), which NKI 0.4 writes as ``0.0``."""
+    value = op.value("range_start")
+    whole = isinstance(value, float) and value.is_integer()
+    return E.const(int(value)) if isinstance(value, float) and whole else kit.as_expr(value)
 
 
 def _range_select(op: Operation, target: Target) -> Iterator[Check]:
     data = op.view("on_true_tile")
-    start = kit.as_expr(op.value("range_start"))
+    start = _start(op)
     if data is not None and start is not None:
         limit = dt.EXACT_IN_FLOAT32
         yield check(
@@ -30,12 +38,13 @@ def _range_select(op: Operation, target: Target) -> Iterator[Check]:
             about=("on_true_tile",),
         )
     value = op.value("on_false_value")
-    number = kit.constant(value)
-    if number is not None:
+    if kit.is_number(value):
+        number = kit.constant(value)
         yield check(
             op,
             "on_false_value",
-            E.truth(abs(number + 3.4028235e38) < 1e31),
+            # a number that depends on inputs is an integer: that one is none of them
+            E.truth(number is not None and abs(number + 3.4028235e38) < 1e31),
             "on_false_value is the smallest float32",
             "on_false_value has to be the smallest float32",
             "RSL06",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.memory.words import highest, lowest
+from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
@@ -249,7 +250,7 @@ register(
 def _fits_somewhere(op: Operation, target: Target) -> Iterator[Check]:
     """From its first to its last element, a view with a run-time offset is no longer than the
     tensor: otherwise part of it lies outside, whatever the offset."""
-    if getattr(op.value("oob_mode"), "name", "") == "skip":
+    if kit.choice(op.value("oob_mode")) == "skip":
         return
     for role, view in (*op.reads, *op.writes):
         if not view.indirect:

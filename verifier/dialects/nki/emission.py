@@ -36,8 +36,8 @@ from verifier.symbolic.values import (
 
 #: values that are certainly no tensor
 _NUMBERS = (Expr, Bool, int, float, bool)
-_NO_NUMBER = (str, DType, Enumerator, BufferValue)
-_NO_TENSOR = (*_NUMBERS, str, DType, Enumerator, BufferValue, ApiRef, IndexTensor, IndexMask)
+_NO_NUMBER = (str, DType, Enumerator, BufferValue, ApiRef)
+_NO_TENSOR = (*_NUMBERS, *_NO_NUMBER, IndexTensor, IndexMask)
 
 HANDLE = Opaque("handle of an instruction", harmless=True)
 
@@ -232,9 +232,11 @@ def _gather(
 ) -> None:
     role = instruction.role(name)
     takes = Takes.PLAIN if role is None else role.takes
-    if role is None or takes is Takes.PLAIN:
+    if role is None or takes in (Takes.PLAIN, Takes.INTEGER, Takes.INTEGERS):
         value = _plain(machine, operand.value, operand.span)
-        if role is not None and role.value is not None:
+        if takes is Takes.INTEGERS:
+            value = _numbers(machine, value, operand.span)
+        elif role is not None and (takes is Takes.INTEGER or role.value is not None):
             value = _number(machine, value, operand.span)
     elif takes is Takes.OPERATOR:
         value = as_operator(operand.value)
@@ -246,7 +248,14 @@ def _gather(
     else:
         _gather_tile(machine, instruction, role, operand, mask, text, gathered)
         return
-    gathered.operands[name] = replace(operand, value=value)
+    gathered.operands[name] = replace(operand, value=value, known=_known(value))
+
+
+def _known(value: object) -> bool:
+    """Whether rules can see what an argument is; inputs of which nothing is said are not."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_known, value))
+    return value is None or isinstance(value, (*_NO_TENSOR, ExternalRef, Register, View))
 
 
 def _flag(machine: Machine, name: str, operand: Operand) -> object:
@@ -281,14 +290,14 @@ def _gather_tile(
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
         if isinstance(operand.value, _NO_NUMBER):
             _no_tensor(machine, operand, text, FALSE, role.takes)
-        gathered.operands[name] = operand
+        gathered.operands[name] = replace(operand, known=_known(operand.value))
         return
     if vector and not isinstance(operand.value, View):
         reason = f"`{name}` of `{text}` is taken to be a number"
         known = machine.is_tensor(operand.value, reason, operand.span)
         view = machine.as_view(operand.value, operand.span) if known else None
         if view is None:
-            gathered.operands[name] = operand
+            gathered.operands[name] = replace(operand, known=False)
             return
     elif operand.value is None or isinstance(operand.value, (*_NO_TENSOR, Register)):
         if not isinstance(operand.value, Register):
@@ -329,6 +338,16 @@ def _number(machine: Machine, value: object, span: Span) -> object:
         return value
     number = machine.as_int(value, span)
     return value if number is None else number
+
+
+def _numbers(machine: Machine, value: object, span: Span) -> object:
+    """A list of numbers, nested ones too."""
+    if not isinstance(value, tuple):
+        return value
+    return tuple(
+        _numbers(machine, item, span) if isinstance(item, tuple) else _number(machine, item, span)
+        for item in value
+    )
 
 
 def _gather_list(

@@ -14,6 +14,8 @@ from verifier.dialects.nki.isa.shared import (
     plain,
     tile,
     tiles,
+    whole,
+    wholes,
     written,
 )
 from verifier.dialects.nki.results import Like
@@ -59,6 +61,7 @@ def _collective(
             *(tiles(each, memories, count) for each in sent + received),
             *map(tile, sizes),
             *map(operator, operators),
+            whole("priority"),
             *others,
         ),
         engines=Engines(Engine.DMA),
@@ -99,7 +102,7 @@ CORE_BARRIER: Final = Instruction(
         "0.2": "data*, cores*, engine=engine.unknown, name=None",
         "0.3": "data*, cores*, engine=engine.gpsimd, name=None",
     },
-    roles=(tile("data"),),
+    roles=(tile("data"), wholes("cores")),
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
     footprint=Footprint(orders=("cores",)),

@@ -18,6 +18,8 @@ from verifier.dialects.nki.isa.shared import (
     tile,
     tiles,
     turned,
+    whole,
+    wholes,
     words,
     written,
 )
@@ -100,6 +102,7 @@ DMA_COPY: Final = Instruction(
         tile("dst"),
         tile("src"),
         operator("dst_rmw_op"),
+        whole("priority"),
     ),
     engines=Engines(Engine.DMA),
     footprint=Footprint(
@@ -130,6 +133,8 @@ DMA_TRANSPOSE: Final = Instruction(
     roles=(
         tile("dst"),
         tile("src"),
+        wholes("axes"),
+        whole("priority"),
     ),
     engines=Engines(Engine.DMA),
     footprint=Footprint(

@@ -15,6 +15,8 @@ from verifier.dialects.nki.isa.shared import (
     plain,
     scales,
     tile,
+    whole,
+    wholes,
     written,
 )
 from verifier.dialects.nki.results import Gathered, GatheredByCore, OfIndex
@@ -90,7 +92,7 @@ NC_STREAM_SHUFFLE: Final = Instruction(
             own_start="NKI-P11",
         ),
         tile("src", on_chip("NKI-BUF24"), own_start="NKI-P11"),
-        plain("shuffle_mask", Limit(least=0, most=_ROWS - 1, also=(_LEFT,), fact="NKI-SHF02")),
+        wholes("shuffle_mask", Limit(least=0, most=_ROWS - 1, also=(_LEFT,), fact="NKI-SHF02")),
     ),
     engines=Engines(Engine.VECTOR),
     footprint=Footprint(
@@ -154,11 +156,13 @@ IOTA: Final = Instruction(
         tile("dst", for_gpsimd("NKI-BUF26")),
         Role(
             name="pattern",
-            takes=Takes.PLAIN,
+            takes=Takes.INTEGERS,
             count=Limit(least=1, fact="NKI-IOT02"),
             shape=Counted("dst", "NKI-IOT03"),
             value=Limit(least=_INT32[0], most=_INT32[1], fact="NKI-IOT04"),
         ),
+        whole("offset"),
+        whole("channel_multiplier"),
     ),
     engines=Engines(Engine.GPSIMD),
     footprint=Footprint(writes=written("dst")),

@@ -24,6 +24,7 @@ from verifier.dialects.nki.isa.shared import (
     streamed,
     tile,
     vector,
+    whole,
     words,
     written,
 )
@@ -149,6 +150,7 @@ RANGE_SELECT: Final = Instruction(
         _bound("bound1"),
         tile("reduce_res", shape=PerPartition("on_true_tile", "NKI-RSL03")),
         operator("reduce_op"),
+        whole("range_start"),
     ),
     engines=Engines(Engine.VECTOR),
     operators=(
@@ -249,7 +251,9 @@ AFFINE_SELECT: Final = Instruction(
     },
     roles=(
         tile("dst", for_gpsimd("NKI-BUF26")),
-        Role(name="pattern", takes=Takes.PLAIN, shape=Counted("dst", "NKI-AFS02")),
+        Role(name="pattern", takes=Takes.INTEGERS, shape=Counted("dst", "NKI-AFS02")),
+        whole("offset"),
+        whole("channel_multiplier"),
         tile("on_true_tile", for_gpsimd("NKI-BUF26"), shape=Streams("dst", "NKI-AFS02")),
         operator("cmp_op"),
     ),

@@ -113,8 +113,18 @@ def exactly(size: int, fact: str) -> Limit:
 
 
 def plain(name: str, value: Limit | None = None) -> Role:
-    """A number, or a list of numbers."""
+    """A number."""
     return Role(name=name, takes=Takes.PLAIN, value=value)
+
+
+def whole(name: str) -> Role:
+    """An integer, of which rules say more."""
+    return Role(name=name, takes=Takes.INTEGER)
+
+
+def wholes(name: str, value: Limit | None = None) -> Role:
+    """A list of integers, each within a limit."""
+    return Role(name=name, takes=Takes.INTEGERS, value=value)
 
 
 def vector(

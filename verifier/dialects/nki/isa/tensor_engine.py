@@ -19,6 +19,7 @@ from verifier.dialects.nki.isa.shared import (
     turned,
     unless_set,
     when_set,
+    wholes,
     written,
 )
 from verifier.dialects.nki.results import Product, Sum, Turned, TurnedByEngine
@@ -132,6 +133,8 @@ NC_MATMUL: Final = Instruction(
         Role(name="is_moving_onezero", takes=Takes.PLAIN, others=("is_moving_zero",)),
         switch("is_transpose", "stationary is transposed: moving is the identity"),
         _ACCUMULATE,
+        wholes("tile_position"),
+        wholes("tile_size"),
     ),
     engines=Engines(Engine.TENSOR),
     footprint=Footprint(
@@ -167,6 +170,8 @@ NC_MATMUL_MX: Final = Instruction(
         ),
         tile("moving_scale", for_tensor_engine("NKI-MMX02", "NKI-BUF02"), own_start="NKI-MMX11"),
         _ACCUMULATE,
+        wholes("tile_position"),
+        wholes("tile_size"),
     ),
     engines=Engines(Engine.TENSOR),
     needs=(Capability.MX_MATMUL, ("NKI-MMX01", "NKI-H82")),
