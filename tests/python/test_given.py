@@ -68,8 +68,8 @@ def test_what_nothing_is_said_about_is_the_parameter() -> None:
     vm = machine()
     p = parameter(vm, has=False)
     assert initial_value(vm, p) is p and p.kind is None
-    assert initial_value(vm, p, "flat") is p and p.kind == "tuple"
-    nested = initial_value(vm, p, "nested")
+    assert initial_value(vm, p, sequence="flat") is p and p.kind == "tuple"
+    nested = initial_value(vm, p, sequence="nested")
     assert isinstance(nested, Opaque) and not nested.harmless
     text = parameter(vm, "a")
     assert initial_value(vm, text) is text and text.kind == "str"

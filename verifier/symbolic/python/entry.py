@@ -33,6 +33,7 @@ from verifier.symbolic.python.inputs import Inputs, Parameter, Word, absent_name
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
+from verifier.symbolic.python.objectinputs import Noted
 from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.pins import Pin, ValuePin
 from verifier.symbolic.python.sizes import Named, named
@@ -393,7 +394,10 @@ class _Entry:
         vm.inputs.parameters[made.name] = p
         absent = isinstance(p.pinned, ValuePin) and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
-        return initial_value(vm, p, hint.sequence) if known is None else known
+        if known is not None:
+            return known
+        noted = None if made.annotation is None else Noted(made.annotation, vm.frame.module)
+        return initial_value(vm, p, noted, hint.sequence)
 
 
 def _anything(name: str, default: object) -> object:

@@ -10,13 +10,12 @@ from difflib import get_close_matches
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python import modules
+from verifier.symbolic.python import modules, objectinputs
 from verifier.symbolic.python.flow import Ended
-from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import Parameter, Word, absent_name, left_out
-from verifier.symbolic.python.library import enums
-from verifier.symbolic.python.library.enums import member_name
 from verifier.symbolic.python.model import Builtin, Class, Function
+from verifier.symbolic.python.objectinputs import Noted
 from verifier.symbolic.python.pins import (
     ChoicePin,
     ContractMismatchError,
@@ -39,11 +38,10 @@ from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
-#: members of an enumeration that a parameter may be each of
-_MEMBERS = 32
 
-
-def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
+def initial_value(
+    vm: VM, p: Parameter, noted: Noted | None = None, sequence: str | None = None
+) -> object:
     """The value of an input, with what its pinned value, default and annotation say about it.
 
     ``sequence``: the text shows that it is a tuple, see :class:`.evidence.Hint`.
@@ -52,13 +50,18 @@ def initial_value(vm: VM, p: Parameter, sequence: str | None = None) -> object:
         return _pinned(vm, p, p.pinned)
     if p.has_default and p.default is None:
         absent = E.bool_symbol(absent_name(p.name))
-        return Guarded(((absent, None), (E.not_(absent), _annotated(vm, p, sequence))))
+        noted = None if noted is None else noted.present
+        with vm.guarded(E.not_(absent)):
+            given = _annotated(vm, p, noted, sequence)
+        return Guarded(((absent, None), (E.not_(absent), given)))
     if p.has_default:
-        return _like_default(vm, p)
-    return _annotated(vm, p, sequence)
+        return _like_default(vm, p, noted)
+    return _annotated(vm, p, noted, sequence)
 
 
-def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
+def _annotated(
+    vm: VM, p: Parameter, noted: Noted | None = None, sequence: str | None = None
+) -> object:
     if isinstance(p, Word):
         p.kind = "str"
         return p
@@ -66,6 +69,10 @@ def _annotated(vm: VM, p: Parameter, sequence: str | None = None) -> object:
         return vm.inputs.flag(p)
     if p.annotation == "float":
         return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float, loose=True)
+    if noted is not None:
+        made = objectinputs.of_annotation(vm, p, noted, _maker(vm))
+        if made is not UNBOUND:
+            return made
     if sequence == "nested":
         return Opaque(f"the tuple `{p.name}`", given=True)
     if sequence == "flat":
@@ -181,7 +188,12 @@ def _is_option(vm: VM, p: Parameter, option: ValuePin | NamedPin) -> Bool:
     return vm.inputs.word(p, option_key(option), shown)
 
 
-def _like_default(vm: VM, p: Parameter) -> object:
+def _maker(vm: VM) -> objectinputs.Make:
+    """What makes the inputs that others are made of."""
+    return lambda part, noted: initial_value(vm, part, noted)
+
+
+def _like_default(vm: VM, p: Parameter, noted: Noted | None) -> object:
     """Any value of the kind that the default is."""
     default = p.default
     if isinstance(default, (bool, Bool)) or p.annotation == "bool":
@@ -200,10 +212,11 @@ def _like_default(vm: VM, p: Parameter) -> object:
     if isinstance(default, tuple):
         return tuple(_item(vm, p, k, item) for k, item in enumerate(default))
     if isinstance(default, Ref):
-        return _members(vm, p, default) or _or_other(p, default, f"the object `{p.name}`")
+        made = objectinputs.like(vm, p, default, _maker(vm))
+        return _or_other(p, default, f"the object `{p.name}`") if made is UNBOUND else made
     if isinstance(default, (Function, Class, Builtin)):
         return _or_other(p, default, f"the function `{p.name}`")
-    return _annotated(vm, p)
+    return _annotated(vm, p, noted)
 
 
 def _or_other(p: Parameter, default: object, what: str) -> Guarded:
@@ -217,30 +230,12 @@ def _item(vm: VM, p: Parameter, position: int, default: object) -> object:
         return E.bool_symbol(f"{p.name}[{position}]")
     if isinstance(default, Expr):
         return vm.inputs.item(p, position)
+    if isinstance(default, tuple):
+        part = Parameter(item_path(p.name, position), p.span, default, has_default=True)
+        vm.inputs.parameters[part.name] = part
+        return tuple(_item(vm, part, k, item) for k, item in enumerate(default))
     harmless = isinstance(default, float)
     return Opaque(f"`{p.name}[{position}]`", harmless, given=not harmless)
-
-
-def _members(vm: VM, p: Parameter, default: Ref) -> object | None:
-    """Any member of the enumeration that the default is a member of, None if it is of none."""
-    box = vm.heap.get(default.id)
-    if not isinstance(box, ObjectBox) or not isinstance(box.cls, Class):
-        return None
-    held = enums.members(box.cls)
-    if held.is_flag or not 0 < len(held.own) <= _MEMBERS:
-        return None
-    cases: list[tuple[Bool, object]] = []
-    left: Bool = E.TRUE
-    for member in held.own:
-        name = member_name(vm, member)
-        assert name is not None
-        here = vm.inputs.string_equals(p, name, name)
-        last = member is held.own[-1]
-        cases.append((left if last else E.and_(left, here), member))
-        if last:
-            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)  # it is one of them
-        left = E.and_(left, E.not_(here))
-    return Guarded.of(cases)
 
 
 __all__ = ["initial_value"]

@@ -221,6 +221,8 @@ class Operations(RecordMachine):
             boxes = (self.heap.get(left.id), self.heap.get(right.id))
             if left.id != right.id and any(box.ghost for box in boxes):
                 return self.unknown_bool("whether two objects of a loop are one", span)
+            if left.id != right.id and not self.given.isdisjoint((left.id, right.id)):
+                return self.unknown_bool("whether an object that is given is another one", span)
             return E.truth(left.id == right.id)
         a, b = as_formula(left), as_formula(right)
         if a is not None and b is not None:

@@ -72,6 +72,8 @@ class State:
         self._axes = 0
         #: sides of undecided branches that are being run
         self.forking = 0
+        #: objects that the caller gives, which may be one another or what a module holds
+        self.given: set[int] = set()
         #: parameters whose assumed rank is why the branches that are being run are the ones
         self.leaning: list[Parameter] = []
 
