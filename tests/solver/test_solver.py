@@ -62,6 +62,18 @@ def test_that_nothing_is_smaller_takes_one_question_at_most(
     assert len(asked) == 1
 
 
+def test_what_bounds_and_repair_tell_z3_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Session, "check", asked)
+    n, m = E.symbol("n", 1), E.symbol("m", 1)
+    trips = E.ceildiv(n, 128)
+    facts = (E.ge(n, m), E.ge(m, 7), E.or_(E.le(m, 40), E.bool_symbol("b")))
+    found = Solver().minimize(Query(facts, E.FALSE), {"n": 900, "m": 900, "b": True}, (trips,))
+    assert found == {"n": 7, "m": 7, "b": False}
+
+
 def test_alternatives_that_matter_are_told() -> None:
     K, N = E.symbol("K", 1, 4096), E.symbol("N", 1, 4096)
     either = E.or_(E.le(K, 7), E.ge(N, 9))
@@ -77,6 +89,28 @@ def test_alternatives_that_matter_are_told() -> None:
     found = session.check()
     assert found.env is not None
     assert found.env["N"] >= 9
+
+
+def test_alternatives_that_stood_in_the_way_of_the_search_are_told_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    told = Session._check
+
+    def counted(session: Session) -> Outcome:
+        asked.append(session)
+        return told(session)
+
+    monkeypatch.setattr(Session, "_check", counted)
+    K, N, M = E.symbol("K", 1, 4096), E.symbol("N", 1, 4096), E.symbol("M", 1, 4096)
+    facts = [E.ge(K, 8), E.le(N, 8), E.or_(E.le(M, 2), E.ge(N, 2))]
+    either = E.or_(E.le(K, 7), E.ge(N, 9))
+    search = Search()
+    assert search.model([*facts, either]) is None
+    assert either in search.resisted
+    assert facts[-1] not in search.resisted  # it held all the time
+    assert Backend().check([*facts, either], search.resisted).kind == "unsat"
+    assert len(asked) == 1
 
 
 def test_fewest_trips_come_before_small_sizes() -> None:

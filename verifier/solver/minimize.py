@@ -2,45 +2,55 @@
 
 Fewest loop trips, then each input in the order of its creation (1, else a value up to 16, else the
 first of the kernel-friendly 128, 129, 512, 513, else the least), flags false, and last the indices
-of loops and axes. The number of questions to Z3 is the budget.
+of loops and axes. Whether there is a smaller one is answered by bounds and by repair where they
+can; the number of other questions, which Z3 is asked, is the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from verifier.solver import polynomial as P
 from verifier.solver import terms
 from verifier.solver.query import Model, Query
+from verifier.solver.ranges import FactSet, Prover
+from verifier.solver.search import Repair, Search, flag_key
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 
 if TYPE_CHECKING:
-    from verifier.solver.ranges import FactSet
     from verifier.solver.z3backend import Backend, Session
 
 _KERNEL_FRIENDLY = (128, 129, 512, 513)
 _SMALL = 16
-_QUESTIONS = 60
+_QUESTIONS = 12
 _GIVEN_UP = 7  # what a question that Z3 gives up on counts for, besides itself
 _RLIMIT = 20_000
+_STEPS = 40  # of a proof that nothing is smaller
+_REPAIRED = 150  # facts looked at for something smaller
 
 
 def minimized(
-    backend: Backend, ready: FactSet, query: Query, model: Model, trips: Sequence[Expr] = ()
+    search: Search,
+    backend: Callable[[], Backend],
+    ready: FactSet,
+    query: Query,
+    model: Model,
+    trips: Sequence[Expr] = (),
 ) -> Model:
     """The smallest counterexample of ``query`` found; ``model`` itself if nothing is smaller.
 
-    ``ready``: the facts of the query.
+    ``ready``: the facts of the query. ``backend`` is asked for where nothing else helps.
     """
     every = [*query.facts, query.goal]
     syms = terms.symbols(every)
     known = {sym.id for sym in syms}
     counted = [t for t in trips if all(sym.id in known for sym in t.free()) and not t.is_const]
-    facts = [*query.facts, E.not_(query.goal)]
-    session = backend.session(facts, _RLIMIT)
-    shrink = _Shrink(session, _Least(ready, query.goal), query, dict(model))
+    try:
+        shrink = _Shrink(search, backend, _Least(ready, query.goal), query, model)
+    except (SyntaxError, RecursionError, MemoryError):
+        return model  # nested too deeply for Python's parser
     if counted:
         total = E.const(0)
         for trip in counted:
@@ -54,7 +64,15 @@ def minimized(
     for sym in syms:
         if sym.origin not in E.GIVEN:
             shrink.index(sym)
-    return shrink.model
+    found = {**model, **shrink.model}
+    return found if _refutes(query, found) else model
+
+
+def _refutes(query: Query, model: Model) -> bool:
+    try:
+        return terms.holds(query.facts, model) and not E.evaluate(query.goal, model)
+    except E.EvaluationError:
+        return False
 
 
 class _Least:
@@ -73,19 +91,34 @@ class _Least:
         low, _ = self._frame.interval(P.from_expr(self._prepared.value(term)))
         return low
 
+    def exclude(self, condition: Bool) -> bool:
+        """Whether the facts are known to exclude a condition."""
+        return Prover(_STEPS).prove(self._frame, E.not_(self._prepared.apply(condition)))
+
 
 class _Shrink:
     """A model and the questions that make it smaller, each keeping what was reached before."""
 
     def __init__(
-        self, session: Session, bounds: _Least, query: Query, model: dict[str, int | bool]
+        self,
+        search: Search,
+        backend: Callable[[], Backend],
+        bounds: _Least,
+        query: Query,
+        model: Model,
     ) -> None:
-        self.model: dict[str, int | bool] = model
-        self._session = session
+        self._facts = [*query.facts, E.not_(query.goal)]
+        self._repair = Repair(search, self._facts)
+        self._repair.start(model)
+        self._search = search
+        self._backend = backend
+        self._session: Session | None = None
         self._bounds = bounds
-        self._query = query
         self._left = _QUESTIONS
-        self._kept: list[Bool] = []
+
+    @property
+    def model(self) -> Model:
+        return self._repair.model()
 
     def input(self, sym: Sym) -> None:
         term = E.from_atom(sym)
@@ -96,7 +129,7 @@ class _Shrink:
         first = max(low, 1) if sym.hi is None or sym.hi >= 1 else low
         least = self._value(term) > first and not self._may_be_less(term)
         if self._value(term) == first or (not least and self._try(E.eq(term, first))):
-            self._keep(E.eq(term, first))
+            self._fix(sym)
             return
         if not least and self._value(term) > _SMALL:
             self._try(E.le(term, _SMALL))
@@ -104,7 +137,7 @@ class _Shrink:
             for value in _KERNEL_FRIENDLY:
                 possible = not least or value >= self._value(term)
                 if possible and (self._value(term) == value or self._try(E.eq(term, value))):
-                    self._keep(E.eq(term, value))
+                    self._fix(sym)
                     return
         self._least_or_keep(term, self._value(term) if least else low)
 
@@ -113,23 +146,27 @@ class _Shrink:
         self._least_or_keep(term, sym.lo if sym.lo is not None else 0)
 
     def flag(self, name: str) -> None:
-        flag = E.bool_symbol(name)
-        if self.model[name]:
+        flag, key = E.bool_symbol(name), flag_key(name)
+        if self._repair.values[key]:
             self._try(E.not_(flag))
-        self._keep(flag if self.model[name] else E.not_(flag))
+        self._repair.fixed.add(key)
+        self._keep(flag if self._repair.values[key] else E.not_(flag))
 
     def least(self, term: Expr, low: int) -> None:
         """Make ``term`` as small as it gets, at least ``low``, and keep it at most that."""
         try:
             self._descend(term, low)
-            self._keep(E.le(term, self._value(term)))
-        except E.EvaluationError:
+            most = E.le(term, self._value(term))
+        except (ZeroDivisionError, KeyError, RecursionError):
             return
+        self._repair.keep(most)
+        self._keep(most)
 
     def _least_or_keep(self, term: Expr, low: int | None) -> None:
         if low is not None:
             self._descend(term, low)
-        self._keep(E.eq(term, self._value(term)))
+        (sym,) = term.free()
+        self._fix(sym)
 
     def _descend(self, term: Expr, low: int) -> None:
         """Bisection between ``low`` and the current value; the ends are tried first.
@@ -156,24 +193,36 @@ class _Shrink:
         return self._ask(E.le(term, self._value(term) - 1)) is not False
 
     def _value(self, term: Expr) -> int:
-        return int(E.evaluate(term, self.model))
+        return self._search.value(term)(self._repair.values)
+
+    def _fix(self, sym: Sym) -> None:
+        """Leave a symbol as it is."""
+        self._repair.fixed.add(sym.id)
+        self._keep(E.eq(E.from_atom(sym), self._repair.values[sym.id]))
 
     def _keep(self, condition: Bool) -> None:
-        self._session.add(condition)
+        self._facts.append(condition)
         self._bounds.keep(condition)
-        self._kept.append(condition)
+        if self._session is not None:
+            self._session.add(condition)
 
     def _try(self, condition: Bool) -> bool:
-        """Whether a checked model satisfies ``condition`` too; it becomes the model then."""
+        """Whether a model satisfies ``condition`` too; it becomes the model then."""
         return self._ask(condition) is True
 
     def _ask(self, condition: Bool) -> bool | None:
         """Whether there is such a model, which becomes the model then; None: nobody knows."""
         if self._guess(condition):
             return True
+        if self._bounds.exclude(condition):
+            return False
+        if self._repair.meet(condition, _REPAIRED):
+            return True
         if self._left <= 0:
             return None
         self._left -= 1
+        if self._session is None:
+            self._session = self._backend().session(self._facts, _RLIMIT)
         with self._session.scope():
             self._session.add(condition)
             outcome = self._session.check()
@@ -181,12 +230,7 @@ class _Shrink:
             self._left -= _GIVEN_UP
         if outcome.env is None:
             return False if outcome.kind == "unsat" else None
-        model: dict[str, int | bool] = dict(self.model)
-        model.update({name: v for name, v in outcome.env.items() if name in self.model})
-        if not self._refutes(model, condition):
-            return None
-        self.model = model
-        return True
+        return True if self._repair.take(outcome.env) else None
 
     def _guess(self, condition: Bool) -> bool:
         """The model with one symbol changed so that ``condition`` holds, if that still refutes.
@@ -199,20 +243,4 @@ class _Shrink:
         sym = next(iter(limit.atoms()))
         if not isinstance(sym, Sym) or limit != E.from_atom(sym) + limit.const:
             return False
-        model = {**self.model, sym.name: -limit.const}
-        if not self._refutes(model, condition):
-            return False
-        self.model = model
-        return True
-
-    def _refutes(self, model: Mapping[str, int | bool], condition: Bool) -> bool:
-        try:
-            return (
-                terms.holds([*self._query.facts, *self._kept, condition], model)
-                and not E.evaluate(self._query.goal, model)
-                and terms.within_bounds(
-                    terms.symbols([*self._query.facts, self._query.goal]), model
-                )
-            )
-        except E.EvaluationError:
-            return False
+        return self._repair.change(sym.id, -limit.const)

@@ -8,12 +8,11 @@ broken counts for more and more. Deterministic: the number of facts looked at is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from verifier.solver import terms
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
+from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 
 #: facts looked at
 BUDGET = 60_000
@@ -31,8 +30,10 @@ _LONG = 400
 #: what a term without a value raises
 _UNDEFINED = (ZeroDivisionError, KeyError, RecursionError)
 
-#: by the number of a symbol or the name of a flag
+#: by the number of a symbol or :func:`flag_key` of a flag
 Values = dict["int | str", int]
+#: by name
+Model = dict[str, "int | bool"]
 Function = Callable[..., int]
 
 
@@ -44,34 +45,31 @@ class Search:
         self._tests: dict[Bool, Function] = {}
         self._values: dict[Expr, Function] = {}
         self._linear: dict[tuple[Expr, Sym], bool] = {}
+        #: the facts that stood in the way of the last search, whether it came to an end or not
+        self.resisted: frozenset[Bool] = frozenset()
 
     def model(
         self,
         facts: Sequence[Bool],
         starts: Sequence[Mapping[str, int | bool]] = ({},),
         budget: int = BUDGET,
-    ) -> dict[str, int | bool] | None:
+    ) -> Model | None:
         """Values of all symbols and flags that satisfy ``facts``, or None if none were found.
 
         ``starts``: values to begin with, one after another; for what they do not name, the least
         ones.
         """
-        parts = [p for p in dict.fromkeys(_conjuncts(facts)) if p is not TRUE]
-        if FALSE in parts:
-            return None
-        syms = terms.symbols(parts)
-        names = sorted({name: None for part in parts for name in part.flags()})
+        self.resisted = frozenset()
         try:
-            repair = _Repair(self, parts, [self.test(part) for part in parts])
+            repair = Repair(self, facts)
         except (SyntaxError, RecursionError, MemoryError):
             return None  # nested too deeply for Python's parser
         for start in starts:
-            values: Values = {s.id: int(start.get(s.name, terms.default(s))) for s in syms}
-            values.update((_flag(name), int(start.get(name, False))) for name in names)
-            if repair.run(values, budget // len(starts)):
-                env: dict[str, int | bool] = {n: bool(values[_flag(n)]) for n in names}
-                env.update((s.name, values[s.id]) for s in syms)
-                return env
+            repair.start(start)
+            found = repair.run(budget // len(starts))
+            self.resisted |= repair.resisted
+            if found:
+                return repair.model()
         return None
 
     def test(self, fact: Bool) -> Function:
@@ -96,34 +94,108 @@ class Search:
         return self._linear[key]
 
 
-@dataclass(slots=True)
-class _Repair:
-    """The facts of one search."""
+class Repair:
+    """Facts, and values of their symbols and flags that are changed until all of them hold."""
 
-    search: Search
-    parts: Sequence[Bool]
-    tests: Sequence[Function]
-    #: the facts that a symbol or flag is part of
-    about: dict[int | str, list[int]] = field(default_factory=dict)
-    left: int = 0
+    def __init__(self, search: Search, facts: Sequence[Bool]) -> None:
+        self.values: Values = {}
+        #: the facts that were broken at some time
+        self.resisted: set[Bool] = set()
+        #: what is not to be changed any more
+        self.fixed: set[int | str] = set()
+        self._search = search
+        self._parts: list[Bool] = []
+        self._tests: list[Function] = []
+        #: the facts that a symbol or flag is part of
+        self._about: dict[int | str, list[int]] = {}
+        self._symbols: dict[int, Sym] = {}
+        self._flags: dict[str, None] = {}
+        self._left = 0
+        for part in dict.fromkeys(_conjuncts(facts)):
+            if part is not TRUE:
+                self._add(part)
 
-    def __post_init__(self) -> None:
-        for position, part in enumerate(self.parts):
-            for symbol in part.free():
-                self.about.setdefault(symbol.id, []).append(position)
-            for name in part.flags():
-                self.about.setdefault(_flag(name), []).append(position)
+    def _add(self, part: Bool) -> None:
+        position = len(self._parts)
+        self._parts.append(part)
+        self._tests.append(self._search.test(part))
+        for symbol in part.free():
+            self._about.setdefault(symbol.id, []).append(position)
+            self._symbols[symbol.id] = symbol
+        for name in part.flags():
+            self._about.setdefault(flag_key(name), []).append(position)
+            self._flags[name] = None
 
-    def run(self, values: Values, budget: int) -> bool:
-        """Change ``values`` until all facts hold; False: it did not come to that."""
-        self.left = budget
-        weights = [1] * len(self.parts)
-        broken = {i: None for i in range(len(self.parts)) if not self._holds(i, values)}
+    def start(self, start: Mapping[str, int | bool]) -> None:
+        """Take the values of a model; for what it does not name, the least ones."""
+        symbols = sorted(self._symbols.items())
+        self.values = {i: int(start.get(s.name, terms.default(s))) for i, s in symbols}
+        names = sorted(self._flags)
+        self.values.update((flag_key(name), int(start.get(name, False))) for name in names)
+
+    def model(self) -> Model:
+        """The values by name."""
+        env: Model = {name: bool(self.values[flag_key(name)]) for name in sorted(self._flags)}
+        env.update((s.name, self.values[i]) for i, s in sorted(self._symbols.items()))
+        return env
+
+    def hold(self) -> bool:
+        """Whether all facts hold."""
+        return all(self._holds(position) for position in range(len(self._parts)))
+
+    def change(self, key: int | str, value: int) -> bool:
+        """Change one value if all facts that held still do; whether it was changed."""
+        symbol = None if isinstance(key, str) else self._symbols.get(key)
+        if symbol is not None and not _within(symbol, value):
+            return False
+        before, self.values[key] = self.values[key], value
+        if all(map(self._holds, self._about.get(key, ()))):
+            return True
+        self.values[key] = before
+        return False
+
+    def take(self, model: Mapping[str, int | bool]) -> bool:
+        """Take the values of a model if all facts hold for them; whether they were taken."""
+        before = self.values
+        self.start({**self.model(), **model})
+        bounded = all(_within(s, self.values[i]) for i, s in self._symbols.items())
+        if bounded and self.hold():
+            return True
+        self.values = before
+        return False
+
+    def keep(self, fact: Bool) -> None:
+        """One fact more, which holds."""
+        self._add(fact)
+
+    def meet(self, fact: Bool, budget: int) -> bool:
+        """Change values so that all facts and one more hold; if that fails, nothing changes."""
+        before = dict(self.values)
+        self._add(fact)
+        found = self.run(budget)
+        self._parts.pop()
+        self._tests.pop()
+        for symbol in fact.free():
+            self._about[symbol.id].pop()
+        for name in fact.flags():
+            self._about[flag_key(name)].pop()
+        if not found:
+            self.values = before
+        return found
+
+    def run(self, budget: int) -> bool:
+        """Change values until all facts hold; False: it did not come to that."""
+        self._left = budget
+        self.resisted = set()
+        values = self.values
+        weights = [1] * len(self._parts)
+        broken = {i: None for i in range(len(self._parts)) if not self._holds(i)}
         recent: list[int | str] = []
-        while broken and self.left > 0:
+        while broken and self._left > 0:
+            self.resisted.update(self._parts[i] for i in broken)
             position = min(broken)
             best: tuple[int, int, int | str, int] | None = None
-            for key, value in self._moves(self.parts[position], values):
+            for key, value in self._moves(self._parts[position], values):
                 if key in recent:
                     continue
                 score = (self._change(key, value, values, broken, weights), abs(value))
@@ -141,17 +213,17 @@ class _Repair:
             changed = best[2]
             values[changed] = best[3]
             recent = [*recent[1 - _TABU :], changed]
-            for i in self.about[changed]:
-                if self._holds(i, values):
+            for i in self._about[changed]:
+                if self._holds(i):
                     broken.pop(i, None)
                 else:
                     broken[i] = None
         return not broken
 
-    def _holds(self, position: int, values: Values) -> bool:
-        self.left -= 1
+    def _holds(self, position: int) -> bool:
+        self._left -= 1
         try:
-            return bool(self.tests[position](values))
+            return bool(self._tests[position](self.values))
         except _UNDEFINED:
             return False
 
@@ -166,8 +238,8 @@ class _Repair:
         """By how much more is broken with a value changed."""
         before, values[key] = values[key], value
         total = 0
-        for i in self.about[key]:
-            holds = self._holds(i, values)
+        for i in self._about[key]:
+            holds = self._holds(i)
             if holds is (i in broken):
                 total += -weights[i] if holds else weights[i]
         values[key] = before
@@ -181,16 +253,18 @@ class _Repair:
         for literal in self._literals(part, values):
             if literal.expr is None:
                 names = literal.flags()
-                found.update(((_flag(n), 1 - values[_flag(n)]), None) for n in names)
+                found.update(((flag_key(n), 1 - values[flag_key(n)]), None) for n in names)
                 continue
             for sym in literal.free():
+                if sym.id in self.fixed:
+                    continue
                 for value in self._values(literal, sym, values):
                     low = value if sym.lo is None else max(value, sym.lo)
                     value = low if sym.hi is None else min(low, sym.hi)
                     if value != values[sym.id]:
                         found[sym.id, value] = None
             for name in literal.flags():
-                found[_flag(name), 1 - values[_flag(name)]] = None
+                found[flag_key(name), 1 - values[flag_key(name)]] = None
             if len(found) > _MOVES:
                 break
         return iter(found)
@@ -211,12 +285,12 @@ class _Repair:
         assert literal.expr is not None
         if literal.kind is E.BoolKind.NE:
             yield from (now + 1, now - 1)
-        elif not self.search.linear(literal.expr, sym):
+        elif not self._search.linear(literal.expr, sym):
             if literal.kind is E.BoolKind.EQ:
                 yield from self._multiples(literal.expr, now, values)
             yield from self._ends(literal, sym, values)
         else:
-            value = self.search.value(literal.expr)
+            value = self._search.value(literal.expr)
             try:
                 rest = value({**values, sym.id: 0})
                 slope = value({**values, sym.id: 1}) - rest
@@ -232,18 +306,18 @@ class _Repair:
         for atom in remainder.atoms():
             if isinstance(atom, E.Div) and atom.den.is_const:
                 try:
-                    below = now - self.search.value(remainder)(values)
+                    below = now - self._search.value(remainder)(values)
                 except _UNDEFINED:
                     return
                 yield from (below, below + atom.den.const)
 
     def _ends(self, literal: Bool, sym: Sym, values: Values) -> Iterator[int]:
         """Where a comparison begins to hold, above and below: steps of growing size, halved."""
-        test, before = self.search.test(literal), values[sym.id]
+        test, before = self._search.test(literal), values[sym.id]
 
         def holds(value: int) -> bool:
             values[sym.id] = value
-            self.left -= 1
+            self._left -= 1
             try:
                 return bool(test(values))
             except _UNDEFINED:
@@ -277,8 +351,12 @@ def _conjuncts(facts: Sequence[Bool]) -> Iterator[Bool]:
             yield fact
 
 
-def _flag(name: str) -> str:
+def flag_key(name: str) -> str:
     return f"flag~{name}"
+
+
+def _within(sym: Sym, value: int) -> bool:
+    return (sym.lo is None or value >= sym.lo) and (sym.hi is None or value <= sym.hi)
 
 
 def _is_linear(expr: Expr, sym: Sym) -> bool:
@@ -356,7 +434,7 @@ class _Writer:
         if term.kind is E.BoolKind.CONST:
             return "True" if term is TRUE else "False"
         if term.kind is E.BoolKind.VAR:
-            return f"bool(v[{_flag(term.name)!r}])"
+            return f"bool(v[{flag_key(term.name)!r}])"
         if term.expr is not None:
             return f"({self._integer(term.expr)}{term.kind.value}0)"
         if term.kind is E.BoolKind.NOT:

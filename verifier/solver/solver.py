@@ -141,7 +141,8 @@ class Solver:
         worst = self._worst.get(query)
         if worst is not None:  # stay where over-approximated values do not matter
             query = Query((*query.facts, worst), query.goal)
-        return minimized(self._z3(), self._facts.get(query.facts), query, model, trips)
+        ready = self._facts.get(query.facts)
+        return minimized(self._search, self._z3, ready, query, model, trips)
 
     # -- tiers -----------------------------------------------------------------------
 
@@ -189,7 +190,7 @@ class Solver:
             if model is not None:
                 return Answer("refuted", "search", model)
         backend = self._z3()
-        outcome = backend.check(relevant)
+        outcome = backend.check(relevant, self._search.resisted)
         if outcome.kind == "unsat" or self._rest(others).proved:  # they contradict each other
             return Answer("proved", "z3")
         rest = self._rest(others).model or {}

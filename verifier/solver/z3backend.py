@@ -8,7 +8,7 @@ before, and on nothing else in the process.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -43,21 +43,24 @@ class Backend:
         self.times: list[float] = []
         self._translator = _Translator(z3.Context())
 
-    def check(self, facts: Sequence[Bool]) -> Outcome:
-        """Whether some integers satisfy all ``facts``; what a division by zero gives is free."""
+    def check(self, facts: Sequence[Bool], likely: Collection[Bool] = ()) -> Outcome:
+        """Whether some integers satisfy all ``facts``; what a division by zero gives is free.
+
+        ``likely``: the facts among them that are likely to matter.
+        """
         started = time.perf_counter()
-        outcome = self.session(facts, self.rlimit).check()
+        outcome = self.session(facts, self.rlimit, likely).check()
         self.times.append(time.perf_counter() - started)
         return outcome
 
-    def session(self, facts: Sequence[Bool], rlimit: int) -> Session:
+    def session(self, facts: Sequence[Bool], rlimit: int, likely: Collection[Bool] = ()) -> Session:
         """A session with ``facts`` asserted, for a series of related questions."""
         left = _BACKSTOP_MS
         if self.end is not None:
             left = min(left, max(1, int(1000 * (self.end - time.monotonic()))))
         session = Session(self._translator, rlimit, left)
         for fact in facts:
-            session.add(fact)
+            session.add(fact, at_once=fact in likely)
         return session
 
 
@@ -79,8 +82,8 @@ class Session:
         #: alternatives that Z3 has not been told
         self._waiting: list[Bool] = []
 
-    def add(self, fact: Bool) -> None:
-        if fact.kind is E.BoolKind.OR:
+    def add(self, fact: Bool, *, at_once: bool = False) -> None:
+        if fact.kind is E.BoolKind.OR and not at_once:
             self._waiting.append(fact)
         else:
             self._tell(fact)
