@@ -51,7 +51,8 @@ def test_mask_is_gone() -> None:
 def test_misspelled_keyword_has_a_suggestion() -> None:
     machine = FakeMachine("0.4")
     tile = machine.tile(8, 8)
-    run(machine, "isa.tensor_reduce", tile, None, tile, 1, keep_dims=True)
+    add = Enumerator("op", "add")
+    run(machine, "isa.tensor_reduce", tile, add, tile, 1, keep_dims=True)
     (check,) = machine.checks
     assert check.help == ("did you mean `keepdims`?",)
 

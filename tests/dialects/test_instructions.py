@@ -214,7 +214,14 @@ def test_registers_and_loops() -> None:
 
 def test_something_else_than_a_tile_is_reported() -> None:
     machine = FakeMachine("0.3")
-    run(machine, "isa.tensor_tensor", machine.tile(4, 4), machine.tile(4, 4), 2.0, op=None)
+    run(
+        machine,
+        "isa.tensor_tensor",
+        machine.tile(4, 4),
+        machine.tile(4, 4),
+        2.0,
+        op=Enumerator("op", "add"),
+    )
     assert [check.rule for check in machine.checks] == ["api-signature"]
 
 

@@ -47,6 +47,9 @@ def status(tmp_path: Path, body: str) -> str:
         "nisa.memset(dst={'a': t}.get('a' if f else 'b'), value=0.0)\n",
         "nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=None)\n",
         "nisa.nc_stream_shuffle(dst=None, src=t, shuffle_mask=[0] * 32)\n",
+        "nisa.nc_stream_shuffle(dst=t, src=t, shuffle_mask=None)\n",
+        "nisa.tensor_scalar(dst=t, data=t, op0=None, operand0=1.0)\n",
+        "nisa.tensor_scalar(dst=t, data=t, op0=nl.add if f else None, operand0=1.0)\n",
     ],
 )
 def test_none_is_no_tensor(tmp_path: Path, body: str) -> None:

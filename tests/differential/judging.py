@@ -31,6 +31,8 @@ from verifier.executor.running import Outcome, Typed, Unsized, run
 from verifier.executor.session import Session, using
 from verifier.executor.worker import drawn as random_tensor
 from verifier.hardware import catalogue
+from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.report.model import Diagnostic, FileRequest, FileResult
 from verifier.rulebase import all_rules
@@ -172,6 +174,11 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
     if ended is not None and ended[0] == "raised" and re.match(r"IndexError: `\w", ended[1]):
         case.reasons.append("run: a number in a tile is no index of another one")
         return
+    if shapes.ended is not None and shapes.ended[0] in ("unsupported", "misuse"):
+        case.reasons.append(f"run: {_normal(shapes.ended[1])}")
+        for rule, line in sorted(_sites(shapes.diagnostics) - _sites(numbers.diagnostics)):
+            case.problems.append(f"line {line}: {rule} is broken on shapes, not on numbers")
+        return
     broken = {line for _, line in _sites(shapes.diagnostics)}
     if ended is not None and ended[0] == "raised" and ended[2] and ended[2].line in broken:
         return  # a warning said that there is no such operation
@@ -276,9 +283,22 @@ def _ended(case: _Case, outcome: Outcome, said: Sequence[Diagnostic], cut: bool)
     case.problems.append(f"line {line}: the run ends: {kind}: {message}")
 
 
+def _is_one_for(drawn: Kernel) -> bool:
+    """Whether inputs of the types that were drawn are asked about: see `inputs.packs`."""
+    packed = {name for name, (_, kind, *_) in dt.DTYPES.items() if kind == "packed"}
+    target = catalogue.find(drawn.target)
+    assert target is not None
+    named = any(name in drawn.text for name in packed)
+    given = {tensor.dtype for tensor in drawn.tensors.values()}
+    return named or target.has(Capability.MX_MATMUL) or packed.isdisjoint(given)
+
+
 def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
     """The run with the sizes that were drawn was foreseen; counterexamples are confirmed."""
     report = result.kernels[0]
+    if not _is_one_for(case.drawn):
+        case.reasons.append("the kernel is none for packed types")
+        return
     if any(d.rule == "no-admitted-input" for d in result.diagnostics):
         # the check says of the input no more than that it is none; then it is not one that works
         if outcome.ended is None and not _sites(outcome.diagnostics):

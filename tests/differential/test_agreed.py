@@ -305,3 +305,60 @@ okk.poll()
     tensors: Tensors = {"x": ("float32", (2665845,)), "y": ("float32", (2751840,))}
     found = judge(_kernel(OKK, "bm1684", text, tensors))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+@pytest.mark.parametrize("wide", ["one", "other"])
+def test_a_result_has_the_extent_of_the_operand_that_is_not_repeated(wide: str) -> None:
+    """Which operand that is depends on an input."""
+    text = f"""
+one = pl.make_tensor([n, 8, 1, 16], pl.float16)
+other = pl.make_tensor([3, 8, 1, 16], pl.float16)
+few = pl.gtensor([n, 8, 1, 16], pl.GLOBAL, x)
+pl.dma.load(one, few)
+many = pl.gtensor([3, 8, 1, 16], pl.GLOBAL, y)
+pl.dma.load(other, many)
+made = pl.tiu.fadd({wide}, src1={"other" if wide == "one" else "one"})
+out = pl.gtensor([3, 8, 1, 16], pl.GLOBAL, o)
+pl.dma.store(out, made)
+"""
+    inputs = (
+        ("n", 1),
+        ("x", Shaped("float16", (1, 8, 1, 16))),
+        ("y", Shaped("float16", (3, 8, 1, 16))),
+        ("o", Shaped("float16", (3, 8, 1, 16))),
+    )
+    found = judge(Kernel(PPL, "sg2262", tuple(text.strip().splitlines()), inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("clean", ())
+
+
+def test_a_result_of_operands_that_do_not_go_together_has_one_shape() -> None:
+    """The check of all inputs and the run of one take the same extent for the result."""
+    text = """
+rows, columns = x.shape
+a = nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.sbuf)
+nisa.memset(dst=a, value=0.0)
+b = nl.ndarray((1, 4), dtype=nl.float32, buffer=nl.sbuf)
+assert columns == 4
+nisa.dma_copy(dst=b, src=x)
+c = nl.add(a, b)
+out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
+    inputs = (("x", Shaped("float32", (1, 4))),)
+    found = judge(Kernel("0.4", "trn2", tuple(text.strip().splitlines()), inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_axes_that_are_none() -> None:
+    text = """
+a = nl.ndarray((32, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x)
+b = nl.ndarray((64, 32), dtype=nl.bfloat16, buffer=nl.sbuf)
+nisa.dma_transpose(dst=b, src=a, axes=2)
+out = nl.ndarray((64, 32), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=b)
+return out
+"""
+    found = judge(_kernel("0.3", "trn2", text, {"x": ("bfloat16", (32, 64))}))
+    assert (found.kind, found.problems) == ("violated", ())

@@ -140,3 +140,23 @@ def test_what_no_rule_sees_is_not_verified(dtype: str, call: str, role: str) -> 
 )
 def test_what_no_rule_asks_for_leaves_nothing_open(dtype: str, call: str) -> None:
     assert _checked("n", dtype, call).status == "verified"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "call"),
+    [
+        ("float32", "tensor_scalar(dst=made, data=tile, op0=2.0, operand0=1.0)"),
+        ("float32", "tensor_scalar(dst=made, data=tile, op0='add', operand0=1.0)"),
+        ("float32", "tensor_scalar(dst=made, data=tile, op0=tile, operand0=1.0)"),
+        ("float32", "tensor_scalar(dst=made, data=tile, op0=nl.add, operand0=nl.equal)"),
+        ("int32", "iota(dst=made, pattern=[[1, 96]], offset=0.5)"),
+        ("int32", "iota(dst=made, pattern=96, offset=0)"),
+        ("int32", "iota(dst=made, pattern=[[1.5, 96]], offset=0)"),
+        ("float32", "dma_copy(dst=made, src=tile, priority='high')"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(dtype: str, call: str) -> None:
+    (found,) = analyze_source(
+        CALL.format(given="n", dtype=dtype, call=call), target="trn3"
+    ).diagnostics[:1]
+    assert (found.rule, found.verdict) == ("api-signature", "always")

@@ -39,6 +39,15 @@ _NUMBERS = (Expr, Bool, int, float, bool)
 _NO_NUMBER = (str, DType, Enumerator, BufferValue, ApiRef)
 _NO_TENSOR = (*_NUMBERS, *_NO_NUMBER, IndexTensor, IndexMask)
 
+#: what None does not stand for where it is no default, in words
+_NEEDED = {
+    Takes.TILE: "a tile or a tensor",
+    Takes.VECTOR: "a number, a tile or a tensor",
+    Takes.OPERATOR: "an operator",
+    Takes.INTEGER: "an integer",
+    Takes.INTEGERS: "a list of integers",
+}
+
 HANDLE = Opaque("handle of an instruction", harmless=True)
 
 
@@ -72,12 +81,19 @@ def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         role = instruction.role(parameter.name)
         if operand is None or not operand.given or role is None:
             continue
-        if role.takes not in (Takes.TILE, Takes.VECTOR):
+        if role.takes not in _NEEDED or _may_bypass(instruction, role):
             continue
         only_read = _only_read(instruction, role)
         if parameter.default is None or only_read:
             operands[parameter.name] = _there(machine, role, only_read, operand, call.text)
     return replace(bound, operands=operands)
+
+
+def _may_bypass(instruction: Instruction, role: Role) -> bool:
+    """Whether None stands for an operator that does nothing, in a list of pairs of operators."""
+    chain = instruction.chain
+    steps = chain.steps if chain is not None and chain.pairs else ()
+    return any(step.operator == role.name for step in steps)
 
 
 def _only_read(instruction: Instruction, role: Role) -> bool:
@@ -91,34 +107,33 @@ def _there(machine: Machine, role: Role, only_read: bool, operand: Operand, text
     """An operand that must not be None: the paths on which it is are reported, and left out."""
     value = operand.value
     if value is None and not only_read:
-        _no_tensor(machine, operand, text, FALSE, role.takes)
+        _unfit(machine, operand, text, FALSE, role.takes)
     if not isinstance(value, Guarded) or all(item is not None for _, item in value.cases):
         return operand
     absent = E.or_(*(guard for guard, item in value.cases if item is None))
-    _no_tensor(machine, operand, text, E.not_(absent), role.takes)
+    _unfit(machine, operand, text, E.not_(absent), role.takes)
     cases = [(guard, item) for guard, item in value.cases if item is not None]
     rest = cases[0][1] if len(cases) == 1 else Guarded(tuple(cases))
     return replace(operand, value=rest if cases else None)
 
 
-def _no_tensor(
+def _unfit(
     machine: Machine,
     operand: Operand,
     text: str,
     predicate: Bool,
     takes: Takes = Takes.TILE,
 ) -> None:
-    """An operand is a tensor only where the predicate holds."""
+    """An operand is what it must be only where the predicate holds."""
     name = operand.role
-    vector = takes is Takes.VECTOR
-    what = "a number, a tile or a tensor" if vector else "a tile or a tensor"
+    tile = takes is Takes.TILE
     machine.check(
         SIGNATURE_RULE,
         predicate,
         operand.span,
-        f"`{name}` is not None" if vector else f"`{name}` is a tensor",
-        f"`{name}` of `{text}` must be {what}",
-        facts=("N09",),
+        f"`{name}` is a tensor" if tile else f"`{name}` is {_NEEDED[takes]}",
+        f"`{name}` of `{text}` must be {_NEEDED[takes]}",
+        facts=("N09",) if takes in (Takes.TILE, Takes.VECTOR) else (),
     )
 
 
@@ -248,7 +263,24 @@ def _gather(
     else:
         _gather_tile(machine, instruction, role, operand, mask, text, gathered)
         return
+    if operand.given and not _fits(takes, value):
+        _unfit(machine, operand, text, FALSE, takes)
     gathered.operands[name] = replace(operand, value=value, known=_known(value))
+
+
+def _fits(takes: Takes, value: object) -> bool:
+    """Whether an argument that is no operand is of the kind that is asked for, if that is known."""
+    if value is None or isinstance(value, (Register, Enumerator)) or not _known(value):
+        return True  # that a member is one of another enumeration has been said
+    if takes is Takes.OPERATOR:
+        return isinstance(value, (ApiRef, ExternalRef))
+    if takes is Takes.INTEGERS:
+        if not isinstance(value, tuple):
+            return False
+        nested = (Takes.INTEGERS if isinstance(item, tuple) else Takes.INTEGER for item in value)
+        return all(map(_fits, nested, value))
+    whole = isinstance(value, float) and value.is_integer()  # NKI 0.2 has such a default
+    return takes is not Takes.INTEGER or whole or isinstance(value, (Expr, Bool, int))
 
 
 def _known(value: object) -> bool:
@@ -289,7 +321,7 @@ def _gather_tile(
         return
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
         if isinstance(operand.value, _NO_NUMBER):
-            _no_tensor(machine, operand, text, FALSE, role.takes)
+            _unfit(machine, operand, text, FALSE, role.takes)
         gathered.operands[name] = replace(operand, known=_known(operand.value))
         return
     if vector and not isinstance(operand.value, View):
@@ -301,7 +333,7 @@ def _gather_tile(
             return
     elif operand.value is None or isinstance(operand.value, (*_NO_TENSOR, Register)):
         if not isinstance(operand.value, Register):
-            _no_tensor(machine, operand, text, FALSE)
+            _unfit(machine, operand, text, FALSE)
         gathered.operands[name] = operand
         return
     else:

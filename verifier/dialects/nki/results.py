@@ -43,12 +43,8 @@ def shape_items(
 
 
 def broadcast_shape(machine: Reader, views: Sequence[View]) -> tuple[Expr, ...]:
-    """The shape that elementwise operands have together: extents of 1 stretch.
-
-    Where operands have to agree (from 0.3 on) an extent that may be 1 is none that stretches.
-    """
+    """The shape that elementwise operands have together: extents of 1 stretch."""
     rank = max(view.rank for view in views)
-    stretches = not newer(machine.api, "0.3")
     shape: list[Expr] = []
     for position in range(rank):
         extent: Expr | None = None
@@ -60,7 +56,7 @@ def broadcast_shape(machine: Reader, views: Sequence[View]) -> tuple[Expr, ...]:
             single = None if extent is None else machine.decide(E.eq(extent, 1))
             if extent is None or extent is size or single is True:
                 extent = size
-            elif stretches and single is None and machine.decide(E.eq(extent, size)) is not True:
+            elif single is None and machine.decide(E.eq(extent, size)) is not True:
                 extent = E.ite(E.eq(extent, 1), size, extent)
         shape.append(extent if extent is not None else E.const(1))
     return tuple(shape)

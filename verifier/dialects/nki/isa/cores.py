@@ -15,7 +15,6 @@ from verifier.dialects.nki.isa.shared import (
     tile,
     tiles,
     whole,
-    wholes,
     written,
 )
 from verifier.dialects.nki.results import Like
@@ -102,7 +101,7 @@ CORE_BARRIER: Final = Instruction(
         "0.2": "data*, cores*, engine=engine.unknown, name=None",
         "0.3": "data*, cores*, engine=engine.gpsimd, name=None",
     },
-    roles=(tile("data"), wholes("cores")),
+    roles=(tile("data"),),
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
     footprint=Footprint(orders=("cores",)),

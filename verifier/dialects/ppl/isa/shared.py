@@ -256,7 +256,7 @@ class Joined:
             return None
         shape = tensors[0].shape
         for view in tensors[1:]:
-            shape = tuple(_wider(a, b) for a, b in zip(shape, view.shape, strict=False))
+            shape = tuple(_wider(reader, a, b) for a, b in zip(shape, view.shape, strict=False))
         dtype = tensors[0].dtype
         said = operands.get(self.typed)
         if said is not None and not isinstance(said.value, Enumerator):
@@ -269,8 +269,13 @@ class Joined:
         return Made(shape, dtype, Buffer.LOCAL, layout)
 
 
-def _wider(a: Expr, b: Expr) -> Expr:
-    return b if a.is_const and a.const == 1 else a
+def _wider(reader: Reader, a: Expr, b: Expr) -> Expr:
+    """The extent that two operands have together: one element is repeated."""
+    one = E.eq(a, 1)
+    if a is b or b is E.const(1):
+        return a
+    single = reader.decide(one)
+    return E.ite(one, b, a) if single is None else b if single else a
 
 
 NEW: Final = Joined()
