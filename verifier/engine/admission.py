@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from verifier import rulebase
 from verifier.engine import obligations, unknowns
@@ -11,8 +12,10 @@ from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Run
+from verifier.symbolic.python.inputs import absent_name
 from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerKind
 
 #: numbers that are not known of which it is asked whether they can meet what is demanded
@@ -138,11 +141,30 @@ def excluded(run: Run, solver: Solver) -> list[report.Reason]:
     return [report.Reason(span.path, span.line, text)]
 
 
-def other_ranks(run: Run, solver: Solver) -> list[report.Reason]:
+@dataclass(frozen=True, slots=True)
+class RankOnly:
+    """A rank that a tensor is checked with, of several that the kernel admits."""
+
+    name: str
+    rank: int
+    #: where the kernel speaks of it
+    span: Span
+    #: whether the input may be None as well
+    optional: bool
+
+    @property
+    def text(self) -> str:
+        """The condition that it is that one."""
+        told = f"len({self.name}.shape) == {self.rank}"
+        return f"({self.name} is None or {told})" if self.optional else told
+
+
+def other_ranks(run: Run, solver: Solver) -> tuple[list[RankOnly], list[report.Reason]]:
     """Ranks that the kernel itself speaks of beside the one that it was run with.
 
     A rank that nothing is said of is an assumption that the report lists; what the kernel demands
-    of a rank says for which ones it is meant, and one of them is not all of them.
+    of a rank says for which ones it is meant, and one of them is not all of them: it is a condition
+    then. Where it is not the same on all paths, nothing is known of any.
     """
     made = {
         (guess.order, id(guess.condition))
@@ -150,7 +172,8 @@ def other_ranks(run: Run, solver: Solver) -> list[report.Reason]:
         for guess in p.guesses
     }
     rest = [a for a in run.trace.assumptions if (a.order, id(a.condition)) not in made]
-    out = []
+    only: list[RankOnly] = []
+    reasons: list[report.Reason] = []
     for p in run.inputs.parameters.values():
         count = run.inputs.rank_symbol(p)
         free = set(count.free())
@@ -162,11 +185,16 @@ def other_ranks(run: Run, solver: Solver) -> list[report.Reason]:
         if not said or not p.guesses:
             continue
         guess = p.guesses[0]
-        if not solver.check(Query(_conditions(rest), E.eq(count, guess.rank))).proved:
-            span = said[0].span or run.trace.span
-            text = f"only rank {guess.rank} of {p.name} is checked, and the kernel admits others"
-            out.append(report.Reason(span.path, span.line, text))
-    return out
+        if solver.check(Query(_conditions(rest), E.eq(count, guess.rank))).proved:
+            continue
+        span = said[0].span or run.trace.span
+        if {other.rank for other in p.guesses} == {guess.rank}:
+            optional = any(absent_name(p.name) in g.condition.flags() for g in p.guesses)
+            only.append(RankOnly(p.name, guess.rank, span, optional))
+            continue
+        text = f"not all ranks of {p.name} are checked that the kernel admits"
+        reasons.append(report.Reason(span.path, span.line, text))
+    return only, reasons
 
 
 def _conditions(assumptions: Sequence[Assumption]) -> tuple[E.Bool, ...]:

@@ -44,7 +44,7 @@ class Assertions:
         conjuncts = precondition.conjuncts
         edits: Mapping[str, report.Edit] = {}
         if of_generation(self.api).asserts_kept:
-            wanted = [c for c in conjuncts if not (c.grid or c.minor or c.dtype)]
+            wanted = [c for c in conjuncts if not (c.grid or c.minor or c.dtype or c.rank)]
             edits = self._edits(wanted, [c.text for c in precondition.dtypes])
         return replace(
             precondition,

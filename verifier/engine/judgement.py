@@ -72,6 +72,7 @@ class _Judged:
     verdicts: list[Verdict]
     assumptions: tuple[str, ...]
     reasons: tuple[report.Reason, ...]
+    ranks: tuple[admission.RankOnly, ...]
 
     def blame(self, positions: Collection[int]) -> None:
         """Those violations are faults, whatever the kernel says."""
@@ -108,6 +109,7 @@ def judgement(
             solver,
             unsettled,
             target.device_bytes,
+            found.ranks,
         )
         found.blame(hopeless)
         names = {said.name: said.span.end_line for said in run.sizes.values()}
@@ -197,6 +199,7 @@ def _judged(
     pending = [*around, *obligations.of_run(run, unit.target, selected, rules, within)]
     verdicts: list[Verdict] = []
     reasons: list[report.Reason] = []
+    ranks: list[admission.RankOnly] = []
     with clock.until(Share.ADMIT):
         closed = admission.closed_door(run, solver, selected)
         if closed is not None:
@@ -204,7 +207,8 @@ def _judged(
         else:
             reasons += admission.excluded(run, solver)
             reasons += admission.doubted(run, solver)
-        reasons += admission.other_ranks(run, solver)
+        ranks, more = admission.other_ranks(run, solver)
+        reasons += more
     discharger = Discharger(run, solver)
     result = discharger.discharge(pending, clock.until(Share.DECIDE))
     verdicts += result.verdicts
@@ -216,7 +220,8 @@ def _judged(
                 report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
             )
     assumptions = dict.fromkeys(_assumption_texts(run, result.inferred))
-    return _Judged(discharger, verdicts, tuple(assumptions), tuple(dict.fromkeys(reasons)))
+    said = tuple(dict.fromkeys(reasons))
+    return _Judged(discharger, verdicts, tuple(assumptions), said, tuple(ranks))
 
 
 def dotted(binding: Binding) -> str:

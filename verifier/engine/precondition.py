@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from verifier.engine import diagnostics
+from verifier.engine.admission import RankOnly
 from verifier.engine.conditions import Item, Normal, of_dtypes
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
@@ -139,23 +140,26 @@ def of_run(
     solver: Solver,
     undecided: Sequence[str],
     memory: int | None = None,
+    ranks: Sequence[RankOnly] = (),
 ) -> tuple[report.Precondition, frozenset[int], frozenset[int]]:
     """The precondition of a run, and the positions of the verdicts that it stands for.
 
     The last are those of violations that exclude all that the others leave.
 
     ``admitted`` is what the kernel and its contract demand of the inputs, ``undecided`` what is not
-    known of the kernel, a sentence each, ``memory`` how many bytes the device has for tensors.
+    known of the kernel, a sentence each, ``memory`` how many bytes the device has for tensors,
+    ``ranks`` those of which no others are checked.
     """
     found = Conditions(run, verdicts, solver, admitted, memory)
     found.gather()
     names = {symbol: said.name for symbol, said in run.sizes.items()}
-    conjuncts = [_conjunct(found, item, names) for item in found.all]
+    conjuncts = [_of_rank(only) for only in ranks]
+    conjuncts += [_conjunct(found, item, names) for item in found.all]
     whole = not undecided and not found.unconditional
     precondition = report.Precondition(
         conjuncts=tuple(conjuncts),
         sufficient=whole,
-        exact=whole and found.exact,
+        exact=whole and found.exact and not ranks,
         asserted=tuple(
             dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in SAID)
         ),
@@ -224,6 +228,19 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         exact=all(v.exact for v in verdicts),
         witness=None if model is None else diagnostics.counterexample(found.run, model),
         breach="" if model is None else _breach(symbols, model, names),
+    )
+
+
+def _of_rank(only: RankOnly) -> report.Conjunct:
+    """The condition that a tensor has the rank that it is checked with."""
+    return report.Conjunct(
+        text=only.text,
+        what=f"other ranks of `{only.name}` that the kernel admits are not checked",
+        rule="precondition",
+        facts=(),
+        span=diagnostics.span(only.span),
+        rank=True,
+        exact=False,
     )
 
 

@@ -131,6 +131,7 @@ def _conjunct(conjunct: Conjunct) -> dict[str, Any]:
         "grid": conjunct.grid,
         "minor": conjunct.minor,
         "dtype": conjunct.dtype,
+        "rank": conjunct.rank,
         "witness": _counterexample(conjunct.witness),
         "breach": conjunct.breach,
         "assertion": None if conjunct.assertion is None else _edit(conjunct.assertion),

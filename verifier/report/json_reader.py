@@ -99,6 +99,7 @@ class _Conjunct(_Need):
     breach: str
     others: list[_Need]
     assertion: _Text | None
+    rank: bool = False
 
 
 class _Precondition(msgspec.Struct):
@@ -292,6 +293,7 @@ def _conjunct(found: _Conjunct, place: str) -> Conjunct:
         grid=found.grid,
         minor=found.minor,
         dtype=found.dtype,
+        rank=found.rank,
         exact=found.exact,
         witness=_counterexample(found.witness, f"{place}.witness"),
         breach=found.breach,

@@ -96,11 +96,10 @@ class Conjunct:
     ``text`` is a Python expression over the kernel's parameters and the names that it binds to
     their sizes. ``what`` says what holds then, or what happens else; ``rule``, ``facts`` and
     ``span`` are those of the obligation that needs it, ``others`` the others that do.
-    ``silent``: where it does not hold, the kernel goes wrong without anybody being told.
-    ``witness`` is an input that meets the other conditions and breaks this one, ``breach`` what of
-    it breaks it (``N = 513``). ``grid``: it is about the launch. ``minor``: no tensor that fits the
-    device's memory breaks it. ``dtype``: it says only which element types instructions take.
-    ``assertion`` inserts it where all its names are bound.
+    ``silent``: without it, the kernel goes wrong without anybody being told. ``witness`` is an input
+    that breaks it alone, ``breach`` what of it does (``N = 513``). ``grid``: it is about the launch.
+    ``minor``: no tensor that fits the device's memory breaks it. ``dtype``: it says only which dtypes
+    instructions take, ``rank``: of which rank a tensor was checked. ``assertion`` inserts it.
     """
 
     text: str
@@ -113,6 +112,7 @@ class Conjunct:
     grid: bool = False
     minor: bool = False
     dtype: bool = False
+    rank: bool = False
     exact: bool = True
     witness: Counterexample | None = None
     breach: str = ""

@@ -105,6 +105,10 @@ def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) ->
     if kernel.calls.unmodelled:
         listed = ", ".join(kernel.calls.unmodelled)
         lines += wrap([("      ", "")], words(f"not modelled: {listed}", "dim"), options.width)
+    if kernel.precondition is not None and kernel.status == "conditional":
+        for conjunct in (c for c in kernel.precondition.sizes if c.rank):
+            head = [("      ", ""), ("checked with ", "dim")]
+            lines += wrap(head, words(conjunct.text), options.width, indent=8)
     for reason in kernel.reasons[:_MOST_REASONS]:
         place = (
             f"line {reason.line}"

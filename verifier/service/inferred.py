@@ -42,6 +42,8 @@ def inferred(kernel: KernelReport) -> Inferred:
     names = _names(condition)
     kept, left = [], []
     for conjunct in condition.conjuncts:
+        if conjunct.rank:
+            continue  # the shape of its tensor says so
         text = _SIZE.sub(lambda m: names.get((m[1], int(m[2])), m[0]), conjunct.text)
         if _fits(text):
             kept.append(f"({text})" if " or " in text else text)

@@ -82,7 +82,8 @@ class _Condition:
         self._found = found
         self.suppressed = tuple(c for c in whole.conjuncts if self._is_suppressed(c))
         open_ = tuple(c for c in whole.main if c not in self.suppressed)
-        self.kept = open_ if any(self._stands_for_some(c) for c in open_) else ()
+        some = any(self._stands_for_some(c) for c in open_ if not c.rank)
+        self.kept = open_ if some else ()
 
     def _of(self, conjunct: Conjunct) -> list[Diagnostic]:
         return [d for need in conjunct.needs for d in self._found.get(need, ())]
@@ -175,6 +176,8 @@ def _needed(conjunct: Conjunct, need: Need) -> str:
 
 def _weight(conjunct: Conjunct, severity: Mapping[str, Severity]) -> Severity:
     """How grave it is if a condition does not hold; what is set for all its rules wins."""
+    if conjunct.rank:
+        return "note"
     rules = {need.rule for need in conjunct.needs}
     found = [severity[rule] for rule in rules if rule in severity]
     if len(found) < len(rules):
