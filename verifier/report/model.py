@@ -96,9 +96,9 @@ class Conjunct:
     ``text`` is a Python expression over the kernel's parameters and the names that it binds to
     their sizes. ``what`` says what holds then, or what happens else; ``rule``, ``facts`` and
     ``span`` are those of the obligation that needs it, ``others`` the others that do.
-    ``silent``: without it, the kernel goes wrong without anybody being told. ``witness`` is an input
-    that breaks it alone, ``breach`` what of it does (``N = 513``). ``grid``: it is about the launch.
-    ``minor``: no tensor that fits the device's memory breaks it. ``dtype``: it says only which dtypes
+    ``silent``: without it, the kernel goes wrong and nobody is told. ``witness`` is an input that
+    breaks it alone, ``breach`` what of it does (``N = 513``). ``grid``: it is about the launch.
+    ``minor``: no tensor that fits the device's memory breaks it. ``dtype``: it says only what types
     instructions take, ``rank``: of which rank a tensor was checked. ``assertion`` inserts it.
     """
 
