@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rules.tpu import kit
+from verifier.hardware.chips import Chip
+from verifier.layouts.strides import WORD_BYTES
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, Touch
 from verifier.symbolic.memory.lives import exclusive
+from verifier.symbolic.roles import Placed
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
@@ -44,6 +47,35 @@ class Use:
     def within(self) -> tuple[Bool, ...]:
         """The ranges of the loops around it."""
         return within(self.loops)
+
+    @property
+    def taken(self) -> LocalTensor:
+        """What it takes of the tensor: a matrix may have fewer columns than a channel has room."""
+        placed = self._placed
+        columns = self.operation.value(placed.columns) if placed and placed.columns else None
+        n, c, h, w = self.tensor.shape
+        if not isinstance(columns, Expr) or E.le(w, columns) is E.TRUE:
+            return self.tensor
+        return replace(self.tensor, shape=(n, c, h, E.minimum(w, columns)))
+
+    def end(self, chip: Chip) -> Expr:
+        """The byte behind the last one that it takes in a lane, of one without negative strides.
+
+        Weights of two input channels lie in pairs: of an odd number the last one lies alone.
+        """
+        end = kit.block(chip, self.taken).end
+        placed = self._placed
+        image = kit.record(self.operation, "input_shape")
+        if placed is None or placed.layout != "2ic" or image is None:
+            return end
+        behind = E.or_(E.ge(self.tensor.strides[0], 1), E.le(self.tensor.shape[0], 1))
+        alone = E.and_(E.eq(E.mod(image[1], 2), 1), behind)
+        return end - E.ite(alone, WORD_BYTES, 0)
+
+    @property
+    def _placed(self) -> Placed | None:
+        role = kit.described(self.operation).role(self.touch.role)
+        return role.placed if role is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,7 +388,7 @@ def _written(
 
 def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
     """Where one write of the same iteration is all that a read is about, it holds all of it."""
-    small = kit.block(chip, read.tensor)
+    small, end = kit.block(chip, read.tensor), read.end(chip)
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     write: Use | None = None
     others: list[Use] = []
@@ -418,9 +418,9 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
         return None
     inner = [use for use in others if not kit.holds_all(chip, write.tensor, use.tensor)]
     meets = [_meet(chip, use.tensor, read.tensor) for use in inner]
-    big = kit.block(chip, write.tensor)
-    lanes = E.or_(E.le(small.channels, big.channels), _rounds(chip, write.tensor, small.end))
-    whole = E.and_(lanes, E.le(small.end, big.end))
+    big = kit.block(chip, write.taken)
+    lanes = E.or_(E.le(small.channels, big.channels), _rounds(chip, write.taken, end))
+    whole = E.and_(lanes, E.le(end, big.end))
     there = _meet(chip, write.tensor, read.tensor)
     inside = E.or_(whole, E.not_(there), *meets, *again)
     if inside is E.TRUE:
@@ -437,7 +437,7 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
             (f"channels that {wrote} wrote", big.channels),
             ("channels that are read", small.channels),
             (f"bytes in a lane that {wrote} wrote end at", big.end),
-            ("bytes in a lane that are read end at", small.end),
+            ("bytes in a lane that are read end at", end),
         ),
         notes=(Note(write.span, "what is read was written here"),),
         severity="warning",

@@ -12,9 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 
-from tests.differential.drawing import numbered, subjects, undrawn
+from tests.differential.drawing import DRAWN, numbered, of_dialect, subjects, undrawn
 from tests.differential.judging import Judgement, judge, judged
 from tests.differential.shrinking import shrunk
 
@@ -45,6 +46,7 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.differential")
     parser.add_argument("--count", type=int, default=1000, help="kernels")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--dialect", choices=sorted(DRAWN), help="kernels of this one only")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("--seconds", type=float, help="go on for so long at most")
     parser.add_argument("--shrink", action="store_true", help="make disagreements smaller")
@@ -53,8 +55,8 @@ def _options() -> argparse.ArgumentParser:
 
 
 def _all(options: argparse.Namespace) -> Iterator[tuple[int, Judgement]]:
-    last = options.seed + options.count
-    parts = [range(n, min(n + _CHUNK, last)) for n in range(options.seed, last, _CHUNK)]
+    numbers = [*islice(of_dialect(options.dialect, options.seed), options.count)]
+    parts = [numbers[n : n + _CHUNK] for n in range(0, len(numbers), _CHUNK)]
     if options.jobs <= 1:
         found = map(several, parts)
         yield from (each for part in found for each in part)

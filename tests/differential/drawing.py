@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
+from itertools import count
 
 from tests.differential.kernels import Kernel, Text
 from tests.differential.nki import NkiText
@@ -62,6 +63,12 @@ def _others(api: str) -> tuple[Instruction, ...]:
 def undrawn() -> tuple[str, ...]:
     """Dialects for whose kernels no text is drawn."""
     return tuple(sorted(set(DIALECTS) - set(DRAWN)))
+
+
+def of_dialect(name: str | None, first: int) -> Iterator[int]:
+    """The numbers from one on, of kernels of a dialect, or of all."""
+    known = [name in (None, of_generation(api).name) for _, api, _ in subjects()]
+    return (number for number in count(first) if known[number % len(known)])
 
 
 def numbered(number: int) -> Kernel:

@@ -362,3 +362,38 @@ return out
 """
     found = judge(_kernel("0.3", "trn2", text, {"x": ("bfloat16", (32, 64))}))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes", "tensors"),
+    [
+        pytest.param(
+            """
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(n, 1, 1, n), okk.dim4(m, m, n, 1), None)
+okk.gdma_32bit_matrix_L2S(y, 0, n, 1, 16, 100)
+""",
+            {"n": 1, "m": 1},
+            {"x": ("float32", (1,)), "y": ("float32", (1,))},
+            id="a matrix of fewer columns than its channel has room for",
+        ),
+        pytest.param(
+            """
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(1, n, 5, 5), None, None)
+okk.gdma_32bit_cpy_S2L(1024, z, okk.dim4(1, 3, 1, n), okk.dim4(n, n, n, 1), None)
+okk.bdc_conv2d(2048, 0, 1024, 4096, okk.dim4(1, n, 5, 5), 3, 1, 1, None, okk.dim4(m, m, 1, 1),
+    False, False, None, None, None)
+okk.gdma_32bit_cpy_L2S(y, 2048, okk.dim4(1, 3, 5, 5), None, None)
+""",
+            {"n": 3, "m": 2},
+            {"x": ("float32", (75,)), "z": ("float32", (9,)), "y": ("float32", (75,))},
+            id="weights of an odd number of channels",
+        ),
+    ],
+)
+def test_what_is_read_ends_where_the_instruction_ends(
+    body: str, sizes: dict[str, int], tensors: Tensors
+) -> None:
+    inputs = tuple(sizes.items()) + tuple((k, Shaped(*tensor)) for k, tensor in tensors.items())
+    text = ("okk.initialize()", *body.replace(",\n    ", ", ").strip().splitlines(), "okk.poll()")
+    found = judge(Kernel(OKK, "bm1684", text, inputs, symbolic=True))
+    assert found.problems == ()

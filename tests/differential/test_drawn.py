@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import islice
 
 import pytest
 
 from tests.differential.__main__ import several
-from tests.differential.drawing import numbered, subjects, undrawn
+from tests.differential.drawing import numbered, of_dialect, subjects, undrawn
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
-from verifier.dialects.registry import DIALECTS
+from verifier.dialects.registry import DIALECTS, of_generation
 from verifier.hardware.chips import CHIPS
 
 COUNT = int(os.environ.get("TILELINT_DRAWN", "500"))
@@ -26,6 +27,13 @@ def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert [(number, j.problems) for number, j in found if j.problems] == []
     assert kinds["clean"] > COUNT // 4 and kinds["violated"] > COUNT // 4, kinds
     assert kinds["undecided"] + kinds["unsupported"] < COUNT // 50, kinds
+
+
+@pytest.mark.parametrize("name", [None, *DIALECTS])
+def test_the_numbers_of_a_dialect(name: str | None) -> None:
+    for number in islice(of_dialect(name, 20_000), 7):
+        assert number >= 20_000
+        assert name in (None, of_generation(subjects()[number % len(subjects())][1]).name)
 
 
 def test_every_instruction_is_drawn_in_every_generation_and_for_every_chip() -> None:

@@ -25,9 +25,7 @@ _AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
-    if src is None or not at_least(op.api, "0.2"):
-        return
-    if not op.known("axes"):
+    if src is None or not op.known("axes"):
         return
     rank = src.rank
     expected = _AXES.get(rank)
