@@ -14,10 +14,14 @@ from dataclasses import dataclass, replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.memory.index import Access, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, View
+
+#: choices that are told apart in one question
+_CHOICES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,9 +207,7 @@ def covered(
             blame = way.access
             continue
         inner = facts.inside(way.access.loops, way.access.view.axes)
-        formula, exact = coverage(
-            mine, theirs.coords, way.private, way.constraints, decide=inner.decide
-        )
+        formula, exact = _by_cases(replace(way, view=mine), theirs.coords, inner, _CHOICES)
         formula = E.or_(*_beyond(theirs, view), unfolded(formula))
         if facts.decide(formula):
             return E.TRUE, True, None
@@ -213,6 +215,44 @@ def covered(
         if not exact:
             blame = way.access
     return E.or_(*cases), blame is None, blame
+
+
+def _by_cases(way: Copy, at: Sequence[Expr], known: Known, choices: int) -> tuple[Bool, bool]:
+    """When a copy covers a point. Where a stride is a choice, in each of its cases."""
+    view = way.view
+    formula, exact = coverage(view, at, way.private, way.constraints, decide=known.decide)
+    test = None if exact or not choices else _choice_in((*view.coords, *at))
+    if test is None:
+        return formula, exact
+    cases: list[Bool] = []
+    exact = True
+    for case in (test, E.not_(test)):
+        put = Settling((case,))
+        settled = replace(
+            way,
+            view=replace(
+                view,
+                coords=tuple(map(put.expr, view.coords)),
+                axes=tuple(Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes),
+                mask=put.bool(view.mask),
+            ),
+            private=tuple(replace(loop, trips=put.expr(loop.trips)) for loop in way.private),
+            constraints=tuple(map(put.bool, way.constraints)),
+        )
+        part, known_exactly = _by_cases(settled, [put.expr(x) for x in at], known, choices - 1)
+        cases.append(E.implies(case, part))
+        exact = exact and known_exactly
+    return E.and_(*cases), exact
+
+
+def _choice_in(coords: Iterable[Expr]) -> Bool | None:
+    """What decides a choice that is a factor of places, if the inputs do; None: there is none."""
+    for coord in coords:
+        for mono, _ in coord.terms:
+            for atom in mono if len(mono) > 1 else ():
+                if isinstance(atom, E.Ite) and all(s.origin in E.GIVEN for s in atom.test.free()):
+                    return atom.test
+    return None
 
 
 def _matched(way: Copy, view: View, known: Known) -> bool:

@@ -8,6 +8,7 @@ says as much, else its trips. A list with symbolic runs is a loop for each run.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from verifier.source import ir
@@ -148,6 +149,8 @@ class Runner:
     def range(self, rng: Range, body: Body) -> None:
         """Run a body for each value of a range."""
         vm = self.vm
+        start, stop, step = map(vm.without_choices, (rng.start, rng.stop, rng.step))
+        rng = replace(rng, start=start, stop=stop, step=step)
         count = trips_of(vm, rng, self.span)
         if count.is_const and count.const <= 1:
             for _ in range(count.const):

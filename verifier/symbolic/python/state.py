@@ -13,6 +13,7 @@ from verifier.source.ir import Span
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.expr.settling import Settling, has_choice
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
@@ -72,6 +73,9 @@ class State:
         self._axes = 0
         #: sides of undecided branches that are being run
         self.forking = 0
+        #: what takes sides by the path, and which values have any
+        self._settling: tuple[tuple[Bool, ...], Settling] | None = None
+        self._choices: dict[Expr, bool] = {}
         #: objects that the caller gives, which may be one another or what a module holds
         self.given: set[int] = set()
         #: parameters whose assumed rank is why the branches that are being run are the ones
@@ -141,6 +145,15 @@ class State:
             return False
         self.in_time()
         return self._decide(self.facts(), condition)
+
+    def without_choices(self, value: Expr) -> Expr:
+        """The value with the sides of its choices that the path has taken already."""
+        if not self._path or not has_choice(value, self._choices):
+            return value
+        path = self.path
+        if self._settling is None or self._settling[0] != path:
+            self._settling = path, Settling(path)
+        return self._settling[1].expr(value)
 
     def decided(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
         """Whether other facts than the path's settle a condition."""

@@ -169,7 +169,7 @@ class VM(Operations):
     def as_int(self, value: object, span: Span) -> Expr | None:
         """The value as an integer; what cannot be followed becomes a symbol in the ledger."""
         if isinstance(value, Expr):
-            return value
+            return self.without_choices(value)
         if isinstance(value, Guarded):
             absent = E.or_(*(guard for guard, item in self.cases(value) if item is None))
             self.fault(TypeError, "`None` is used as an integer", span, when=absent)
