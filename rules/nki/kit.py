@@ -18,7 +18,7 @@ from verifier.symbolic.instruction import Instruction, Operators, Trait
 from verifier.symbolic.roles import Limit, Role, Sized
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Opaque
+from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Missing, Opaque
 
 # ----------------------------------------------------------------------------- dtype sets
 
@@ -408,7 +408,7 @@ def not_followed(op: Operation, role: str, *facts: str) -> Iterator[Check]:
     Without it a call whose mask or pattern could not be read would count as proved.
     """
     value = op.value(role)
-    if value is None or value == () or role in op.unseen:
+    if value is None or value == () or role in op.unseen or isinstance(value, Missing):
         return  # what is not seen at all is open for every rule that asks for it
     yield rulebase.unseen(op, role, catalogue(facts))
 

@@ -72,7 +72,7 @@ def test_value_returning_form_of_an_instruction() -> None:
     run(machine, "isa.reciprocal", machine.tile(8, 8))
     (check,) = machine.checks
     assert "M002" in check.facts and "pass it as `dst`" in check.help[0]
-    assert not machine.operations
+    assert [operation.name for operation in machine.operations] == ["missing"]
 
 
 def test_too_many_arguments() -> None:

@@ -59,14 +59,24 @@ def test_what_is_not_given_stays(tmp_path: Path, act: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["import pkg.gone", "import pkg.here, pkg.gone"])
-def test_a_part_of_a_package_that_is_imported_may_be_there(tmp_path: Path, line: str) -> None:
+def test_a_part_of_a_package_that_is_imported_may_be_compiled(tmp_path: Path, line: str) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").touch()
     (tmp_path / "pkg" / "here.py").touch()
+    (tmp_path / "pkg" / "gone.cpython-311-x86_64-linux-gnu.so").touch()
     sized = KERNEL.replace("128", "pkg.gone.N")
     assert status(tmp_path, f"{HEAD}{line}\n" + sized.format(before="pass")) == "unknown"
     assert status(tmp_path, HEAD + sized.format(before=line)) == "unknown"
     assert status(tmp_path, HEAD + KERNEL.format(before=f"{line}\n    pkg.other")) == "violated"
+
+
+@pytest.mark.parametrize("line", ["import pkg.gone", "import pkg.here, pkg.gone"])
+def test_a_part_of_a_package_that_is_nowhere_is_not_there(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "here.py").touch()
+    assert status(tmp_path, f"{HEAD}{line}\n" + KERNEL.format(before="pass")) == "violated"
+    assert status(tmp_path, HEAD + KERNEL.format(before=line)) == "violated"
 
 
 BOUND = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"

@@ -53,8 +53,8 @@ class Faults(Protocol):
         """There are more than ``most`` positional arguments; ``first`` is one too many."""
         ...
 
-    def unknown(self, keyword: str, argument: Arg) -> None:
-        """There is no such parameter."""
+    def unknown(self, keyword: str, argument: Arg) -> str | None:
+        """There is no such parameter; the one that was probably meant, if any."""
         ...
 
     def twice(self, keyword: str, argument: Arg) -> None:
@@ -92,7 +92,9 @@ def assigned(
     for keyword, argument in call.keywords.items():
         name = parameter_of(keyword)
         if name not in signature.names:
-            faults.unknown(keyword, argument)
+            meant = faults.unknown(keyword, argument)
+            if meant is not None and meant not in {*arguments, *call.keywords}:
+                arguments[meant] = argument
         elif name in arguments:
             faults.twice(keyword, argument)
         else:

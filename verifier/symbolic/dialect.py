@@ -132,8 +132,8 @@ class Dialect(Protocol[M]):
         """All attributes and methods of tensors; None: there may be others."""
         ...
 
-    def closed(self, owner: ApiRef) -> frozenset[str] | None:
-        """All names in a namespace of the API; None: there may be others."""
+    def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
+        """All names in a namespace of the API; None: it may well have ``attr`` besides."""
         ...
 
 

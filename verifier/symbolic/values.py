@@ -61,6 +61,20 @@ class OpaqueOf(Opaque):
     interval: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Missing(Opaque):
+    """What a name stands for that is not there, which has been reported: anything at all.
+
+    Nothing is held against what is done with it, and a call of it is taken to write what it is
+    given: the rest of the kernel is judged as if the name had been there. ``api``: a kernel API
+    was to have it, whose functions write their first operand alone. ``part_of``: the tensor whose
+    part it is.
+    """
+
+    api: bool = False
+    part_of: object = None
+
+
 #: a text that is not known
 TEXT: Final = OpaqueOf("a formatted string", harmless=True, host=str)
 #: a truth value that no size depends on

@@ -7,21 +7,25 @@ predicate is false: they fail on every path that reaches them.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
-from verifier.dialects.nki import names
+from verifier.dialects.nki import kinds, names
 from verifier.dialects.nki.signatures import generations_with, lookup, removal
 from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
-from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.expr import FALSE
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import BufferValue, Enumerator
+from verifier.symbolic.values import BufferValue, Enumerator, Missing
 
 SIGNATURE_RULE = "api-signature"
 REMOVED_RULE = "api-removed"
+
+#: from which likeness on a keyword is taken for the parameter that is spelled so
+_MEANT: Final = 0.75
 
 
 def spoken(name: str) -> str:
@@ -64,18 +68,79 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
     return lookup(name, nearest)
 
 
+def check_value(machine: Machine, name: str, span: Span) -> None:
+    """A dtype, an operator, a constant exists in the generation in force (``api-removed``)."""
+    generation = machine.api
+    if names.value_in(name, generation):
+        return
+    since, until = names.VALUES[name]
+    gone = bool(until) and newer(generation, until)
+    said = f"`{spoken(name)}`"
+    message = f"{said} does not exist since NKI {until}"
+    if not gone:
+        message = f"{said} exists from NKI {since} on, and this file is written for "
+        message += _version(generation)
+    machine.check(
+        REMOVED_RULE,
+        FALSE,
+        span,
+        f"{spoken(name)} exists in {_version(generation)}",
+        message,
+        facts=("M021",) if gone else ("M104",),
+    )
+
+
 def _version(generation: str) -> str:
     return "NKI Beta 1" if generation == "beta1" else f"NKI {generation}"
 
 
 def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
     """Assign arguments to parameters as Python would, and report what does not fit."""
+    call = _in_order(machine, signature, call)
     arguments = assigned(signature, call, _Faults(machine, signature, call))
     for parameter in signature.parameters:
         given = arguments.get(parameter.name)
         if given is not None:
-            _check_enumeration(machine, call, parameter, given)
+            arguments[parameter.name] = _of_kind(machine, signature, call, parameter, given)
     return bound(signature, call, arguments, default_value)
+
+
+def _in_order(machine: Machine, signature: Signature, call: Call) -> Call:
+    """The call as it was meant: arguments in the order of another generation are a finding."""
+    wrong = _misplaced(machine, signature, call)
+    if wrong is None:
+        return call
+    for generation in reversed(generations_with(signature.name)):
+        other = lookup(signature.name, generation)
+        if other is None or other.names[:1] != signature.names[:1]:
+            continue  # another form, not another order
+        places = [parameter.name for parameter in other.positional[: len(call.args)]]
+        keywords = dict(zip(places, call.args, strict=False))
+        again = {name for name in keywords if name in call.keywords or name not in signature.names}
+        if len(places) < len(call.args) or again or _misplaced(machine, other, call) is not None:
+            continue
+        meant = places[wrong]
+        _report(
+            machine,
+            call.args[wrong].span,
+            f"the arguments of {spoken(signature.name)} are in its order",
+            f"`{call.text}` is given `{meant}` at the place of "
+            f"`{signature.positional[wrong].name}`: that is the order of {_version(generation)}",
+            facts=("M053", "M072", "M074", "M094"),
+            help=(f"write `{meant}=`: positions of parameters differ between NKI generations",),
+        )
+        return replace(call, args=(), keywords={**keywords, **call.keywords})
+    return call
+
+
+def _misplaced(machine: Machine, signature: Signature, call: Call) -> int | None:
+    """The first argument by position that is nothing its parameter takes."""
+    for place, (parameter, argument) in enumerate(
+        zip(signature.positional, call.args, strict=False)
+    ):
+        if not kinds.fits(machine, signature, parameter, argument.value, argument.span):
+            return place
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +163,10 @@ class _Faults:
             help=_expected(signature),
         )
 
-    def unknown(self, keyword: str, argument: Arg) -> None:
+    def unknown(self, keyword: str, argument: Arg) -> str | None:
         _unknown_keyword(self.machine, self.signature, self.call, keyword, argument)
+        close = () if self.signature.open else _close(self.signature, keyword)
+        return next((name for name in close if _likeness(keyword, name) >= _MEANT), None)
 
     def twice(self, keyword: str, argument: Arg) -> None:
         _report(
@@ -126,33 +193,23 @@ def default_value(text: str) -> object:
     return literal(text)
 
 
-def _check_enumeration(machine: Machine, call: Call, parameter: Parameter, argument: Arg) -> None:
-    """Modes and engines are members of their enumeration, not numbers, nor of another one."""
-    kind = (parameter.default or "").partition(".")[0]
-    wanted = kind if kind in names.ENUMS else None
-    value = argument.value
-    if isinstance(value, Enumerator) and value.kind in names.ENUMS and value.kind != wanted:
-        _report(
-            machine,
-            argument.span,
-            f"`{parameter.name}` is {_article(wanted)}",
-            f"`{parameter.name}` of `{call.text}` is given a member of `nisa.{value.kind}`",
-            facts=("M072", "M074", "M094"),
-            help=("positions of parameters differ between NKI generations: pass it by keyword",),
-        )
-    elif wanted is not None and isinstance(value, (Expr, int)) and newer(machine.api, "0.3"):
-        _report(
-            machine,
-            argument.span,
-            f"`{parameter.name}` is {_article(wanted)}",
-            f"`{parameter.name}` of `{call.text}` takes no numbers since NKI 0.3",
-            facts=("N05", "M031", "M061"),
-            help=(f"write a member of `nisa.{wanted}`",),
-        )
-
-
-def _article(kind: str | None) -> str:
-    return f"a member of nki.isa.{kind}" if kind is not None else "no member of an enumeration"
+def _of_kind(
+    machine: Machine, signature: Signature, call: Call, parameter: Parameter, argument: Arg
+) -> Arg:
+    """The argument, if it is of a kind that its parameter takes; else a finding, and anything."""
+    found = kinds.misfit(machine, signature, parameter, argument.value, argument.span)
+    if found is None:
+        return argument
+    what = f"`{parameter.name}` of `{call.text}`"
+    _report(
+        machine,
+        argument.span,
+        f"`{parameter.name}` is {found.wanted}",
+        f"{what} {found.said}",
+        facts=found.facts,
+        help=found.help,
+    )
+    return Arg(Missing(f"{what}, which is none", api=True), argument.span)
 
 
 def _shape_of_beta1(signature: Signature, call: Call) -> bool:
@@ -245,9 +302,20 @@ def _of_beta1(signature: Signature, call: Call, keyword: str) -> _Unknown:
     )
 
 
+def _close(signature: Signature, keyword: str) -> list[str]:
+    """The parameter that is spelled most like a keyword, if one is near; of several the first."""
+    near = difflib.get_close_matches(keyword, signature.names, 3)
+    best = [n for n in near if _likeness(keyword, n) == _likeness(keyword, near[0])]
+    return sorted(best, key=signature.names.index)[:1]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, other, one).ratio()
+
+
 def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str) -> _Unknown:
     """One that another generation has, or that is near one of this."""
-    close = difflib.get_close_matches(keyword, signature.names, 1)
+    close = _close(signature, keyword)
     before = [
         g
         for g in generations_with(signature.name)

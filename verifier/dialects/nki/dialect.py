@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from verifier.dialects.nki import host, isa, methods, names, operators
-from verifier.dialects.nki.binding import bind, signature_of, spoken
+from verifier.dialects.nki.binding import bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
 from verifier.source.ir import Span
+from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
-from verifier.symbolic import views
 from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Arg, Call, Machine
@@ -16,7 +16,7 @@ from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import ApiRef, IndexMask, Opaque, Range, Ref, SliceValue
+from verifier.symbolic.values import ApiRef, IndexMask, Missing, Opaque, Range, Ref, SliceValue
 
 
 class NkiDialect(PlainDialect):
@@ -38,6 +38,7 @@ class NkiDialect(PlainDialect):
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""
+        check_value(machine, f"{owner.name}.{attr}", span)
         return names.attribute(owner, attr, machine.target)
 
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
@@ -61,7 +62,10 @@ class NkiDialect(PlainDialect):
             return Opaque(f"the result of {call.text}, which has no signature")
         bound = bind(machine, signature, call)
         if not bound.complete:
-            return Opaque(f"the result of {call.text} without its arguments")
+            dst = bound.operands.get("dst")
+            if dst is not None:
+                absent.writes(machine, Call((Arg(dst.value, dst.span),), {}, call.span, call.text))
+            return Missing(f"the result of {call.text} without its arguments", api=True)
         if handler is not None:
             return handler(machine, bound, call)
         assert instruction is not None
@@ -158,6 +162,6 @@ class NkiDialect(PlainDialect):
         """Data attributes and methods of tensors, of all generations."""
         return methods.NAMES
 
-    def closed(self, owner: ApiRef) -> frozenset[str] | None:
-        """The names of ``nki.isa`` and ``nki.language``, of all generations."""
-        return names.closed(owner.name)
+    def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
+        """The names of a namespace of NKI, of all generations; None if it may have ``attr``."""
+        return names.closed(owner.name, attr)

@@ -12,12 +12,12 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
+from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
-from verifier.symbolic import views
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import DType, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
@@ -29,6 +29,7 @@ from verifier.symbolic.values import (
     Guarded,
     IndexMask,
     IndexTensor,
+    Missing,
     Opaque,
     Ref,
     Register,
@@ -53,12 +54,16 @@ HANDLE = Opaque("handle of an instruction", harmless=True)
 
 @dataclass(slots=True)
 class _Gathered:
-    """Operands so far; ``lost`` is set when one could not be followed."""
+    """Operands so far; ``lost`` is set when one could not be followed.
+
+    ``missing``: one is of a name that does not exist, which has been reported.
+    """
 
     operands: dict[str, Operand]
     reads: list[tuple[str, View]]
     writes: list[tuple[str, View]]
     lost: bool = False
+    missing: bool = False
 
 
 def as_operator(value: object) -> object:
@@ -165,8 +170,7 @@ def perform(
     if instruction.result is not None and "dst" not in arguments:
         described = instruction.result.of(machine, gathered.operands, span)
         if described is None:
-            machine.unmodelled(spoken(instruction.name), span)
-            return Opaque(f"the result of {text}, whose shape is not known")
+            return _unknown_result(machine, instruction, gathered, span, text)
         result = machine.allocate(
             target_name or instruction.short,
             described.shape,
@@ -196,6 +200,16 @@ def perform(
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
     return result if result is not None else HANDLE
+
+
+def _unknown_result(
+    machine: Machine, instruction: Instruction, gathered: _Gathered, span: Span, text: str
+) -> Opaque:
+    """A tensor of which nothing is known."""
+    if gathered.missing:
+        return Missing(f"the result of {text}", api=True)
+    machine.unmodelled(spoken(instruction.name), span)
+    return Opaque(f"the result of {text}, whose shape is not known")
 
 
 def _mark_intermediates(reads: Sequence[tuple[str, View]], span: Span) -> None:
@@ -269,11 +283,9 @@ def _gather(
 
 
 def _fits(takes: Takes, value: object) -> bool:
-    """Whether an argument that is no operand is of the kind that is asked for, if that is known."""
-    if value is None or isinstance(value, (Register, Enumerator)) or not _known(value):
-        return True  # that a member is one of another enumeration has been said
-    if takes is Takes.OPERATOR:
-        return isinstance(value, (ApiRef, ExternalRef))
+    """Whether an argument that is no operand has whole numbers where it must, if that is known."""
+    if value is None or isinstance(value, (Register, Missing)) or not _known(value):
+        return True  # what is of another kind altogether has been said
     if takes is Takes.INTEGERS:
         if not isinstance(value, tuple):
             return False
@@ -287,7 +299,7 @@ def _known(value: object) -> bool:
     """Whether rules can see what an argument is; inputs of which nothing is said are not."""
     if isinstance(value, (tuple, list)):
         return all(map(_known, value))
-    return value is None or isinstance(value, (*_NO_TENSOR, ExternalRef, Register, View))
+    return value is None or isinstance(value, (*_NO_TENSOR, ExternalRef, Missing, Register, View))
 
 
 def _flag(machine: Machine, name: str, operand: Operand) -> object:
@@ -314,6 +326,13 @@ def _gather_tile(
     gathered: _Gathered,
 ) -> None:
     name = operand.role
+    if isinstance(operand.value, Missing):
+        gathered.operands[name] = operand
+        gathered.missing = True
+        if instruction.footprint.writes_of(name):
+            given = Arg(operand.value, operand.span)
+            absent.writes(machine, Call((given,), {}, operand.span, text))
+        return
     until = role.number_until
     vector = role.takes is Takes.VECTOR or (bool(until) and not newer(machine.api, until))
     if operand.value is None and (not operand.given or not _only_read(instruction, role)):
@@ -392,6 +411,9 @@ def _gather_list(
         nested = None if isinstance(item, View) else machine.as_items(item, operand.span)
         if nested is not None:
             pending[:0] = list(nested)
+            continue
+        if isinstance(item, Missing):
+            gathered.missing = True
             continue
         view = machine.as_view(item, operand.span)
         if view is None:

@@ -25,24 +25,6 @@ from verifier.dialects.nki.versions import GENERATIONS, newer
 #: the generation of a file that fits several
 DEFAULT: Final = "0.3"
 
-#: names that are values, with the generation that has them first (section (a.4), NKI-M104)
-_VALUE_SINCE: Final[dict[str, str]] = {
-    "isa.dma_engine": "0.3",
-    "language.MemoryRegion": "0.3",
-    "language.NkiTensor": "0.3",
-    "language.bypass": "0.4",
-    "language.prelu": "0.4",
-    "language.average": "0.5",
-    "language.float8_e8m0fnu": "0.5",
-    "language.tile_size.psum_bank_fmax": "0.4",
-    "language.tile_size.psum_bank_fmax_bytes": "0.4",
-    "language.tile_size.sbuf_size_bytes": "0.4",
-    "language.tile_size.sbuf_fmax": "0.4",
-    "language.tile_size.sbuf_fmax_bytes": "0.4",
-    "language.tile_size.psum_num_banks": "0.5",
-    "isa.NkiInstruction": "0.6",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -155,8 +137,7 @@ def _rejections(features: Features, generation: str) -> int:
         if unknown:
             count += 1
     for name in features.names:
-        since = _VALUE_SINCE.get(name)
-        if since is not None and not newer(generation, since):
+        if not names.value_in(name, generation):
             count += 1
     return count
 

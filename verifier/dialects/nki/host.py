@@ -12,8 +12,8 @@ from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
+from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
-from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import DType, LoopKind, Operand, StorageKind, View
@@ -23,6 +23,7 @@ from verifier.symbolic.values import (
     BufferValue,
     DeviceLoop,
     DynamicSlice,
+    Missing,
     Opaque,
     ParDim,
     Range,
@@ -161,10 +162,20 @@ def _dtype(machine: Machine, operand: Operand | None) -> DType | None:
 
 def _new(machine: Machine, bound: Bound, call: Call, *, filled: bool) -> object:
     operand = bound.operands.get("shape")
+    if any(_depends(machine, bound.operands.get(name)) for name in ("shape", "dtype")):
+        return Missing(f"the result of {call.text}", api=True)
     shape = None if operand is None else shape_items(machine, operand.value, operand.span)
     dtype = _dtype(machine, bound.operands.get("dtype"))
     buffer = _buffer(machine, bound.operands.get("buffer"), call)
     return _creation(machine, bound, call, shape, dtype, buffer, filled=filled)
+
+
+def _depends(machine: Machine, operand: Operand | None) -> bool:
+    """Whether a size, or a dtype, is of a name that does not exist."""
+    if operand is None or isinstance(operand.value, Missing):
+        return operand is not None
+    items = machine.as_items(operand.value, operand.span)
+    return items is not None and absent.depends(items)
 
 
 def _ndarray(machine: Machine, bound: Bound, call: Call) -> object:
@@ -329,6 +340,8 @@ def _ds(machine: Machine, bound: Bound, call: Call) -> object:
     operand = bound.operands["size"]
     size = machine.as_int(operand.value, operand.span)
     start = bound.value("start")
+    if isinstance(operand.value, Missing):
+        return operand.value
     if size is None:
         machine.approximate(LedgerKind.OPAQUE, "the size of `nl.ds` is not known", operand.span)
         return Opaque("a slice of unknown size")

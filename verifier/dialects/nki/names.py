@@ -6,11 +6,13 @@ belong to one analysis.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
 from verifier.dialects.nki.signatures import generations_with, table
-from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -128,6 +130,62 @@ _EXTERNAL_DTYPES: Final[dict[str, str]] = {
 }
 
 
+#: constants of ``nl.tile_size`` (NKI-H100 to NKI-H108)
+TILE_SIZES: Final[Mapping[str, Callable[[Target], int]]] = {
+    "pmax": lambda t: t.partitions,
+    "psum_fmax": lambda t: t.psum_bank_bytes // 4,
+    "psum_bank_fmax": lambda t: t.psum_bank_bytes // 4,
+    "psum_bank_fmax_bytes": lambda t: t.psum_bank_bytes,
+    "psum_num_banks": lambda t: t.psum_banks,
+    "gemm_stationary_fmax": lambda t: t.stationary_free_max,
+    # the constant stays at 512 where the hardware takes more (NKI-H104)
+    "gemm_moving_fmax": lambda t: min(t.moving_free_max, 512),
+    "bn_stats_fmax": lambda t: t.bn_stats_free_max,
+    "sbuf_size_bytes": lambda t: t.sbuf_bytes * t.partitions,
+    "sbuf_fmax": lambda t: t.sbuf_usable_bytes // 4,
+    "sbuf_fmax_bytes": lambda t: t.sbuf_usable_bytes,
+    "total_available_sbuf_size": lambda t: t.sbuf_usable_bytes,
+    # not documented; 32 is what allocators align to by default (NKI-H108)
+    "psum_min_align": lambda t: 32,
+    "sbuf_min_align": lambda t: 32,
+}
+
+
+def tile_size(attr: str, target: Target) -> Expr | None:
+    """A constant of ``nl.tile_size`` on a target."""
+    value = TILE_SIZES.get(attr)
+    return E.const(value(target)) if value is not None else None
+
+
+#: names that are values, with the generation that has them first, and the one that does not have
+#: them any more (section (a.4), NKI-M021, NKI-M104)
+VALUES: Final[Mapping[str, tuple[str, str]]] = {
+    "isa.dma_engine": ("0.3", ""),
+    "isa.fp32": ("", "0.2"),
+    "isa.NkiInstruction": ("0.6", ""),
+    "language.bfp16": ("", "0.2"),
+    "language.fp32": ("", "0.2"),
+    "language.MemoryRegion": ("0.3", ""),
+    "language.NkiTensor": ("0.3", ""),
+    "language.bypass": ("0.4", ""),
+    "language.prelu": ("0.4", ""),
+    "language.average": ("0.5", ""),
+    "language.float8_e8m0fnu": ("0.5", ""),
+    "language.tile_size.psum_bank_fmax": ("0.4", ""),
+    "language.tile_size.psum_bank_fmax_bytes": ("0.4", ""),
+    "language.tile_size.sbuf_size_bytes": ("0.4", ""),
+    "language.tile_size.sbuf_fmax": ("0.4", ""),
+    "language.tile_size.sbuf_fmax_bytes": ("0.4", ""),
+    "language.tile_size.psum_num_banks": ("0.5", ""),
+}
+
+
+def value_in(full: str, generation: str) -> bool:
+    """Whether a generation has a value; functions are in the tables of signatures."""
+    since, until = VALUES.get(full, ("", ""))
+    return not (since and not newer(generation, since)) and not (until and newer(generation, until))
+
+
 def operator_name(name: str) -> str | None:
     """The canonical operator that a name stands for, or None if it is not one."""
     if name in OPERATORS or name in OPERATOR_ALIASES:
@@ -243,45 +301,54 @@ def _isa(owner: ApiRef, attr: str) -> object | None:
     return None
 
 
+#: namespaces of which not all names are documented: modules of the compiler, tools
+_OPEN: Final = frozenset({"nki", "compiler", "typing"})
+
+#: how alike a name must be to one that is documented to be taken for a slip of it
+_SLIP: Final = 0.8
+
+
+def closed(namespace: str, attr: str) -> frozenset[str] | None:
+    """All names in a namespace, of all generations; None: it may well have ``attr`` besides."""
+    known = _known(namespace)
+    if known is None or namespace not in _OPEN:
+        return known
+    return known if difflib.get_close_matches(attr, known, 1, _SLIP) else None
+
+
 @cache
-def closed(namespace: str) -> frozenset[str] | None:
-    """All names in a namespace, of all generations; None: there may be others."""
+def _known(namespace: str) -> frozenset[str] | None:
+    """The documented names in a namespace, of all generations; None: it is no namespace."""
     kind = namespace.removeprefix("isa.")
     if kind in ENUMS:
         return ENUMS[kind]
-    if namespace not in ("isa", "language"):
+    fixed = _MEMBERS.get(namespace)
+    if fixed is not None:
+        return fixed
+    if namespace not in ("isa", "language", "typing", *_CALLED):
         return None
     functions = {full for generation in GENERATIONS for full in table(generation)} | _CLASSES
     prefix = f"{namespace}."
     found = {full.removeprefix(prefix) for full in functions if full.startswith(prefix)}
-    own = {*ENUMS, *ENGINE_ALIASES}
-    if namespace == "language":
+    found |= {each.removeprefix(prefix) for each in NAMESPACES.values() if each.startswith(prefix)}
+    own: set[str] = set()
+    if namespace == "isa":
+        own = {*ENUMS, *ENGINE_ALIASES}
+    elif namespace == "language":
         own = {*BUFFERS, *OPERATORS, *OPERATOR_ALIASES, *_ALSO, *dt.DTYPES}
     return frozenset(found | own)
 
 
-def tile_size(attr: str, target: Target) -> Expr | None:
-    """A constant of ``nl.tile_size`` on a target (NKI-H100 to NKI-H108)."""
-    values = {
-        "pmax": target.partitions,
-        "psum_fmax": target.psum_bank_bytes // 4,
-        "psum_bank_fmax": target.psum_bank_bytes // 4,
-        "psum_bank_fmax_bytes": target.psum_bank_bytes,
-        "psum_num_banks": target.psum_banks,
-        "gemm_stationary_fmax": target.stationary_free_max,
-        # the constant stays at 512 where the hardware takes more (NKI-H104)
-        "gemm_moving_fmax": min(target.moving_free_max, 512),
-        "bn_stats_fmax": target.bn_stats_free_max,
-        "sbuf_size_bytes": target.sbuf_bytes * target.partitions,
-        "sbuf_fmax": target.sbuf_usable_bytes // 4,
-        "sbuf_fmax_bytes": target.sbuf_usable_bytes,
-        "total_available_sbuf_size": target.sbuf_usable_bytes,
-        # not documented; 32 is what allocators align to by default (NKI-H108)
-        "psum_min_align": 32,
-        "sbuf_min_align": 32,
-    }
-    value = values.get(attr)
-    return E.const(value) if value is not None else None
+#: namespaces of functions and classes alone
+_CALLED: Final = ("compiler", "collectives", "compiler.sbuf", "compiler.psum")
+
+_MEMBERS: Final[dict[str, frozenset[str]]] = {
+    "nki": _ROOT_NAMES | NAMESPACES.keys() - {""} | {"tensor"},
+    "dtype": frozenset(dt.DTYPES),
+    "language.tile_size": frozenset(TILE_SIZES),
+    "language.MemoryRegion": frozenset(BUFFERS),
+    "isa.nc_version": frozenset(NC_VERSIONS),
+}
 
 
 def external(path: str) -> object | None:

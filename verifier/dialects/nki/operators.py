@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki import isa
+from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.emission import accumulation, engine_of, perform
 from verifier.dialects.nki.isa.language import ASSIGN, FILL
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import views
-from verifier.symbolic.expr import TRUE, Bool, Expr
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import Operand, StorageKind, View
+from verifier.symbolic.tensors import DType, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import Enumerator, IndexMask, IndexTensor
+from verifier.symbolic.values import BufferValue, Enumerator, IndexMask, IndexTensor, Missing
 
 _BINARY: Final[dict[str, str]] = {
     "+": "add",
@@ -61,6 +62,22 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
         arguments = {"x": Operand("x", left, span), "y": Operand("y", right, span)}
     instruction = isa.find(f"language.{name}")
     assert instruction is not None
+    if any(isinstance(each.value, (DType, BufferValue, Enumerator)) for each in arguments.values()):
+        other = "a dtype" if isinstance(left, DType) or isinstance(right, DType) else "a constant"
+        if isinstance(left, BufferValue) or isinstance(right, BufferValue):
+            other = "a memory"
+        machine.check(
+            SIGNATURE_RULE,
+            FALSE,
+            span,
+            f"both sides of `{op}` are tensors or numbers",
+            f"`{op}` is given a tensor and {other}, which are never the same kind of thing",
+            facts=("N09",),
+            help=("compare `t.buffer`, or `t.dtype`",) if op in ("==", "!=") else (),
+        )
+        if op in ("==", "!="):
+            return op == "!="
+        return Missing(f"the result of `{op}`", api=True)
     return perform(machine, instruction, arguments, span, op)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from verifier.source.ir import Span
@@ -12,7 +14,7 @@ from verifier.symbolic.python.heap import ObjectBox
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.paths import Paths
 from verifier.symbolic.trace import AssumptionKind, LedgerKind
-from verifier.symbolic.values import Opaque, OpaqueOf, Ref
+from verifier.symbolic.values import Missing, Opaque, OpaqueOf, Ref
 
 #: the rule that reports an error of Python's own, by the error's type (nearest base class)
 RULES: dict[type[BaseException], str] = {
@@ -28,6 +30,12 @@ RULES: dict[type[BaseException], str] = {
 
 #: ways out of one ``try`` that are told apart where libraries may raise
 MAX_FOREIGN: Final = 6
+
+
+def meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The name that was probably meant, as a line of help."""
+    close = difflib.get_close_matches(name, sorted(known), 1, 0.6)
+    return (f"did you mean `{close[0]}`?",) if close else ()
 
 
 class Faults(Paths):
@@ -64,6 +72,33 @@ class Faults(Paths):
         said = (OpaqueOf("the message of an error", harmless=True, host=str),)
         exception = self.exception(error, said if args is None else args)
         self.raised(exception, fault, when)
+
+    def absent(
+        self,
+        error: type[BaseException],
+        message: str,
+        span: Span,
+        name: str,
+        known: Iterable[str] = (),
+        *,
+        text: str = "",
+        api: bool = False,
+    ) -> Missing:
+        """A name that is not there: a finding, and the run goes on with what may be anything.
+
+        ``known``: the names that are there, of which the nearest is proposed. ``api``: a kernel
+        API was to have it. Where something catches ``error``, it goes there as CPython does.
+
+        Raises:
+            Ended: the error is caught.
+        """
+        help = meant(name.rpartition(".")[2], known)
+        if self.catching:
+            said = (message,) if issubclass(error, ImportError) else None
+            self.fault(error, message, span, text=text, help=help, args=said)
+        rule = next(RULES[cls] for cls in error.__mro__ if cls in RULES)
+        self._blamed(Fault(error, message, span, rule, text or message, (), help), E.TRUE)
+        return Missing(f"`{name}`, which does not exist", api=api)
 
     def raised(self, exception: object, fault: Fault, when: Bool = E.TRUE) -> None:
         """An exception is raised if ``when`` holds, and something may catch it."""
@@ -104,22 +139,26 @@ class Faults(Paths):
         elif fault.demand:
             self.assume(E.not_(when), fault.text, fault.span, AssumptionKind.ASSERT)
         else:
-            self.check(
-                fault.rule,
-                E.not_(when),
-                fault.span,
-                fault.text,
-                fault.message,
-                values=fault.values,
-                help=fault.help,
-                assertion=fault.assertion,
-                facts=fault.facts,
-                notes=(*fault.notes, *self.call_notes(fault.span)),
-            )
+            self._blamed(fault, when)
         if when is E.TRUE or self.decide(when) is True:
             if fault.demand or fault.foreign:
                 raise Ended
             self.dies()
+
+    def _blamed(self, fault: Fault, when: Bool) -> None:
+        """The check that an exception is not raised."""
+        self.check(
+            fault.rule,
+            E.not_(when),
+            fault.span,
+            fault.text,
+            fault.message,
+            values=fault.values,
+            help=fault.help,
+            assertion=fault.assertion,
+            facts=fault.facts,
+            notes=(*fault.notes, *self.call_notes(fault.span)),
+        )
 
     def exception(self, error: type[BaseException], args: tuple[object, ...]) -> Ref:
         """An instance of a built-in exception type."""

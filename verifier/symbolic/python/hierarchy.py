@@ -184,6 +184,12 @@ def namespace(vm: VM, cls: Class) -> dict[str, object]:
     return box.names
 
 
+def names_of(vm: VM, cls: object) -> set[str]:
+    """The names that a class of the project has, itself or from its bases in the project."""
+    bases = cls.mro if isinstance(cls, Class) else ()
+    return {name for base in bases if isinstance(base, Class) for name in namespace(vm, base)}
+
+
 def define_attribute(vm: VM, cls: Class, name: str, value: object) -> None:
     """Give a class an attribute that its body does not spell out."""
     box = vm.heap.write(cls.namespace.id)

@@ -66,8 +66,8 @@ def _module(vm: VM, name: str, bound: str, whole: bool, span: ir.Span) -> object
     if found is not None:
         return ModuleRef(str(found.path), found)
     value = modules.external(vm, wanted, wanted, modules.import_place(vm, module, span.line))
-    _check_external(vm, value, standard.module_error(name), span)
-    return value
+    error = standard.module_error(name) or missing.of_api(vm, name)
+    return _check_external(vm, value, error, name, span)
 
 
 def _check_parts(vm: VM, name: str, span: ir.Span) -> None:
@@ -79,9 +79,12 @@ def _check_parts(vm: VM, name: str, span: ir.Span) -> None:
             return
         part = ".".join(names[:count])
         found = vm.project.resolve_import(vm.frame.module, part)
-        if found is None and owner.path.name != "__init__.py":
-            said = f"No module named '{part}'; '{'.'.join(names[: count - 1])}' is not a package"
-            vm.fault(ModuleNotFoundError, said, span, args=(said,))
+        if found is None and not missing.may_have_part(owner, names[count - 1]):
+            said = f"No module named '{part}'"
+            if owner.path.name != "__init__.py":
+                said += f"; '{'.'.join(names[: count - 1])}' is not a package"
+            vm.absent(ModuleNotFoundError, said, span, part)
+            return
         if found is None and vm.catching:
             # it may have been compiled, or be made by the package itself
             unknown = vm.unknown_bool(f"whether `{part}` can be imported is not known", span)
@@ -89,17 +92,19 @@ def _check_parts(vm: VM, name: str, span: ir.Span) -> None:
         owner = found
 
 
-def _check_external(vm: VM, value: object, error: str | None, span: ir.Span) -> None:
-    """Whether an import of something that is not the project's fails."""
+def _check_external(vm: VM, value: object, error: str | None, name: str, span: ir.Span) -> object:
+    """Whether an import of something that is not the project's fails: what it binds."""
     if not isinstance(value, ExternalRef):
-        return
+        return value
     if error is not None:
         kind = ModuleNotFoundError if error.startswith("No module") else ImportError
-        vm.fault(kind, error, span, args=(error,))
+        api = vm.dialect.root(value.imported) is not None
+        return vm.absent(kind, error, span, name, api=api)
     package = value.imported.lstrip(".").partition(".")[0]
     if vm.catching and package not in sys.stdlib_module_names:
         unknown = vm.unknown_bool(f"whether `{package}` can be imported is not known", span)
         vm.fault(ImportError, f"No module named '{package}'", span, when=unknown)
+    return value
 
 
 # ------------------------------------------------------------------------ from module import
@@ -116,17 +121,22 @@ def _from_module(vm: VM, stmt: ir.ImportFrom, name: str) -> object:
         value = _bound_in(vm, source, name, stmt.span)
         if value is not UNBOUND:
             return value
-        if not _may_have_more(source):
-            said = f"cannot import name '{name}' from '{modules.dotted_name(source)}'"
-            vm.fault(ImportError, said, stmt.span)
+        if not _may_have_more(source, name):
+            owner = modules.dotted_name(source)
+            said = f"cannot import name '{name}' from '{owner}'"
+            full = f"{owner}.{name}"
+            return vm.absent(ImportError, said, stmt.span, full, source.bindings)
     elif part is not None:
         return modules.resolved(vm, *part)
     place = modules.import_place(vm, module, stmt.span.line)
     written = "." * stmt.level + stmt.module
     value = modules.external(vm, f"{stmt.module}.{name}", written, place)
-    error = None if stmt.level or source is not None else standard.name_error(stmt.module, name)
-    _check_external(vm, value, error, stmt.span)
-    return value
+    error = None
+    if source is None and stmt.level:
+        error = missing.of_project(module, stmt.module, stmt.level, name)
+    elif source is None:
+        error = standard.name_error(stmt.module, name) or missing.of_api(vm, stmt.module, name)
+    return _check_external(vm, value, error, f"{written}.{name}".lstrip("."), stmt.span)
 
 
 def _bound_in(vm: VM, source: Module, name: str, span: ir.Span) -> object:
@@ -145,11 +155,11 @@ def _bound_in(vm: VM, source: Module, name: str, span: ir.Span) -> object:
     return value
 
 
-def _may_have_more(source: Module) -> bool:
-    """Whether a module may have names that its text does not bind."""
-    if source.path.name == "__init__.py" or source.errors:
-        return True  # a part of a package may have been compiled
-    return _DYNAMIC.search(source.text) is not None
+def _may_have_more(source: Module, name: str) -> bool:
+    """Whether a module may have a name that its text does not bind."""
+    if source.errors or _DYNAMIC.search(source.text) is not None:
+        return True
+    return missing.may_have_part(source, name)
 
 
 def _bind_all(vm: VM, stmt: ir.ImportFrom, bind: Bind) -> None:

@@ -11,6 +11,7 @@ from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python import expressions, functions, generators, loops, statements
 from verifier.symbolic.python.kind import Kind, Language
 from verifier.symbolic.python.kinds import (
+    absent,
     blurred,
     callables,
     constants,
@@ -64,6 +65,7 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     inputs,
     words,
     external,
+    absent,
     blurred,
     constants,
     core,

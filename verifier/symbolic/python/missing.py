@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
 
 from verifier.source import standard
 from verifier.source.project import Module
 from verifier.source.readings import Import
+from verifier.symbolic.python.faults import meant
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ApiRef
 
 
 def chunks(vm: VM, module: Module) -> Iterator[int]:
@@ -85,6 +90,53 @@ def of_running(vm: VM, module: Module, chunk: int) -> bool:
     return False
 
 
+#: parts of a package that a build makes
+_BUILT: Final = re.compile(r"_.*|.*version.*|.*_pb2(_grpc)?")
+
+
+def may_have_part(package: Module, name: str) -> bool:
+    """Whether a package may have a part that is not there as text: compiled, or yet to be built."""
+    if package.path.name != "__init__.py":
+        return False
+    return _may_be_in(package.path.parent, name)
+
+
+def _may_be_in(folder: Path, name: str) -> bool:
+    if _BUILT.fullmatch(name) is not None or not folder.is_dir():
+        return True
+    return any(each.name.partition(".")[0] == name for each in folder.iterdir())
+
+
+def of_project(module: Module, dotted: str, level: int, name: str) -> str | None:
+    """What ``from ..dotted import name`` fails with where that is not on disk; None: it may not."""
+    folder = module.path.absolute().parent
+    for _ in range(level - 1):
+        folder = folder.parent
+    parts = dotted.split(".") if dotted else [name]
+    for count, part in enumerate(parts, 1):
+        if not _may_be_in(folder, part):
+            return f"No module named '{'.' * level}{'.'.join(parts[:count])}'"
+        folder /= part
+        if not folder.is_dir():
+            return None
+    return None
+
+
+def of_api(vm: VM, dotted: str, name: str = "") -> str | None:
+    """What ``from dotted import name``, or ``import dotted``, of a kernel API fails with."""
+    owner, attr = (dotted, name) if name else dotted.rpartition(".")[::2]
+    value = vm.dialect.root(owner) if owner and attr and not attr.startswith("_") else None
+    if not isinstance(value, ApiRef) or vm.dialect.root(f"{owner}.{attr}") is not None:
+        return None
+    known = vm.dialect.closed(value, attr)
+    if known is None:
+        return None
+    near = "".join(f"; {line}" for line in meant(attr, known))
+    if name:
+        return f"cannot import name '{name}' from '{dotted}'{near}"
+    return f"No module named '{dotted}'{near}"
+
+
 def _fails(vm: VM, module: Module, wanted: Import) -> bool:
     project, name = vm.project, wanted.name
     source = project.resolve_import(module, wanted.module, wanted.level)
@@ -93,9 +145,12 @@ def _fails(vm: VM, module: Module, wanted: Import) -> bool:
             return False
         if project.resolve_import(module, wanted.module.partition(".")[0]) is not None:
             return True
-        return standard.module_error(wanted.module) is not None
+        return (standard.module_error(wanted.module) or of_api(vm, wanted.module)) is not None
     if name == "*" or project.resolve_from(module, wanted.module, wanted.level, name) is not None:
         return False
     if source is not None:
         return True
-    return not wanted.level and standard.name_error(wanted.module, name) is not None
+    if wanted.level:
+        return of_project(module, wanted.module, wanted.level, name) is not None
+    found = standard.name_error(wanted.module, name) or of_api(vm, wanted.module, name)
+    return found is not None

@@ -48,7 +48,10 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
     outside = vm.outside()
     try:
         with _in_place() if straight else before_the_kernel(vm) as changed:
-            found.scope = vm.heap.new(Scope({"__name__": dotted_name(module), "__file__": key}))
+            own: dict[str, object] = {"__name__": dotted_name(module), "__file__": key}
+            if module.path.name == "__init__.py":
+                own["__path__"] = Opaque(f"`__path__` of `{own['__name__']}`")
+            found.scope = vm.heap.new(Scope(own))
             _run_body(vm, module, found)
     except SourceError as error:
         vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
@@ -122,8 +125,10 @@ def _run_statement(vm: VM, statement: ir.Stmt) -> None:
         known = [e for e in new if e.symbols or e.kind is LedgerKind.RUNTIME]
         trace.ledger[noted[0][1] :] = [*final, *known]
         return
+    certain = [check for check in vm.checks[noted[-1][1] :] if check.order <= skipped[0].order]
     for found, length in noted:
         del found[length:]  # nothing is blamed for what is not followed
+    vm.checks.extend(certain)
     trace.ledger.extend(final)
     reason = skipped[0].message
     lost = losses.Losses(vm, lambda module, name: global_value(vm, module, name), before)
@@ -362,6 +367,10 @@ def module_attribute(vm: VM, ref: ModuleRef, name: str, span: ir.Span) -> object
         part = f"{dotted_name(ref.module)}.{name}"
         if value is UNBOUND and _is_imported(vm.frame.module, part):
             return external(vm, part, part)  # a part that is not on disk: it may be compiled
+        if value is UNBOUND:
+            # a module of the project in the place of a kernel API: what it leaves out is the API's
+            stands_for = vm.dialect.root(part)
+            value = UNBOUND if stands_for is None else stands_for
         hook = global_value(vm, ref.module, "__getattr__")
         if value is UNBOUND and hook is not UNBOUND and name != "__getattr__":
             return vm.call(hook, (name,), span=span)

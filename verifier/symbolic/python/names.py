@@ -9,7 +9,7 @@ from verifier.symbolic.python.heap import UNBOUND, Scope
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
-from verifier.symbolic.values import Guarded, Opaque, PendingAdd
+from verifier.symbolic.values import Guarded, PendingAdd
 
 
 def lookup(vm: VM, node: ir.Name) -> object:
@@ -51,8 +51,9 @@ def lookup(vm: VM, node: ir.Name) -> object:
     value = modules.elsewhere(vm, vm.frame.module, name)
     if value is not UNBOUND:
         return value
-    _unbound(vm, node, False)
-    return Opaque(f"`{name}`, which is bound nowhere")
+    message = f"`{node.id}` is bound nowhere on this path"
+    known = {*vm.frame.module.bindings, *vm.language.builtins}
+    return vm.absent(NameError, message, node.span, node.id, known, text=f"`{node.id}` is bound")
 
 
 def found(vm: VM, value: object, span: ir.Span) -> object:

@@ -71,6 +71,6 @@ class PlainDialect:
         """Not known."""
         return None
 
-    def closed(self, owner: ApiRef) -> frozenset[str] | None:
+    def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
         """Not known."""
         return None

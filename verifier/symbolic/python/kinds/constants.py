@@ -15,7 +15,6 @@ from verifier.symbolic.python.heap import UNBOUND, RecordBox
 from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
-from verifier.symbolic.python.kinds.tensors import meant
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, LoopKind
@@ -189,17 +188,16 @@ class ApiKind(ConstantKind):
         found = vm.dialect.attribute(vm, value, name, span)
         if found is not None:
             return found
-        closed = None if name.startswith("_") else vm.dialect.closed(value)
+        closed = None if name.startswith("_") else vm.dialect.closed(value, name)
         return Opaque(f"`{value.name}.{name}`") if closed is None else UNBOUND
 
     def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         """An unknown name of a namespace whose names are all known: a finding, and on."""
-        text = f"{self.describe(vm, value)} has no attribute `{name}`"
-        help = meant(name, vm.dialect.closed(value) or frozenset())
-        if vm.catching:
-            vm.fault(AttributeError, text, span, help=help)
-        vm.check("no-attribute", E.FALSE, span, f"`{value.name}.{name}` exists", text, help=help)
-        return Opaque(f"`{value.name}.{name}`, which does not exist")
+        message = f"{self.describe(vm, value)} has no attribute `{name}`"
+        full = f"{value.name}.{name}"
+        known = vm.dialect.closed(value, name) or frozenset()
+        said = f"`{full}` exists"
+        return vm.absent(AttributeError, message, span, full, known, text=said, api=True)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return vm.dialect.api_subscript(vm, value, index, span)

@@ -32,6 +32,7 @@ from verifier.symbolic.values import (
     ExternalRef,
     IndexTensor,
     Managed,
+    Missing,
     ModuleRef,
     Opaque,
     OpaqueOf,
@@ -78,7 +79,7 @@ def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool =
     for arg in (*call.args, *call.keywords.values()):
         if isinstance(arg.value, Bool) or (arg.value is False and arg in call.args):
             vm.approximate(LedgerKind.DEMAND, f"{said} may demand `{vm.text(arg.span)}`", arg.span)
-    tensors, state = _given(vm, given)
+    tensors, state = given_away(vm, given)
     if tensors:
         vm.unmodelled(text or call.text or "a call", call.span)
     if state:
@@ -86,7 +87,7 @@ def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool =
     return Opaque(f"the result of {said}", harmless)
 
 
-def _given(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
+def given_away(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
     """Whether there is a tensor among values, and what of the program's own can be changed."""
     given = list(values)
     mine = reachable(vm.heap, given)
@@ -257,6 +258,8 @@ def meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> None
 
     A class or a function is only looked at.
     """
+    if isinstance(value, Missing):
+        return  # as if it had been there
     if isinstance(value, Opaque) and value.harmless and not isinstance(vm.box(other), ObjectBox):
         return  # a number or a text, which changes nothing
     if isinstance(value, ExternalRef):
@@ -267,7 +270,7 @@ def meet(vm: VM, value: Opaque | ExternalRef, other: object, span: Span) -> None
 
 def _give(vm: VM, value: Opaque | ExternalRef, given: tuple[object, ...], span: Span) -> None:
     """What a value that is not followed is given may be changed there, now or later."""
-    tensors, state = _given(vm, given)
+    tensors, state = given_away(vm, given)
     said = value.said if isinstance(value, ExternalRef) else value.reason
     if tensors:
         vm.unmodelled(vm.text(span), span)
@@ -422,6 +425,13 @@ class ModuleKind(Kind[VM]):
             return vm.unfollowed(f"`.{name}` of a module is not followed", span)
         return found
 
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        """A finding, and on."""
+        text = f"{self.describe(vm, value)} has no attribute `{name}`"
+        known = () if value.module is None else value.module.bindings
+        owner = value.path if value.module is None else modules.dotted_name(value.module)
+        return vm.absent(AttributeError, text, span, f"{owner}.{name}", known)
+
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         if value.module is None or new is UNBOUND:
             super().set_attribute(vm, value, name, new, span)
@@ -443,4 +453,4 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     Managed: ManagedKind(),
 }
 
-__all__ = ["KINDS", "meet", "some_dtype", "unknown_call"]
+__all__ = ["KINDS", "OpaqueKind", "given_away", "meet", "some_dtype", "unknown_call"]

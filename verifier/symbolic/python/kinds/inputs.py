@@ -13,13 +13,14 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import probes, ranks, tied
 from verifier.symbolic.python.concrete import OPERATORS
+from verifier.symbolic.python.faults import meant
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
-from verifier.symbolic.python.kinds.tensors import TensorKind, meant
+from verifier.symbolic.python.kinds.tensors import TensorKind
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.state import IS_THERE, SUCCEEDS

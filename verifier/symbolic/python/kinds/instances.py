@@ -16,7 +16,7 @@ from verifier.symbolic.python.hierarchy import Inherited
 from verifier.symbolic.python.iteration import Iteration
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds import protocols
-from verifier.symbolic.python.model import HostType
+from verifier.symbolic.python.model import Class, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -51,6 +51,15 @@ class ObjectKind(Kind[VM]):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         return attributes.read(vm, value, name, span)
+
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        """A finding; with an object of the project on, as if it had been there."""
+        box = _box(vm, value)
+        if not isinstance(box.cls, Class):
+            return super().no_attribute(vm, value, name, span)
+        text = f"{self.describe(vm, value)} has no attribute `{name}`"
+        known = {*box.attributes, *hierarchy.names_of(vm, box.cls)}
+        return vm.absent(AttributeError, text, span, f"{box.cls.name}.{name}", known)
 
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         attributes.assign(vm, value, name, new, span)

@@ -5,14 +5,14 @@ What an operator, an attribute or a method of a tensor means is the dialect's to
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, Final
 
 from verifier.source.ir import Span
+from verifier.symbolic import absent
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.machine import Call
+from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
@@ -25,6 +25,7 @@ from verifier.symbolic.values import (
     IndexGrid,
     IndexMask,
     IndexTensor,
+    Missing,
     Opaque,
     ParDim,
     PendingAdd,
@@ -64,8 +65,7 @@ class TensorKind(Kind[VM]):
     def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         known = vm.dialect.view_names() or frozenset()
         text = f"{self.describe(vm, value)} has no attribute `{name}`"
-        vm.fault(AttributeError, text, span, help=meant(name, known))
-        return UNBOUND  # pragma: no cover - the path has ended
+        return vm.absent(AttributeError, text, span, name, known)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return self._part(vm, self._view(vm, value, span, index), index, span)
@@ -79,6 +79,8 @@ class TensorKind(Kind[VM]):
                 items[at],
                 lambda x: self._part(vm, view, (*items[:at], x, *items[at + 1 :]), span),
             )
+        if absent.depends(index):
+            return Missing(f"a part of `{view.name}`", api=True, part_of=view)
         return vm.dialect.subscript(vm, view, index, span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
@@ -89,6 +91,9 @@ class TensorKind(Kind[VM]):
         vm.each(region, lambda part: self._store(vm, part, new, None, span))
 
     def _store(self, vm: VM, part: object, new: object, op: str | None, span: Span) -> None:
+        if isinstance(part, Missing):
+            absent.writes(vm, Call((Arg(part, span),), {}, span, "="))
+            return
         if not isinstance(part, View):
             vm.unfollowed("an assignment to a part of a tensor that is not followed", span)
             return
@@ -352,12 +357,6 @@ class RegisterKind(Kind[VM]):
         return Opaque(f"a value of {self.describe(vm, value)}, which only the device knows")
 
 
-def meant(name: str, known: frozenset[str]) -> tuple[str, ...]:
-    """The name that was probably meant, as a line of help."""
-    close = difflib.get_close_matches(name, sorted(known), 1, 0.6)
-    return (f"did you mean `{close[0]}`?",) if close else ()
-
-
 KINDS: Final[dict[type, Kind[VM]]] = {
     View: TensorKind(),
     PendingAdd: PendingKind(),
@@ -370,4 +369,4 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     Register: RegisterKind(),
 }
 
-__all__ = ["KINDS", "IndexKind", "TensorKind", "meant"]
+__all__ = ["KINDS", "IndexKind", "TensorKind"]

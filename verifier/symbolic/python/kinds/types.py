@@ -85,6 +85,12 @@ class ClassKind(TypeKind):
             return vm.unfollowed(f"`{value.name}.{name}` is not followed", span)
         return UNBOUND
 
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        """A finding, and on."""
+        text = f"{self.describe(vm, value)} has no attribute `{name}`"
+        full = f"{value.name}.{name}"
+        return vm.absent(AttributeError, text, span, full, hierarchy.names_of(vm, value))
+
     def set_attribute(self, vm: VM, value: Any, name: str, new: object, span: Span) -> None:
         if hierarchy.is_external(value):
             vm.unfollowed(f"what the type of `{value.name}` makes of `.{name}`", span)

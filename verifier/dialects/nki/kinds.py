@@ -1,0 +1,253 @@
+"""What kinds of values the parameters of NKI take: what is none of them is an error at once.
+
+Follows from the descriptions of instructions, from defaults, and for the rest from names: each name
+means the same wherever it is a parameter.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from verifier.dialects.nki import isa, names
+from verifier.dialects.nki.versions import newer
+from verifier.dialects.signature import Parameter, Signature
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.python.model import Function
+from verifier.symbolic.roles import Takes
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.values import (
+    ApiRef,
+    BufferValue,
+    Enumerator,
+    OpaqueOf,
+    Ref,
+    Register,
+)
+
+
+class Given(Enum):
+    """What an argument is, as messages say it."""
+
+    NONE = "None"
+    NUMBER = "a number"
+    FLAG = "a truth value"
+    TEXT = "a text"
+    DTYPE = "a dtype"
+    OPERATOR = "an operator"
+    MEMBER = "a member of an enumeration"
+    CLASS = "an enumeration"
+    MEMORY = "a memory"
+    TENSOR = "a tensor"
+    REGISTER = "a register"
+    LIST = "a list"
+    FUNCTION = "a function"
+
+
+class Wanted(NamedTuple):
+    """What a parameter takes, in words; what is certainly none of it; the facts."""
+
+    words: str
+    never: frozenset[Given]
+    facts: tuple[str, ...]
+
+
+_NAMED: Final = frozenset(
+    {Given.DTYPE, Given.OPERATOR, Given.MEMBER, Given.CLASS, Given.MEMORY, Given.FUNCTION}
+)
+_HELD: Final = frozenset({Given.TENSOR, Given.REGISTER, Given.LIST})
+_PLAIN: Final = frozenset({Given.NUMBER, Given.FLAG, Given.TEXT})
+
+_OPERATOR: Final = Wanted(
+    "an operator", _PLAIN | _HELD | (_NAMED - {Given.OPERATOR}), ("N09", "M053")
+)
+_DTYPE: Final = Wanted(
+    "a dtype",
+    (_NAMED - {Given.DTYPE}) | _HELD | {Given.NUMBER, Given.FLAG},
+    ("T01",),
+)
+_MEMORY: Final = Wanted(
+    "a memory region",
+    (_NAMED - {Given.MEMORY, Given.FUNCTION}) | _HELD | {Given.NUMBER, Given.FLAG},
+    ("L02",),
+)
+_TEXT: Final = Wanted("a text", _NAMED | _HELD | {Given.NUMBER, Given.FLAG}, ("N09",))
+_FLAG: Final = Wanted("a truth value", _NAMED | _HELD | {Given.TEXT}, ("N09",))
+_NUMBER: Final = Wanted("a number", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
+_CONSTANT: Final = Wanted(
+    "a number that is known when the kernel is compiled",
+    _NAMED | _HELD | {Given.TEXT},
+    ("N09",),
+)
+_NUMBERS: Final = Wanted("numbers", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
+_WHOLE: Final = Wanted("an integer", _NAMED | {Given.TEXT, Given.TENSOR, Given.LIST}, ("N09",))
+_WHOLES: Final = Wanted(
+    "a list of integers", _NAMED | {Given.TEXT, Given.TENSOR, Given.NUMBER, Given.FLAG}, ("N09",)
+)
+_LISTED: Final = Wanted("a list of tensors", _NAMED | _PLAIN | {Given.TENSOR}, ("N09",))
+
+#: parameters that no description and no default speaks of
+_BY_NAME: Final[dict[str, Wanted]] = {
+    **dict.fromkeys(("dtype", "compute_dtype"), _DTYPE),
+    "buffer": _MEMORY,
+    **dict.fromkeys(("name", "prefix", "print_prefix"), _TEXT),
+    **dict.fromkeys(
+        (
+            *("axes", "axis", "channel_ids", "channel_multiplier", "collective_dim", "imm", "n"),
+            *("num_elem_per_idx", "num_valid_indices", "offset", "pattern", "priority", "scales"),
+            *("shape", "shuffle_mask", "step", "tile_position", "tile_size"),
+        ),
+        _NUMBERS,
+    ),
+}
+
+#: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
+_ENUMS_OF: Final = {"perf_mode": "matmul_perf_mode"}
+
+#: what an instruction is given as it is encoded
+_CONSTANTS: Final[dict[tuple[str, str], str]] = {
+    ("isa.memset", "value"): "MST01",
+    ("isa.affine_select", "on_false_value"): "AFS03",
+}
+
+#: functions that ask what memory a tensor, or a memory, is
+_ASK: Final = frozenset(f"language.is_{each}" for each in ("hbm", "sbuf", "psum", "on_chip"))
+
+
+def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
+    """What a parameter takes; None where anything may go, or tensors are spoken of elsewhere."""
+    constant = _CONSTANTS.get((signature.name, parameter.name))
+    if constant is not None:
+        return _CONSTANT._replace(facts=(constant,))
+    instruction = isa.find(signature.name)
+    role = instruction.role(parameter.name) if instruction is not None else None
+    takes = role.takes if role is not None else None
+    if takes is Takes.OPERATOR:
+        return _operator(signature)
+    if takes is Takes.TILES:
+        fact = role.count.fact if role is not None and role.count is not None else "N09"
+        return _LISTED._replace(facts=(fact,))
+    if takes is Takes.FLAG:
+        return _FLAG
+    if takes in (Takes.INTEGER, Takes.INTEGERS):
+        return _WHOLE if takes is Takes.INTEGER else _WHOLES
+    if takes in (Takes.TILE, Takes.VECTOR) or signature.name in _ASK:
+        return None
+    return _of_default(parameter.default or "") or _BY_NAME.get(parameter.name)
+
+
+def _operator(signature: Signature) -> Wanted:
+    never = _OPERATOR.never
+    if signature.generation == "beta1":
+        never -= {Given.TEXT}  # its functions took the names of operators as well
+    return _OPERATOR._replace(never=never)
+
+
+def _of_default(default: str) -> Wanted | None:
+    """What the default of a parameter says of it."""
+    kind = default.partition(".")[0]
+    if kind in names.ENUMS:
+        return Wanted(f"a member of nki.isa.{kind}", _NAMED | _PLAIN | _HELD, ("N05",))
+    if default in ("True", "False"):
+        return _FLAG
+    return _NUMBER if default.lstrip("-").replace(".", "").isdigit() else None
+
+
+def given(machine: Machine, value: object, span: Span) -> Given | None:
+    """What a value certainly is; None while that is not known."""
+    if value is None:
+        return Given.NONE
+    if isinstance(value, OpaqueOf):
+        return _OF_HOST.get(value.host)
+    for types, kind in _KINDS:
+        if isinstance(value, types):
+            return kind
+    if isinstance(value, Enumerator):
+        return Given.OPERATOR if value.kind == "op" else Given.MEMBER
+    if isinstance(value, ApiRef):
+        return _of_api(value)
+    if isinstance(value, Ref) and machine.as_items(value, span) is not None:
+        return Given.LIST
+    return None
+
+
+_OF_HOST: Final = {float: Given.NUMBER, int: Given.NUMBER, str: Given.TEXT, bool: Given.FLAG}
+
+_KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
+    ((bool, Bool), Given.FLAG),
+    ((Expr, int, float), Given.NUMBER),
+    (str, Given.TEXT),
+    (DType, Given.DTYPE),
+    (BufferValue, Given.MEMORY),
+    (View, Given.TENSOR),
+    (Register, Given.REGISTER),
+    (tuple, Given.LIST),
+    (Function, Given.FUNCTION),
+)
+
+
+def _of_api(value: ApiRef) -> Given | None:
+    if value.name.removeprefix("isa.") in names.ENUMS:
+        return Given.CLASS
+    if not value.name.startswith("language."):
+        return None
+    operator = names.operator_name(value.name.removeprefix("language."))
+    return None if operator is None else Given.OPERATOR
+
+
+def fits(
+    machine: Machine, signature: Signature, parameter: Parameter, value: object, span: Span
+) -> bool:
+    """Whether an argument may be what a parameter takes, a tensor where it takes one."""
+    instruction = isa.find(signature.name)
+    role = instruction.role(parameter.name) if instruction is not None else None
+    found = given(machine, value, span)
+    if role is not None and role.takes in (Takes.TILE, Takes.VECTOR):
+        number = role.takes is Takes.VECTOR or bool(role.number_until)
+        return found not in _NAMED and not (found in _PLAIN and not number)
+    return misfit(machine, signature, parameter, value, span) is None
+
+
+class Misfit(NamedTuple):
+    """An argument that is nothing its parameter takes: what it takes, and what to say."""
+
+    wanted: str
+    said: str
+    facts: tuple[str, ...]
+    help: tuple[str, ...] = ()
+
+
+def misfit(
+    machine: Machine, signature: Signature, parameter: Parameter, value: object, span: Span
+) -> Misfit | None:
+    """What is wrong with an argument; None if nothing is, as far as is known."""
+    takes = wanted(signature, parameter)
+    found = given(machine, value, span)
+    kind = (parameter.default or "").partition(".")[0]
+    kind = kind if kind in names.ENUMS else _ENUMS_OF.get(parameter.name, "")
+    if isinstance(value, Enumerator) and value.kind in names.ENUMS:
+        if value.kind == kind:
+            return None
+        none = "no member of an enumeration"
+        facts = ("M072", "M074", "M094")
+        return Misfit(
+            takes.words if takes is not None else none,
+            f"is given a member of `nisa.{value.kind}`",
+            facts,
+        )
+    if takes is None or found not in takes.never:
+        return None
+    if kind and found in _PLAIN:
+        # up to 0.2 members of enumerations were numbers, and their names did as well
+        if not newer(machine.api, "0.3"):
+            return None
+        if found is Given.NUMBER:
+            help_ = (f"write a member of `nisa.{kind}`",)
+            said = "takes no numbers since NKI 0.3"
+            return Misfit(takes.words, said, ("N05", "M031", "M061"), help_)
+    return Misfit(takes.words, f"takes {takes.words}, and is given {found.value}", takes.facts)
+
+
+__all__ = ["Given", "Misfit", "Wanted", "fits", "given", "misfit", "wanted"]
