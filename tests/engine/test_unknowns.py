@@ -62,6 +62,8 @@ def reasons(tmp_path: Path, imports: str, rows: str, before: str = "pass") -> li
 def test_imports_that_are_not_found_are_named(
     tmp_path: Path, imports: str, rows: str, said: str
 ) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "helper.so").touch()  # compiled
     wanted = f"it depends on values that are not known: {said.format(n=LINE)}"
     found = reasons(tmp_path, imports, rows)
     assert found and any(reason.endswith(wanted) for reason in found), found
