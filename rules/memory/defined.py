@@ -254,8 +254,15 @@ class _Seen:
         if target is None:
             yield Read(access, fate=fate, to=fate.to, sure=sure)
             return
+        fits = fate.fits(access.operation)
+        known = self._table.assumed(access.order).also(access.path, ())
+        elsewhere = E.FALSE if known.decide(fits) is True else E.not_(fits)
         if self._visible(target.storage):
-            yield Read(access, f"it is stored to `{target.name}`", sure=sure)
+            why = f"it is stored to `{target.name}`"
+            if elsewhere is not E.FALSE:
+                yield Read(_narrowed(access, elsewhere, None), why, sure=False)
+                access = _narrowed(access, fits, None)
+            yield Read(access, why, sure=sure)
             return
         if not target.exact or target.indirect:
             yield Read(access, "it is used", sure=False)
@@ -264,11 +271,10 @@ class _Seen:
         if place is None or len(place) != len(access.view.axes) or not sure:
             yield Read(access, "it is used", fate, fate.to, sure=False)
             return
-        fits = fate.fits(access.operation)
-        if self._table.assumed(access.order).also(access.path, ()).decide(fits) is not True:
+        if elsewhere is not E.FALSE:
             # where sizes are not what they have to be, any element may go anywhere
-            elsewhere = _narrowed(access, E.not_(fits), None)
-            yield Read(elsewhere, "it is used", fate, fate.to, sure=False)
+            other = _narrowed(access, elsewhere, None)
+            yield Read(other, "it is used", fate, fate.to, sure=False)
             access = _narrowed(access, fits, None)
         yield Read(access, fate=fate, to=fate.to)
 

@@ -397,3 +397,19 @@ def test_what_is_read_ends_where_the_instruction_ends(
     text = ("okk.initialize()", *body.replace(",\n    ", ", ").strip().splitlines(), "okk.poll()")
     found = judge(Kernel(OKK, "bm1684", text, inputs, symbolic=True))
     assert found.problems == ()
+
+
+def test_which_rows_go_into_a_result_of_another_size_is_not_told() -> None:
+    """The row that was not written may be one that the result has no room for."""
+    text = """
+a = nl.ndarray((65, 6), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a[0:64, 0:6], src=x)
+b = nl.ndarray((65, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.memset(dst=b, value=0.0)
+out = nl.ndarray((64, 6), dtype=nl.float32, buffer=nl.hbm)
+nisa.range_select(
+    dst=out, on_true_tile=a, comp_op0=nl.greater, comp_op1=nl.less, bound0=b, bound1=b)
+return out
+"""
+    found = judge(_kernel("0.6", "trn2", text.replace("(\n    ", "("), {"x": ("float32", (64, 6))}))
+    assert (found.kind, found.problems) == ("violated", ())

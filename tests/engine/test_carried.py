@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,33 @@ def test_a_swap_under_a_condition_is_no_rotation(tmp_path: Path) -> None:
     )
     (kernel,) = check(tmp_path, text).kernels
     assert kernel.status != "verified"
+
+
+BETA1 = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(frames):
+    assert frames.shape == (5, 88, 56)
+    out = nl.ndarray((88, 56), dtype=frames.dtype, buffer=nl.shared_hbm)
+    tiles = [nl.load(frames[k]) for k in nl.static_range(5)]
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "total = tiles[0]\nfor tile in tiles[1:]:\n    total = nl.add(total, tile)\n",
+        "total = tiles[0]\nfor k, tile in enumerate(tiles[1:]):\n    total = nl.add(total, tile)\n",
+        "total = sum(tiles[1:], tiles[0])\n",
+    ],
+)
+def test_beta1_goes_through_a_list_as_python_does(tmp_path: Path, body: str) -> None:
+    """Loops over ranges are traced once there; what a list holds is gone through by Python."""
+    path = tmp_path / "kernel.py"
+    rest = textwrap.indent(body + "nl.store(out, total)\nreturn out\n", "    ")
+    path.write_text(BETA1 + rest)
+    (kernel,) = analyze_file(FileRequest(str(path), (str(tmp_path),))).kernels
+    assert kernel.status == "verified"

@@ -248,8 +248,8 @@ class Runner:
         if len(run.values) > 1:
             self._wide_run(run)
             return
-        rng = Range(E.const(0), run.count, E.const(1), LoopKind.RANGE, self.span)
-        value = run.values[0]
+        rng = Range(E.const(0), run.count, E.const(1), LoopKind.STATIC, self.span)
+        value = run.values[0]  # Python goes through a list itself, whatever becomes of `range`
         self.range(rng, lambda index: self._item(run, value, index))
 
     def _once(self, run: Many) -> None:
@@ -267,7 +267,7 @@ class Runner:
                     lambda value=value: self._item(run, value, index),  # type: ignore[misc]
                 )
 
-        self.range(Range(E.const(0), run.count, E.const(1), LoopKind.RANGE, self.span), all_of)
+        self.range(Range(E.const(0), run.count, E.const(1), LoopKind.STATIC, self.span), all_of)
 
     def _item(self, run: Many, value: object, index: object) -> None:
         assert isinstance(index, Expr)
@@ -279,7 +279,7 @@ class Runner:
         vm.approximate(LedgerKind.HAVOC, f"a loop over {way.reason} is not followed", self.span)
         count = E.fresh("iterations", 0)
         item = Opaque(f"an item of {way.reason}")
-        rng = Range(E.const(0), count, E.const(1), LoopKind.RANGE, self.span)
+        rng = Range(E.const(0), count, E.const(1), LoopKind.STATIC, self.span)
         self.range(rng, lambda _: self.body(item))
 
 
