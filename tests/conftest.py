@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import verifier.dialects  # noqa: F401  # sources are searched for their kernels
+from verifier.symbolic import expr as E
 
 # how long an example takes says something of the machine and who else uses it
 settings.register_profile("untimed", deadline=None)
@@ -25,6 +26,21 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     _compiled = tempfile.mkdtemp(prefix="tilelint-tests-")
     os.environ["PYTHONPYCACHEPREFIX"] = _compiled
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
+
+
+#: the terms that test files make when they are imported
+_imported = E.context()
+
+
+def pytest_collection_finish() -> None:
+    global _imported  # known once all files are imported
+    _imported = E.context()
+
+
+@pytest.fixture(autouse=True)
+def terms_of_test_files() -> None:
+    """Whatever a test before this one has forgotten, its file's terms are those of this test."""
+    E.fresh_context(_imported)
 
 
 @pytest.fixture

@@ -211,3 +211,47 @@ def test_a_fault_of_a_dtype_that_is_named_is_a_fault(
     broken = {d.rule for d in result.diagnostics}
     assert ("partition-extent" in broken) == (status == "violated")
     assert only(result).status in (status, "conditional" if broken else status)
+
+
+ONE_OF_SEVERAL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+# tilelint: contract (x: fp32[7, 12], s: {None, 3, fp32[K, 1]})
+@nki.jit
+def scaled(x, s, mode: str = "fast"):
+    tile = nl.ndarray((7, 12), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    out = nl.ndarray((7, 12), dtype=nl.float32, buffer=nl.shared_hbm)
+    if s is not None:
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=s)
+    if mode != "fast":
+        wide = nl.ndarray((129, 12), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=wide, value=0.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def test_what_breaks_a_condition_is_shown_as_the_input_that_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(ONE_OF_SEVERAL, encoding="utf-8")
+    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",))).kernels
+    assert kernel.precondition is not None
+    told = {c.text: (c.breach, c.witness) for c in kernel.precondition.conjuncts}
+    breach, witness = told["s is None or s == 3"]
+    assert breach == "s.shape = [1, 1]"
+    assert witness is not None and "s" not in witness and witness["s.shape"] == [1, 1]
+    assert told['mode == "fast"'][0] == "mode = another value"
+
+
+def test_a_contract_above_a_function_makes_it_a_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    plain = ONE_OF_SEVERAL.replace("@nki.jit\n", "")
+    path.write_text(plain, encoding="utf-8")
+    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",))).kernels
+    assert (kernel.name, kernel.status) == ("scaled", "conditional")
+    path.write_text(plain.replace("# tilelint: contract", "# about"), encoding="utf-8")
+    assert analyze_file(FileRequest(str(path), targets=("trn2",))).kernels == ()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,12 +94,12 @@ def test_verdicts_stay_when_the_time_for_deciding_is_over(
     for most in (0, 1, 7, whole.obligations.total):
         left = most
 
-        def one(*given: object) -> Verdict:
+        def one(*given: Any) -> Verdict:
             nonlocal left
             left -= 1
             if left < 0:
                 raise watchdog.OutOfTimeError
-            return real(*given)  # type: ignore[arg-type]
+            return real(*given)
 
         monkeypatch.setattr(Discharger, "_one", one)
         kernel, _ = analysed(path)

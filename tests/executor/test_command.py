@@ -246,11 +246,11 @@ def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from verifier.executor import runner
-    from verifier.executor.arguments import Argument
+    from verifier.executor.arguments import Argument, ArgumentKind
     from verifier.executor.protocol import Request
 
     monkeypatch.setattr(runner, "_GRACE", 3.0)
-    x = {"x": Argument("tensor", dtype="float32", shape=(4, 4))}
+    x = {"x": Argument(ArgumentKind.TENSOR, dtype="float32", shape=(4, 4))}
     reply = runner.run(Request(str(file), "stubborn", x, "trn2", timeout=1.0))
     assert reply.ended is not None and reply.ended[0] == "time"
     assert reply.ended[2] == str(file) and reply.ended[3] in range(

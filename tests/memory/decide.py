@@ -17,7 +17,7 @@ Rule = Callable[[Trace, Target], Iterable[Check]]
 def verdict(check: Check, assumptions: tuple[Bool, ...] = ()) -> str:
     """``proved``, ``refuted``, or what else the solver says."""
     facts = (*assumptions, *(check.path or ()), *check.given)
-    return Solver().check(Query(facts, check.predicate, check.exact, check.reason)).kind
+    return Solver().check(Query(facts, check.predicate, check.exact, check.reason)).kind.value
 
 
 def verdicts(

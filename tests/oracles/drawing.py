@@ -18,7 +18,7 @@ from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter
+from verifier.symbolic.python.inputs import MAX_RANK, InputKind, Parameter
 from verifier.symbolic.python.pins import NamedPin, ObjectPin, SequencePin, ValuePin
 
 #: sizes around which hardware and kernels change their ways
@@ -72,17 +72,17 @@ class Inputs:
         if p.has_default and p.default is None:
             self._flags.append(E.bool_symbol(f"{p.name} is None"))
         free: list[Expr] = []
-        if p.kind == "tensor":
+        if p.kind is InputKind.TENSOR:
             count = inputs.rank_symbol(p)
             rank = count.const if count.is_const else p.rank or max(p.views, default=0)
             free += [count, inputs.dtype(p).code, *inputs.shape(p, rank)]
-        elif p.kind == "int":
+        elif p.kind is InputKind.INTEGER:
             free.append(inputs.integer(p))
-        elif p.kind == "dtype":
+        elif p.kind is InputKind.DTYPE:
             free.append(inputs.as_dtype(p).code)
-        elif p.kind == "str":
+        elif p.kind is InputKind.STRING:
             free.append(E.symbol(p.name, 0, None))
-        elif p.kind == "bool":
+        elif p.kind is InputKind.FLAG:
             self._flags.append(inputs.flag(p))
         elif isinstance(p.default, tuple):
             items = [(position, item) for position, item in enumerate(p.default)]
@@ -150,7 +150,7 @@ class Inputs:
         if unknown.origin is E.Origin.GRID or name.startswith("num_programs("):
             return rng.choice(PROGRAMS)
         p = self.run.inputs.parameters.get(name)
-        if p is not None and p.kind == "str":
+        if p is not None and p.kind is InputKind.STRING:
             return rng.randint(0, len(self.run.inputs.strings) + 1)
         sizes = [s for s in rng.choice((SIZES, self.constants or SIZES)) if s <= limit]
         small = unknown.lo == 0 and rng.random() < 0.3

@@ -10,7 +10,7 @@ import pytest
 from verifier.dialects.ppl.launches import targets
 from verifier.engine import analyze_file
 from verifier.executor import simulate
-from verifier.executor.arguments import Argument
+from verifier.executor.arguments import Argument, ArgumentKind
 from verifier.executor.protocol import Request
 from verifier.executor.runner import run
 from verifier.report.model import FileRequest
@@ -108,7 +108,7 @@ def test_a_run_on_many_cores_is_on_a_chip_that_has_them(
 ) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(KERNEL.format(columns=900), encoding="utf-8")
-    planes = Argument("tensor", dtype="float16", shape=(1, 40, 1, 900))
+    planes = Argument(ArgumentKind.TENSOR, dtype="float16", shape=(1, 40, 1, 900))
     arguments = {"out_ptr": planes, "src_ptr": planes}
     reply = run(Request(str(path), "kernel", arguments, target="", grid=grid))
     assert (reply.ended and reply.ended[0]) == ended

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.python.support import SPAN, at, machine, run
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.given import initial_value
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque
 
@@ -68,11 +68,11 @@ def test_what_nothing_is_said_about_is_the_parameter() -> None:
     vm = machine()
     p = parameter(vm, has=False)
     assert initial_value(vm, p) is p and p.kind is None
-    assert initial_value(vm, p, sequence="flat") is p and p.kind == "tuple"
+    assert initial_value(vm, p, sequence="flat") is p and p.kind is InputKind.TUPLE
     nested = initial_value(vm, p, sequence="nested")
     assert isinstance(nested, Opaque) and not nested.harmless
     text = parameter(vm, "a")
-    assert initial_value(vm, text) is text and text.kind == "str"
+    assert initial_value(vm, text) is text and text.kind is InputKind.STRING
 
 
 def test_a_member_stands_for_any_member() -> None:

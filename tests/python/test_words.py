@@ -13,7 +13,7 @@ from verifier.report.details import advice
 from verifier.report.model import FileRequest, FileResult
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.concrete import SYMBOLIC
-from verifier.symbolic.python.inputs import Word
+from verifier.symbolic.python.inputs import InputKind, Word
 from verifier.symbolic.trace import AssumptionKind
 
 STRINGS = ("a", "bcd", "x1", "")
@@ -45,7 +45,7 @@ def _uses() -> list[str]:
 def test_one_of_some_strings(use: str) -> None:
     """Where the path says which strings there are, each gives what CPython gives it, or unknown."""
     vm = machine()
-    mode = Word("mode", SPAN, kind="str")
+    mode = Word("mode", SPAN, kind=InputKind.STRING)
     codes = {text: vm.inputs.string_equals(mode, text) for text in STRINGS}
     vm.assume(E.or_(*codes.values()), "", SPAN, AssumptionKind.ASSERT)
     outcome = run(vm, use, mode=mode)
@@ -73,7 +73,7 @@ def test_one_of_some_strings(use: str) -> None:
 def test_any_string(use: str) -> None:
     """What no string takes is an error; what some do is not followed, or what it is for each."""
     vm = machine()
-    mode = Word("mode", SPAN, kind="str")
+    mode = Word("mode", SPAN, kind=InputKind.STRING)
     outcome = run(vm, use, mode=mode)
     errors: set[type[BaseException] | None] = set()
     for text in STRINGS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verifier.solver import Query, terms
+from verifier.solver.query import Z3Kind
 from verifier.solver.ranges import FactCache, implied
 from verifier.solver.terms import default
 from verifier.solver.z3backend import Backend
@@ -15,7 +16,7 @@ def cross_check(query: Query, rlimit: int = 4_000_000) -> str | None:
     goal = ready.prepared.apply(query.goal)
     cheap = ready.prepared.contradictory or goal is E.TRUE or implied(ready, query.goal)
     outcome = Backend(rlimit).check([*query.facts, E.not_(query.goal)])
-    if outcome.kind == "sat" and cheap:
+    if outcome.kind is Z3Kind.SAT and cheap:
         assert outcome.env is not None
         env = {**{s.name: default(s) for s in terms.symbols(query.facts)}, **outcome.env}
         try:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.solver.crossing import cross_check
 from verifier.solver import Query, Solver
+from verifier.solver.query import AnswerKind
 from verifier.solver.ranges import FactCache, implied
 from verifier.symbolic import expr as E
 
@@ -28,14 +29,14 @@ def test_every_answer_agrees_with_trying_every_value(data: st.DataObject) -> Non
     expected = systems.brute_force(facts, goal)
     answer = Solver().check(Query(facts, goal))
     if expected is None:
-        assert answer.kind != "refuted"
+        assert answer.kind is not AnswerKind.REFUTED
     else:
-        assert answer.kind != "proved"
+        assert answer.kind is not AnswerKind.PROVED
     if answer.refuted:
         assert answer.model is not None
         assert all(E.evaluate(fact, answer.model) for fact in facts)
         assert not E.evaluate(goal, answer.model)
-    assert answer.kind in ("proved", "refuted")
+    assert answer.kind in (AnswerKind.PROVED, AnswerKind.REFUTED)
 
 
 @relaxed

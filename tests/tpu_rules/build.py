@@ -155,7 +155,7 @@ def verdicts(rule: str, subject: Operation | Trace, *known: Bool) -> set[str]:
         facts = (*known, *(check.path if check.path is not None else path), *loops, *check.given)
         answer = Solver().check(Query(facts, check.predicate, check.exact, check.reason))
         if not answer.proved:
-            out.add(answer.kind)
+            out.add(answer.kind.value)
     return out
 
 

@@ -153,7 +153,7 @@ def _kernel(text: str) -> tuple[Path, str]:
 
 
 def _arguments(texts: tuple[str, ...]) -> dict[str, Argument]:
-    from verifier.executor.arguments import ArgumentError, parse
+    from verifier.executor.arguments import ArgumentError, ArgumentKind, parse
 
     found: dict[str, Argument] = {}
     for text in texts:
@@ -163,7 +163,7 @@ def _arguments(texts: tuple[str, ...]) -> dict[str, Argument]:
             raise Refusal(str(error)) from None
         if name in found:
             raise Refusal(f"argument '{name}' is given twice")
-        if value.kind == "file":
+        if value.kind is ArgumentKind.FILE:
             file = str(value.value).partition(":")[0]
             if not Path(file).is_file():
                 raise Refusal(f"argument '{name}': {file}: no such file")

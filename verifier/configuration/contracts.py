@@ -1,7 +1,7 @@
 """What a contract says: its syntax tree.
 
-Columns are 0-based code points of the text that was read; they take no part in equality: two
-contracts are equal when they say the same. :mod:`.grammar` reads them, :mod:`.showing` prints them.
+Two contracts are equal when they say the same. :mod:`.grammar` reads them, :mod:`.showing` prints
+them.
 
 A path names an input: a parameter (``x``), an item of a tuple or list (``xs[1]``), an argument of
 an object (``cfg.tile``).
@@ -9,8 +9,7 @@ an object (``cfg.tile``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
@@ -24,7 +23,6 @@ class Int:
     """An integer literal; negative values come from a minus sign directly before one."""
 
     value: int
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,6 @@ class Name:
     """A size name (bound by its first use as a size) or the path of an integer or flag."""
 
     id: str
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,6 @@ class Extent:
 
     tensor: str
     axis: int
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,6 @@ class ItemSize:
     """``x.dtype.itemsize``: bytes of an element."""
 
     tensor: str
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +52,11 @@ class Programs:
     """``num_programs(0)``: how many programs a launch has along an axis."""
 
     axis: int
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Negate:
     operand: Expression
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,6 @@ class Binary:
     op: BinaryOperator
     left: Expression
     right: Expression
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +74,6 @@ class Extreme:
 
     function: Literal["min", "max"]
     args: tuple[Expression, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,6 @@ class Either:
     test: Condition
     then: Expression
     other: Expression
-    column: int = field(default=0, compare=False)
 
 
 Expression: TypeAlias = (
@@ -108,7 +98,6 @@ class Comparison:
 
     operands: tuple[Expression, ...]
     ops: tuple[Comparator, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +107,6 @@ class OfDType:
     tensor: str
     dtypes: tuple[str, ...]
     negated: bool = False
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +116,6 @@ class SameDType:
     first: str
     second: str
     negated: bool = False
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +124,6 @@ class Absent:
 
     path: str
     negated: bool = False
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +131,11 @@ class Flag:
     """An input that is a truth value."""
 
     path: str
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
     condition: Condition
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +144,6 @@ class Junction:
 
     kind: Literal["and", "or"]
     parts: tuple[Condition, ...]
-    column: int = field(default=0, compare=False)
 
 
 Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | Junction
@@ -171,8 +154,6 @@ Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | 
 @dataclass(frozen=True, slots=True)
 class Anything:
     """``*`` or ``_``: a size or a value about which nothing is said."""
-
-    column: int = field(default=0, compare=False)
 
 
 Size: TypeAlias = Expression | Anything
@@ -187,7 +168,6 @@ class TensorSpec:
 
     dtypes: tuple[str, ...]
     shape: tuple[Size, ...] | None
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +176,21 @@ class RangeSpec:
 
     lower: Expression
     upper: Expression
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IntSpec:
     value: Expression
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FloatSpec:
     value: float
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StringSpec:
     value: str
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +198,6 @@ class LiteralSpec:
     """``True``, ``False`` or ``None``."""
 
     value: bool | None
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +206,6 @@ class SequenceSpec:
 
     kind: Literal["tuple", "list"]
     elements: tuple[Spec, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +213,6 @@ class NamedSpec:
     """A value by its name where the kernel is defined: ``Mode.FAST``, ``nl.bfloat16``."""
 
     path: tuple[str, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +222,6 @@ class ObjectSpec:
     path: tuple[str, ...]
     arguments: tuple[Spec, ...]
     keywords: tuple[Parameter, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +229,11 @@ class ChoiceSpec:
     """One of several values: ``{64, 128}``, ``{Mode.FAST, None}``."""
 
     options: tuple[Spec, ...]
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultSpec:
     """``default``: what the input is where a caller leaves it out."""
-
-    column: int = field(default=0, compare=False)
 
 
 Spec: TypeAlias = (
@@ -287,7 +256,6 @@ Spec: TypeAlias = (
 class Parameter:
     name: str
     spec: Spec
-    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,20 +267,3 @@ class Contract:
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...]
     defaults: bool = False
-
-    def inputs(self) -> Iterator[tuple[str, Spec]]:
-        """All inputs that it speaks of, a parameter before its parts."""
-        pending = [(p.name, p.spec) for p in reversed(self.parameters)]
-        while pending:
-            path, spec = pending.pop()
-            yield path, spec
-            pending.extend(reversed(list(parts(path, spec))))
-
-
-def parts(path: str, spec: Spec) -> Iterator[tuple[str, Spec]]:
-    """The inputs that one is made of, by their paths."""
-    if isinstance(spec, SequenceSpec):
-        yield from ((f"{path}[{k}]", item) for k, item in enumerate(spec.elements))
-    elif isinstance(spec, ObjectSpec):
-        yield from ((f"{path}.{k}", item) for k, item in enumerate(spec.arguments))
-        yield from ((f"{path}.{item.name}", item.spec) for item in spec.keywords)

@@ -26,7 +26,7 @@ Everything after a ``#`` outside a string is ignored. Columns are 0-based code p
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from lark import Lark, Token
@@ -97,6 +97,8 @@ STRING: /"([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*'/
 %ignore /#[^\n]*/
 """
 
+#: contracts of a run: each file has all of them read again for each of its kernels
+_KEPT: Final = 1024
 #: what stands for a terminal in a message; those that are not here are said as they are written
 _WORDS: Final = {
     "NAME": "a name",
@@ -116,6 +118,7 @@ _HINTS: Final = {
 }
 
 
+@lru_cache(maxsize=_KEPT)
 def parse(text: str, *, comment: bool = False) -> Contract:
     """Read one contract; ``comment`` is the form without the kernel's name.
 

@@ -149,7 +149,7 @@ class _Reader:
             assert isinstance(name, Token)
             if name in found:
                 raise self.error(f"parameter '{name}' is given twice", name)
-            found[str(name)] = tree.Parameter(str(name), self.spec(item), _start(name))
+            found[str(name)] = tree.Parameter(str(name), self.spec(item))
         return tuple(found.values())
 
     # -- inputs
@@ -159,25 +159,24 @@ class _Reader:
         make = _SPECS.get(item.data)
         if make is not None:
             return make(self, item)
-        return tree.IntSpec(self.number(item), _start(item))
+        return tree.IntSpec(self.number(item))
 
     def named(self, node: _Node) -> tree.Spec:
         (word,) = _words(node)
-        column = _start(node)
         if word in _LITERALS:
-            return tree.LiteralSpec(_LITERALS[word], column)
+            return tree.LiteralSpec(_LITERALS[word])
         if word == "_":
-            return tree.Anything(column)
+            return tree.Anything()
         if word == _DEFAULT:
-            return tree.DefaultSpec(column)
+            return tree.DefaultSpec()
         if word in DTYPES:
-            return tree.TensorSpec((DTYPES[word],), None, column)
-        return tree.IntSpec(self.number(node), column)
+            return tree.TensorSpec((DTYPES[word],), None)
+        return tree.IntSpec(self.number(node))
 
     def dotted(self, node: _Node) -> tree.Spec:
         if node.children[1] == "itemsize":
-            return tree.IntSpec(self.number(node), _start(node))
-        return tree.NamedSpec(self.path(node), _start(node))
+            return tree.IntSpec(self.number(node))
+        return tree.NamedSpec(self.path(node))
 
     def path(self, node: object) -> tuple[str, ...]:
         """The words of ``a.b.c``."""
@@ -214,40 +213,40 @@ class _Reader:
             and lower.value > upper.value
         ):
             raise self.error(f"the range {lower.value}..{upper.value} is empty", node)
-        return tree.RangeSpec(lower, upper, _start(node))
+        return tree.RangeSpec(lower, upper)
 
     def signed_value(self, node: _Node) -> tree.Spec:
         sign, operand = node.children
         if isinstance(operand, Tree) and operand.data == "float" and sign == "-":
-            return tree.FloatSpec(-float(_words(operand)[0]), _start(node))
-        return tree.IntSpec(self.number(node), _start(node))
+            return tree.FloatSpec(-float(_words(operand)[0]))
+        return tree.IntSpec(self.number(node))
 
     def sequence(self, node: _Node) -> tree.SequenceSpec:
         kind: Literal["tuple", "list"] = "tuple" if node.data == "tuple" else "list"
-        return tree.SequenceSpec(kind, tuple(map(self.spec, _items(node))), _start(node))
+        return tree.SequenceSpec(kind, tuple(map(self.spec, _items(node))))
 
     def several(self, node: _Node) -> tree.Spec:
         options = tuple(self.spec(item) for item in _items(node))
         found = self.dtypes(node) if all(map(_is_dtype, options)) else None
         if found is not None:
-            return tree.TensorSpec(found, None, _start(node))
+            return tree.TensorSpec(found, None)
         for option, item in zip(options, _items(node), strict=True):
             if isinstance(
                 option, (tree.RangeSpec, tree.Anything, tree.DefaultSpec, tree.ChoiceSpec)
             ):
                 raise self.error("a set is of single values", item)
-        return tree.ChoiceSpec(options, _start(node))
+        return tree.ChoiceSpec(options)
 
     def tensor(self, node: _Node) -> tree.Spec:
         first, *items = node.children
         if _tree(first).data == "attribute" and _tree(first).children[1] == "shape":
-            return tree.IntSpec(self.number(node), _start(node))
+            return tree.IntSpec(self.number(node))
         sizes = [item for item in items if item is not None]
         named = _tree(first)
         dtypes_ = () if named.data == "name" and _words(named) == ["_"] else self.dtypes(named)
         if len(sizes) == 1 and _tree(sizes[0]).data == "rest":
-            return tree.TensorSpec(dtypes_, None, _start(node))
-        return tree.TensorSpec(dtypes_, tuple(self.size(item) for item in sizes), _start(node))
+            return tree.TensorSpec(dtypes_, None)
+        return tree.TensorSpec(dtypes_, tuple(self.size(item) for item in sizes))
 
     def dtypes(self, node: _Node) -> tuple[str, ...]:
         """A dtype, or several in braces or parentheses."""
@@ -263,14 +262,14 @@ class _Reader:
     def size(self, node: object) -> tree.Size:
         item = _tree(node)
         if item.data == "anything" or (item.data == "name" and _words(item) == ["_"]):
-            return tree.Anything(_start(item))
+            return tree.Anything()
         return self.number(item)
 
     def made(self, node: _Node) -> tree.Spec:
         called, *given = node.children
         path = self.path(called)
         if path[-1] in _FUNCTIONS:
-            return tree.IntSpec(self.number(node), _start(node))
+            return tree.IntSpec(self.number(node))
         arguments: list[tree.Spec] = []
         named: list[_Node] = []
         for item in (_tree(child) for child in given if child is not None):
@@ -280,7 +279,7 @@ class _Reader:
                 raise self.error("a value without a name stands after one with a name", item)
             else:
                 arguments.append(self.spec(item))
-        return tree.ObjectSpec(path, tuple(arguments), self.parameters(named), _start(node))
+        return tree.ObjectSpec(path, tuple(arguments), self.parameters(named))
 
     def refused(self, node: _Node) -> tree.Spec:
         raise self.error("expected a value", node)
@@ -297,7 +296,7 @@ class _Reader:
     def integer(self, node: _Node) -> tree.Int:
         (word,) = _words(node)
         try:
-            return tree.Int(int(word), _start(node))
+            return tree.Int(int(word))
         except ValueError as error:
             raise self.error(f"'{word}' is not an integer", node) from error
 
@@ -305,21 +304,21 @@ class _Reader:
         (word,) = _words(node)
         if word in (*_LITERALS, "_"):
             raise self.error(f"expected an integer or a name, found '{word}'", node)
-        return tree.Name(word, _start(node))
+        return tree.Name(word)
 
     def attribute(self, node: _Node) -> tree.Expression:
         inner, word = _tree(node.children[0]), str(node.children[1])
         if word == "itemsize" and inner.data == "attribute" and inner.children[1] == "dtype":
-            return tree.ItemSize(self.input(inner.children[0]), _start(node))
+            return tree.ItemSize(self.input(inner.children[0]))
         if word in ("shape", "dtype"):
             raise self.error("expected an integer, as 'x.shape[0]' or 'x.dtype.itemsize'", node)
-        return tree.Name(self.input(node), _start(node))
+        return tree.Name(self.input(node))
 
     def item(self, node: _Node) -> tree.Expression:
         inner = _tree(node.children[0])
         if inner.data == "attribute" and inner.children[1] == "shape":
-            return tree.Extent(self.input(inner.children[0]), self.place(node), _start(node))
-        return tree.Name(self.input(node), _start(node))
+            return tree.Extent(self.input(inner.children[0]), self.place(node))
+        return tree.Name(self.input(node))
 
     def signed(self, node: _Node) -> tree.Expression:
         sign, inner = node.children
@@ -327,8 +326,8 @@ class _Reader:
         if sign == "+":
             raise self.error("a sign '+' says nothing", node)
         if isinstance(operand, tree.Int) and operand.value > 0:
-            return tree.Int(-operand.value, _start(node))
-        return tree.Negate(operand, _start(node))
+            return tree.Int(-operand.value)
+        return tree.Negate(operand)
 
     def chain(self, node: _Node) -> tree.Expression:
         """A sum or a product, from the left."""
@@ -337,14 +336,12 @@ class _Reader:
         left = self.number(node.children[0])
         for op, operand in zip(node.children[1::2], node.children[2::2], strict=True):
             sign = cast(tree.BinaryOperator, str(op))
-            left = tree.Binary(sign, left, self.number(operand), left.column)
+            left = tree.Binary(sign, left, self.number(operand))
         return left
 
     def chosen(self, node: _Node) -> tree.Expression:
         then, test, other = node.children
-        return tree.Either(
-            self.condition(test), self.number(then), self.number(other), _start(node)
-        )
+        return tree.Either(self.condition(test), self.number(then), self.number(other))
 
     def called(self, node: _Node) -> tree.Expression:
         function, *given = node.children
@@ -352,9 +349,9 @@ class _Reader:
         args = [item for item in given if item is not None]
         if path in (("min",), ("max",)) and len(args) > 1:
             which: Literal["min", "max"] = "min" if path == ("min",) else "max"
-            return tree.Extreme(which, tuple(map(self.number, args)), _start(node))
+            return tree.Extreme(which, tuple(map(self.number, args)))
         if path[-1] == "num_programs" and len(args) == 1 and _tree(args[0]).data == "integer":
-            return tree.Programs(self.integer(_tree(args[0])).value, _start(node))
+            return tree.Programs(self.integer(_tree(args[0])).value)
         raise self.error(f"'{'.'.join(path)}(...)' is no integer that a contract knows", node)
 
     def inner_number(self, node: _Node) -> tree.Expression:
@@ -376,10 +373,10 @@ class _Reader:
             found = self.condition(child)
             same = isinstance(found, tree.Junction) and found.kind == kind
             parts += cast(tree.Junction, found).parts if same else (found,)
-        return tree.Junction(kind, tuple(parts), _start(node))
+        return tree.Junction(kind, tuple(parts))
 
     def negated(self, node: _Node) -> tree.Not:
-        return tree.Not(self.condition(node.children[0]), _start(node))
+        return tree.Not(self.condition(node.children[0]))
 
     def inner_condition(self, node: _Node) -> tree.Condition:
         return self.condition(node.children[0])
@@ -388,22 +385,20 @@ class _Reader:
         path = self.input(node)
         if path in _LITERALS or path == "_":
             raise self.error(f"expected a comparison such as '<=', found '{path}'", node)
-        return tree.Flag(path, _start(node))
+        return tree.Flag(path)
 
     def compared(self, node: _Node) -> tree.Condition:
         operands = [_tree(child) for child in node.children[::2]]
         ops = [self.comparator(_tree(child)) for child in node.children[1::2]]
         if len(ops) == 1:
-            special = self.special(operands[0], ops[0], operands[1], _start(node))
+            special = self.special(operands[0], ops[0], operands[1])
             if special is not None:
                 return special
         for op, operand in zip(ops, operands[1:], strict=True):
             if op not in _COMPARATORS.values():
                 raise self.error(f"'{op}' compares a dtype or None, alone", operand)
         numbers = tuple(self.number(operand) for operand in operands)
-        return tree.Comparison(
-            numbers, cast("tuple[tree.Comparator, ...]", tuple(ops)), _start(node)
-        )
+        return tree.Comparison(numbers, cast("tuple[tree.Comparator, ...]", tuple(ops)))
 
     def comparator(self, node: _Node) -> str:
         (child,) = node.children if node.children else (node,)
@@ -411,11 +406,11 @@ class _Reader:
             "among", "in"
         )
 
-    def special(self, left: _Node, op: str, right: _Node, column: int) -> tree.Condition | None:
+    def special(self, left: _Node, op: str, right: _Node) -> tree.Condition | None:
         """A comparison of what is no number."""
         negated = op in ("!=", "not in", "is not")
         if right.data == "name" and _words(right) == ["None"]:
-            return tree.Absent(self.input(left), negated, column)
+            return tree.Absent(self.input(left), negated)
         if left.data != "attribute" or left.children[1] != "dtype":
             return None
         if op not in ("==", "!=", "in", "not in", "is", "is not"):
@@ -423,8 +418,8 @@ class _Reader:
         tensor = self.input(left.children[0])
         if right.data == "attribute" and right.children[1] == "dtype":
             other = self.input(right.children[0])
-            return tree.SameDType(tensor, other, negated, column)
-        return tree.OfDType(tensor, self.dtypes(right), negated, column)
+            return tree.SameDType(tensor, other, negated)
+        return tree.OfDType(tensor, self.dtypes(right), negated)
 
 
 _SPECS: Final[Mapping[str, Callable[[_Reader, _Node], tree.Spec]]] = {
@@ -438,9 +433,9 @@ _SPECS: Final[Mapping[str, Callable[[_Reader, _Node], tree.Spec]]] = {
     "subscript": _Reader.tensor,
     "call": _Reader.made,
     "rest": _Reader.refused,
-    "float": lambda _, node: tree.FloatSpec(float(_words(node)[0]), _start(node)),
-    "string": lambda reader, node: tree.StringSpec(_string(reader, node), _start(node)),
-    "anything": lambda _, node: tree.Anything(_start(node)),
+    "float": lambda _, node: tree.FloatSpec(float(_words(node)[0])),
+    "string": lambda reader, node: tree.StringSpec(_string(reader, node)),
+    "anything": lambda _, node: tree.Anything(),
 }
 _NUMBERS: Final[Mapping[str, Callable[[_Reader, _Node], tree.Expression]]] = {
     "integer": _Reader.integer,

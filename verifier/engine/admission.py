@@ -10,7 +10,7 @@ from verifier.engine import obligations, unknowns
 from verifier.engine.instances import EachTrip
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
-from verifier.solver.query import Query
+from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -43,7 +43,7 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
                 facts=(),
             )
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
-            return Verdict(found, VerdictKind.ALWAYS, "z3")
+            return Verdict(found, VerdictKind.ALWAYS, Tier.Z3)
     return None
 
 

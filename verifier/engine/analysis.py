@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +117,9 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     text = _TextFacts()
     first, step = request.part
     with module.syntax_held():
-        scanned = scan(project, module, _users(project, request), _named(request))
+        scanned = scan(
+            project, module, _users(project, request), _named(request, text.contracts(module))
+        )
         loose = unreached.functions(scanned)
         entries = [*scanned.kernels, *loose]
         if request.kernels:
@@ -142,11 +144,12 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     )
 
 
-def _named(request: report.FileRequest) -> set[str]:
-    """The functions that somebody speaks of as kernels."""
+def _named(request: report.FileRequest, commented: Iterable[str]) -> set[str]:
+    """The functions that somebody speaks of as kernels, ``commented``: in a contract above them."""
     texts = (*request.contracts, *(text for _, text in request.presets))
     return {
         *request.kernels,
+        *commented,
         *(re.split(r"[(\[\s]", text.lstrip(), maxsplit=1)[0] for text in texts),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from verifier.configuration import contracts as tree
@@ -27,6 +27,8 @@ from verifier.symbolic.python.pins import (
     SequencePin,
     TensorPin,
     ValuePin,
+    argument_path,
+    item_path,
 )
 from verifier.symbolic.tensors import DType
 
@@ -80,7 +82,7 @@ class Effect:
         }
         self._bind_sizes(contract)
         # Sizes of buffers may be integers that are inputs themselves.
-        self._said = dict(contract.inputs())
+        self._said = dict(_inputs(contract))
         for path, spec in sorted(self._said.items(), key=lambda item: _turn(item[1])):
             pin = self._pin(path, spec)
             if pin is not None:
@@ -98,7 +100,7 @@ class Effect:
 
     def _bind_sizes(self, contract: Contract) -> None:
         """A name that is no parameter stands for the first size or integer that it is alone."""
-        for path, spec in contract.inputs():
+        for path, spec in _inputs(contract):
             options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
             tensors = [option for option in options if isinstance(option, tree.TensorSpec)]
             for axis, size in enumerate(tensors[0].shape or () if tensors else ()):
@@ -153,7 +155,7 @@ class Effect:
         if known is not None:
             return known
         spec = self._said.get(path)
-        if spec is None and path in self._parameters and path not in self._defaults:
+        if self._free(path) and path in self._parameters:
             if not _may_be_number(self._params.get(path)):
                 raise ContractMismatchError(f"say what `{path}` is: its default is no plain number")
             return E.symbol(path, lo=0)
@@ -242,12 +244,15 @@ class Effect:
         join = E.and_ if said.kind == "and" else E.or_
         return join(*(self._bool(part) for part in said.parts))
 
+    def _free(self, path: str) -> bool:
+        """Whether nothing is said of an input, not even that it is its default."""
+        return path not in self._said and path not in self._defaults
+
     def _flag(self, path: str) -> Bool:
         pin = self.pinned.get(path)
         if isinstance(pin, ValuePin) and isinstance(pin.value, bool):
             return E.truth(pin.value)
-        free = path not in self._said and path not in self._defaults
-        if isinstance(pin, FlagPin) or (free and _is_flag(self._params.get(path))):
+        if isinstance(pin, FlagPin) or (self._free(path) and _is_flag(self._params.get(path))):
             return E.bool_symbol(path)
         raise ContractMismatchError(f"`{path}` is not given as a truth value")
 
@@ -260,9 +265,8 @@ class Effect:
                 isinstance(o, ValuePin) and o.value is None for o in pin.options
             )
             return E.bool_symbol(absent_name(path)) if optional else E.FALSE
-        free = path not in self._said and path not in self._defaults
         param = self._params.get(path)
-        if free and param is not None and _is_constant(param.default, type(None)):
+        if self._free(path) and param is not None and _is_constant(param.default, type(None)):
             return E.bool_symbol(absent_name(path))
         if isinstance(pin, (TensorPin, RangePin, SequencePin)):
             return E.FALSE
@@ -361,6 +365,24 @@ class Effect:
         if single is None:
             raise ContractMismatchError(f"`{path}`: {showing.spec(option)} is no single value")
         return single
+
+
+def _inputs(contract: Contract) -> Iterator[tuple[str, tree.Spec]]:
+    """All inputs that it speaks of, a parameter before its parts."""
+    pending = [(p.name, p.spec) for p in reversed(contract.parameters)]
+    while pending:
+        path, spec = pending.pop()
+        yield path, spec
+        pending.extend(reversed(list(_parts(path, spec))))
+
+
+def _parts(path: str, spec: tree.Spec) -> Iterator[tuple[str, tree.Spec]]:
+    """The inputs that one is made of."""
+    if isinstance(spec, tree.SequenceSpec):
+        yield from ((item_path(path, k), item) for k, item in enumerate(spec.elements))
+    elif isinstance(spec, tree.ObjectSpec):
+        yield from ((argument_path(path, k), item) for k, item in enumerate(spec.arguments))
+        yield from ((argument_path(path, item.name), item.spec) for item in spec.keywords)
 
 
 def _single(spec: tree.Spec) -> ValuePin | NamedPin | None:

@@ -14,8 +14,16 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.python.inputs import MAX_RANK, Parameter, absent_name, left_out, truth_name
+from verifier.symbolic.python.inputs import (
+    MAX_RANK,
+    InputKind,
+    Parameter,
+    absent_name,
+    left_out,
+    truth_name,
+)
 from verifier.symbolic.python.pins import (
+    NO_STRING,
     ChoicePin,
     IntegerPin,
     NamedPin,
@@ -126,7 +134,12 @@ def _input(
 ) -> dict[str, report.Value]:
     """One input of a counterexample; nothing if it does not matter what it is."""
     name = parameter.name
-    extents = _extents(run, parameter, model) if parameter.kind == "tensor" else ()
+    pin = parameter.pinned
+    if isinstance(pin, ChoicePin):
+        chosen = _option(run, parameter, pin, model)
+        if chosen is not None:
+            return {name: _said(chosen)}
+    extents = _extents(run, parameter, model) if parameter.kind is InputKind.TENSOR else ()
     if extents:
         return _tensor(parameter, extents, model, symbols)
     if parameter.address is not None and parameter.address.storage.placement.get("declared"):
@@ -137,14 +150,12 @@ def _input(
         if storage.dtype.name is not None:
             out[f"{name}.dtype"] = storage.dtype.name
         return out
-    if isinstance(parameter.pinned, ChoicePin):
-        return {name: _option(run, parameter.pinned, model.get(name))}
-    if isinstance(parameter.pinned, (RangePin, IntegerPin)) and name not in model:
+    if isinstance(pin, (RangePin, IntegerPin)) and name not in model:
         least = run.inputs.integer(parameter)
         return {name: max(E.bounds(least)[0] or 0, 0)}
     if name in model:
         return {name: _plain(run, name, model[name], parameter.kind, symbols.get(name))}
-    if truth_name(name) in model and parameter.kind in (None, "bool"):
+    if truth_name(name) in model and parameter.kind in (None, InputKind.FLAG):
         return {name: bool(model[truth_name(name)])}
     length = int(model.get(f"len({name})", 0))
     if f"len({name})" in model and length <= _LONG:
@@ -154,21 +165,25 @@ def _input(
         while f"{name}[{len(items)}]" in model:
             items.append(int(model[f"{name}[{len(items)}]"]))
         return {name: items}
-    pin = parameter.pinned
-    if isinstance(pin, ValuePin):
-        return {name: pin.value}
-    if isinstance(pin, NamedPin):
-        return {name: ".".join(pin.path)}
-    return {}
+    return {name: _said(pin)} if isinstance(pin, (ValuePin, NamedPin)) else {}
 
 
-def _option(run: Run, pin: ChoicePin, code: int | bool | None) -> report.Value:
-    """The value that the code of an input stands for, the first one where it does not matter."""
-    found = pin.options[0]
+def _said(pin: ValuePin | NamedPin) -> report.Value:
+    return ".".join(pin.path) if isinstance(pin, NamedPin) else pin.value
+
+
+def _option(
+    run: Run, parameter: Parameter, pin: ChoicePin, model: _Model
+) -> ValuePin | NamedPin | None:
+    """Which of several values an input is, None: the tensor that it may be too.
+
+    Where it does not matter it is the first that there is.
+    """
+    code = model.get(parameter.name)
     for option in pin.options:
         if code is not None and run.inputs.strings.get(option_key(option)) == code:
-            found = option
-    return ".".join(found.path) if isinstance(found, NamedPin) else found.value
+            return option
+    return None if pin.tensor is not None else pin.options[0]
 
 
 def structures(run: Run) -> tuple[report.Structure, ...]:
@@ -186,7 +201,7 @@ def structures(run: Run) -> tuple[report.Structure, ...]:
         elif isinstance(pin, ChoicePin) and any(isinstance(x, NamedPin) for x in pin.options):
             out.append(report.Structure(path, "name"))
     for path, p in run.inputs.parameters.items():
-        if p.kind == "str" and p.pinned is None and isinstance(p.default, Ref):
+        if p.kind is InputKind.STRING and p.pinned is None and isinstance(p.default, Ref):
             out.append(report.Structure(path, "name"))  # a member of an enumeration
     return tuple(out)
 
@@ -223,24 +238,24 @@ def _extents(run: Run, parameter: Parameter, model: _Model) -> tuple[Expr, ...]:
 def _symbols(run: Run) -> list[Sym]:
     names: list[Sym] = []
     for parameter in run.inputs.parameters.values():
-        if parameter.kind == "tensor":
+        if parameter.kind is InputKind.TENSOR:
             names.extend(run.inputs.dtype(parameter).code.free())
-        if parameter.kind == "dtype":
+        if parameter.kind is InputKind.DTYPE:
             names.extend(run.inputs.as_dtype(parameter).code.free())
     return names
 
 
 def _plain(
-    run: Run, name: str, value: int | bool, kind: str | None, symbol: Sym | None
+    run: Run, name: str, value: int | bool, kind: InputKind | None, symbol: Sym | None
 ) -> report.Value:
-    if kind == "dtype":
+    if kind is InputKind.DTYPE:
         return _named(symbol, value)
-    if kind == "str":
+    if kind is InputKind.STRING:
         for text, code in run.inputs.strings.items():
-            if code == value:
+            if code == value and not text.startswith(NO_STRING):
                 return text
         return "another value"
-    return bool(value) if kind == "bool" else int(value)
+    return bool(value) if kind is InputKind.FLAG else int(value)
 
 
 def _named(symbol: Sym | None, value: int | bool) -> report.Value:

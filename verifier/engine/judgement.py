@@ -314,7 +314,7 @@ def _statistics(solver: Solver, verdicts: Sequence[Verdict]) -> report.Statistic
     tiers: dict[str, int] = {}
     by_rule: dict[str, dict[str, int]] = {}
     for verdict in verdicts:
-        tiers[verdict.tier] = tiers.get(verdict.tier, 0) + 1
+        tiers[verdict.tier.value] = tiers.get(verdict.tier.value, 0) + 1
         row = by_rule.setdefault(verdict.obligation.rule.id, {})
         kind = verdict.kind.value
         row[kind] = row.get(kind, 0) + 1

@@ -214,6 +214,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         for v in verdicts
     ]
     symbols = item.condition.free()
+    witness = None if model is None else diagnostics.counterexample(found.run, model)
     return report.Conjunct(
         text=python(item.condition, names),
         what=check.message if unheard else check.text,
@@ -226,8 +227,8 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         minor=model is not None and found.is_minor(item, model),
         dtype=item in found.dtypes,
         exact=all(v.exact for v in verdicts),
-        witness=None if model is None else diagnostics.counterexample(found.run, model),
-        breach="" if model is None else _breach(symbols, model, names),
+        witness=witness,
+        breach="" if model is None else _breach(symbols, model, witness or {}, names),
     )
 
 
@@ -263,14 +264,23 @@ def _witness(
     return verdicts[0], None
 
 
-def _breach(symbols: Sequence[Sym], model: Model, names: Mapping[Sym, str]) -> str:
-    """The values of what a condition speaks of."""
+def _breach(
+    symbols: Sequence[Sym],
+    model: Model,
+    witness: Mapping[str, report.Value],
+    names: Mapping[Sym, str],
+) -> str:
+    """The values of what a condition speaks of; those of inputs are as they are shown."""
     parts = []
     for symbol in symbols:
         value = model.get(symbol.name)
         if value is None:
             continue
-        text = str(value)
+        shape = f"{symbol.name}.shape"
+        if shape in witness:  # one of several values, and here it is the tensor
+            parts.append(f"{shape} = {witness[shape]}")
+            continue
+        text = str(witness.get(symbol.name, value))
         if symbol.domain is not None and 0 <= value < len(symbol.domain):
             text = symbol.domain[int(value)]
         parts.append(f"{python(E.from_atom(symbol), names)} = {text}")

@@ -11,7 +11,7 @@ from verifier.engine import unknowns
 from verifier.engine.conditions import alike, conjuncts
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
-from verifier.solver.query import Answer, Model, Query
+from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -56,7 +56,7 @@ class Verdict:
 
     obligation: Obligation
     kind: VerdictKind
-    tier: str
+    tier: Tier
     model: Mapping[str, int | bool] | None = None
     said: bool = False
     precondition: Bool | None = None
@@ -145,8 +145,8 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
 def _undecided(obligation: Obligation) -> Verdict:
     """The verdict of an obligation for which no time is left."""
     if obligation.check.predicate is E.TRUE:
-        return Verdict(obligation, VerdictKind.PROVED, "fold")
-    return Verdict(obligation, VerdictKind.UNKNOWN, "fold", reason=LATE)
+        return Verdict(obligation, VerdictKind.PROVED, Tier.FOLD)
+    return Verdict(obligation, VerdictKind.UNKNOWN, Tier.FOLD, reason=LATE)
 
 
 @dataclass(slots=True)
@@ -239,11 +239,11 @@ class Discharger:
     def _one(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
         check = obligation.check
         if check.predicate is E.TRUE:
-            return Verdict(obligation, VerdictKind.PROVED, "fold")
+            return Verdict(obligation, VerdictKind.PROVED, Tier.FOLD)
         facts = self._facts(obligation)
         key = (id(check.predicate), *(id(f) for f in facts))
         if key in proved:
-            return Verdict(obligation, VerdictKind.PROVED, "fold")
+            return Verdict(obligation, VerdictKind.PROVED, Tier.FOLD)
         answer = self.solver.check(self._query(obligation, facts))
         if answer.proved:
             proved.add(key)
@@ -282,7 +282,7 @@ class Discharger:
             told = (found,)
         if told:
             reason = "what is demanded in the iterations of a loop may exclude it"
-            answer = replace(answer, kind="unknown", model=None, reason=reason)
+            answer = replace(answer, kind=AnswerKind.UNKNOWN, model=None, reason=reason)
         return facts, answer
 
     @staticmethod
@@ -317,7 +317,7 @@ class Discharger:
 
     # -- violations ------------------------------------------------------------------
 
-    def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: str) -> Verdict:
+    def _violation(self, obligation: Obligation, facts: tuple[Bool, ...], tier: Tier) -> Verdict:
         query = self._query(obligation, facts)
         answer = self.solver.check(query)
         assert answer.model is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from verifier.hardware import dtypes as dt
@@ -16,12 +17,24 @@ class ArgumentError(ValueError):
     """An argument that cannot be read; the message says what is wrong with it."""
 
 
+class ArgumentKind(str, Enum):
+    """What an argument is: it goes to the process of the kernel as text."""
+
+    #: of ``dtype`` and ``shape``
+    TENSOR = "tensor"
+    #: ``value`` is its path
+    FILE = "file"
+    DTYPE = "dtype"
+    TUPLE = "tuple"
+    #: a number, truth value, text, None, list
+    VALUE = "value"
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """``kind``: ``tensor`` (``dtype`` and ``shape``), ``file`` (``value``: the path), ``dtype``,
-    ``tuple``, ``value`` (a number, truth value, text, None, list)."""
+    """An argument as it is given."""
 
-    kind: str
+    kind: ArgumentKind
     value: Any = None
     dtype: str = ""
     shape: tuple[int, ...] = ()
@@ -44,29 +57,31 @@ def _value(name: str, text: str) -> Argument:
     if text.startswith("@"):
         if not text[1:]:
             raise ArgumentError(f"argument '{name}': '@' is followed by a file")
-        return Argument("file", text[1:])
+        return Argument(ArgumentKind.FILE, text[1:])
     tensor = _TENSOR.fullmatch(text)
     if tensor is not None:
         dtype = dt.canonical(tensor[1])
         if dtype is None:
             raise ArgumentError(f"argument '{name}': unknown dtype '{tensor[1]}'")
-        return Argument("tensor", dtype=dtype, shape=_shape(name, tensor[2]))
+        return Argument(ArgumentKind.TENSOR, dtype=dtype, shape=_shape(name, tensor[2]))
     if text.startswith("[") and text.endswith("]") and _TENSOR.search(text[1:-1]):
         items = re.split(r",\s*(?=[A-Za-z@])", text[1:-1])
-        return Argument("value", [_value(name, item.strip()) for item in items])
+        return Argument(ArgumentKind.VALUE, [_value(name, item.strip()) for item in items])
     try:
         found = ast.literal_eval(text)
-        return Argument("tuple" if isinstance(found, tuple) else "value", found)
+        return Argument(
+            ArgumentKind.TUPLE if isinstance(found, tuple) else ArgumentKind.VALUE, found
+        )
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         pass
     if text in ("true", "false"):
-        return Argument("value", text == "true")
+        return Argument(ArgumentKind.VALUE, text == "true")
     dtype = dt.canonical(text)
     if dtype is not None:
-        return Argument("dtype", dtype)
+        return Argument(ArgumentKind.DTYPE, dtype)
     if "[" in text or "]" in text:
         raise ArgumentError(f"argument '{name}': a tensor is DTYPE[SIZE,SIZE...], not '{text}'")
-    return Argument("value", text)
+    return Argument(ArgumentKind.VALUE, text)
 
 
 def _shape(name: str, text: str) -> tuple[int, ...]:

@@ -13,8 +13,9 @@ from pathlib import Path
 def main(folder: str) -> None:
     home = str(Path(__file__).resolve().parent.parent.parent)
     sys.path[0] = home
-    from verifier.executor import worker
+    from verifier.executor import loader, worker
 
+    loader.complete()  # from here: another copy of us may be on the path
     sys.path.remove(home)
     if home not in sys.path:
         # installed or not, our packages come last: users' modules of the same name win

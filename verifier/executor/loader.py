@@ -49,7 +49,7 @@ def _is_users(module: ModuleType) -> bool:
     return isinstance(path, str) and places.is_user(path) and "site-packages" not in path
 
 
-def _complete() -> None:
+def complete() -> None:
     """Import what would be imported late now: then it would be looked for in vain, or in the
     user's folder, where any name may be taken."""
     import numpy.random  # noqa: F401 - NumPy imports it when it is first used
@@ -68,7 +68,7 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
     Our own modules leave ``sys.modules``; imports in our own files still find them. Everything is
     put back at the end unless ``forever``.
     """
-    _complete()
+    complete()
     stash = {
         name: module
         for name, module in sys.modules.items()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from verifier.executor.arguments import Argument
+from verifier.executor.arguments import Argument, ArgumentKind
 from verifier.report import model as report
 
 REQUEST: Final = "request.json"
@@ -82,8 +82,9 @@ def _argument(fields: dict[str, Any]) -> Argument:
     value = fields["value"]
     if isinstance(value, list):
         value = [_argument(item) if isinstance(item, dict) else item for item in value]
-        value = tuple(value) if fields["kind"] == "tuple" else value
-    kind = "value" if fields["kind"] == "tuple" else fields["kind"]
+    kind = ArgumentKind(fields["kind"])
+    if kind is ArgumentKind.TUPLE:
+        kind, value = ArgumentKind.VALUE, tuple(value)
     return Argument(kind, value, fields["dtype"], tuple(fields["shape"]))
 
 

@@ -40,6 +40,7 @@ from verifier.hardware import dtypes as dt
 from verifier.report import model as report
 from verifier.rulebase import Rule, Shown
 from verifier.symbolic.memory.events import LanesLived, Lived
+from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.values import AddressType
 
 Status: TypeAlias = Literal["confirmed", "diverged", "unsupported"]
@@ -535,12 +536,11 @@ def _arguments(
             raise MisuseError(f"`{name}` is no argument of the kernel itself")
     structures = {structure.path: structure for structure in said}
     for name, parameter in parameters.items():
-        if f"{name}.shape" in counterexample:
-            shape = tuple(int(size) for size in counterexample[f"{name}.shape"])
-            dtype = counterexample.get(f"{name}.dtype")
-            if dtype is None:
-                open_dtypes[name] = shape
-            given[name] = Shaped(str(dtype or dtypes[0]), shape)
+        shaped = _shaped(counterexample, name, dtypes[0])
+        if shaped is not None:
+            if f"{name}.dtype" not in counterexample:
+                open_dtypes[name] = shaped.shape
+            given[name] = shaped
         elif name in structures:
             given[name] = _structured(found, structures, counterexample, name)
         elif name in counterexample:
@@ -559,6 +559,15 @@ def _arguments(
             yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
 
 
+def _shaped(counterexample: Mapping[str, Any], path: str, dtype: str) -> Shaped | None:
+    """The tensor that an input is, of ``dtype`` where it may be of any; None: it is no tensor."""
+    shape = counterexample.get(f"{path}.shape")
+    if shape is None:
+        return None
+    said = counterexample.get(f"{path}.dtype", dtype)
+    return Shaped(str(said), tuple(int(size) for size in shape))
+
+
 def _structured(
     found: Kernel,
     structures: Mapping[str, report.Structure],
@@ -570,9 +579,9 @@ def _structured(
     Raises:
         MisuseError: it is not known what it is.
     """
-    if f"{path}.shape" in counterexample:
-        dtype = str(counterexample.get(f"{path}.dtype", _DTYPES[0]))
-        return Shaped(dtype, tuple(int(size) for size in counterexample[f"{path}.shape"]))
+    shaped = _shaped(counterexample, path, _DTYPES[0])
+    if shaped is not None:
+        return shaped
     structure = structures.get(path)
     value = counterexample.get(path)
     if structure is None or (structure.form == "name" and not isinstance(value, str)):
@@ -583,10 +592,10 @@ def _structured(
         return _by_name(found, str(value))
     part = partial(_structured, found, structures, counterexample)
     if structure.form == "object":
-        args = tuple(part(f"{path}.{k}") for k in range(structure.arguments))
-        named = {key: part(f"{path}.{key}") for key in structure.keywords}
+        args = tuple(part(argument_path(path, k)) for k in range(structure.arguments))
+        named = {key: part(argument_path(path, key)) for key in structure.keywords}
         return Made(_by_name(found, structure.name), args, named)
-    items = [part(f"{path}[{k}]") for k in range(structure.arguments)]
+    items = [part(item_path(path, k)) for k in range(structure.arguments)]
     return items if structure.form == "list" else tuple(items)
 
 

@@ -23,6 +23,7 @@ from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
+from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
 
@@ -217,15 +218,17 @@ def _argument(
     machine: ConcreteMachine, name: str, value: Any, span: Span, inputs: list[Tensor]
 ) -> Any:
     if isinstance(value, (list, tuple)):
-        items = [_argument(machine, f"{name}[{k}]", v, span, inputs) for k, v in enumerate(value)]
+        items = [
+            _argument(machine, item_path(name, k), v, span, inputs) for k, v in enumerate(value)
+        ]
         return type(value)(items) if type(value) in (list, tuple) else items
     if isinstance(value, Made):
         args = [
-            _argument(machine, f"{name}.{k}", v, span, inputs)
+            _argument(machine, argument_path(name, k), v, span, inputs)
             for k, v in enumerate(value.arguments)
         ]
         named = {
-            key: _argument(machine, f"{name}.{key}", v, span, inputs)
+            key: _argument(machine, argument_path(name, key), v, span, inputs)
             for key, v in value.keywords.items()
         }
         return value.make(*args, **named)

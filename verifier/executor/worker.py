@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from verifier.executor import places, protocol
-from verifier.executor.arguments import Argument
+from verifier.executor.arguments import Argument, ArgumentKind
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, generation_of, hardware_of, isolated, kernel, load
 from verifier.executor.machine import Options
@@ -209,7 +209,7 @@ def _arguments(request: Request, found: Kernel) -> dict[str, Any]:
 
 
 def _made(request: Request, name: str, argument: Argument, rng: np.random.Generator) -> Any:
-    if argument.kind == "tensor":
+    if argument.kind is ArgumentKind.TENSOR:
         if request.shapes_only:
             return Shaped(argument.dtype, argument.shape)
         size = math.prod(argument.shape) * NUMPY[argument.dtype].itemsize >> 20
@@ -221,12 +221,12 @@ def _made(request: Request, name: str, argument: Argument, rng: np.random.Genera
         array = drawn(rng, argument.dtype, argument.shape)
         same = numpy_name(array.dtype) == argument.dtype
         return array if same else Typed(argument.dtype, array)
-    if argument.kind == "file":
+    if argument.kind is ArgumentKind.FILE:
         array = _read(name, argument.value)
         if request.shapes_only:
             return Shaped(str(array.dtype.name), array.shape)
         return array
-    if argument.kind == "dtype":
+    if argument.kind is ArgumentKind.DTYPE:
         return DTypeProxy(str(argument.value))
     if isinstance(argument.value, list):
         return [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verifier.solver import polynomial as P
 from verifier.solver import terms
-from verifier.solver.query import Model, Query
+from verifier.solver.query import Model, Query, Z3Kind
 from verifier.solver.ranges import FactSet, Prover
 from verifier.solver.search import Repair, Search, flag_key
 from verifier.symbolic import expr as E
@@ -226,10 +226,10 @@ class _Shrink:
         with self._session.scope():
             self._session.add(condition)
             outcome = self._session.check()
-        if outcome.kind in ("budget", "unknown"):
+        if outcome.kind in (Z3Kind.BUDGET, Z3Kind.UNKNOWN):
             self._left -= _GIVEN_UP
         if outcome.env is None:
-            return False if outcome.kind == "unsat" else None
+            return False if outcome.kind is Z3Kind.UNSAT else None
         return True if self._repair.take(outcome.env) else None
 
     def _guess(self, condition: Bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from verifier.symbolic.expr import Bool
 
@@ -28,17 +29,44 @@ class Query:
     way: tuple[Bool, ...] = ()
 
 
+class AnswerKind(Enum):
+    """What the solver found out of a question."""
+
+    PROVED = "proved"
+    #: there is a counterexample, and it was checked
+    REFUTED = "refuted"
+    OUT_OF_BUDGET = "out-of-budget"
+    #: with a reason
+    UNKNOWN = "unknown"
+
+
+class Z3Kind(Enum):
+    """What Z3 says of facts."""
+
+    SAT = "sat"
+    UNSAT = "unsat"
+    BUDGET = "budget"
+    UNKNOWN = "unknown"
+
+
+class Tier(Enum):
+    """Which means settled a question."""
+
+    FOLD = "fold"
+    RANGE = "range"
+    Z3 = "z3"
+    SEARCH = "search"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the solver found out.
+    """What the solver found out: ``model`` refutes, ``reason`` says why it is not known.
 
-    ``kind``: ``proved``, ``refuted`` (``model`` is a checked counterexample), ``out-of-budget``, or
-    ``unknown`` with a ``reason``. ``tier``: which means settled it: ``fold``, ``range``, ``z3`` or
-    ``search``. ``time`` is in seconds and takes no part in comparisons of results.
+    ``time`` is in seconds and takes no part in comparisons of results.
     """
 
-    kind: str
-    tier: str
+    kind: AnswerKind
+    tier: Tier
     model: Model | None = None
     reason: str = ""
     time: float = 0.0
@@ -47,8 +75,8 @@ class Answer:
 
     @property
     def proved(self) -> bool:
-        return self.kind == "proved"
+        return self.kind is AnswerKind.PROVED
 
     @property
     def refuted(self) -> bool:
-        return self.kind == "refuted"
+        return self.kind is AnswerKind.REFUTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from verifier.solver import terms
 from verifier.solver.closing import closed, closed_over
 from verifier.solver.minimize import minimized
 from verifier.solver.prepare import Prepared
-from verifier.solver.query import Answer, Model, Query
+from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier, Z3Kind
 from verifier.solver.ranges import FactCache, FactSet, implied
 from verifier.solver.search import Search
 from verifier.solver.witnesses import Witnesses
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _DECIDE_STEPS = 60
 _SEARCHED = 400  # facts looked at before Z3 is asked
+_MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 _MODELS = 6  # counterexamples remembered, the latest last
 
 
@@ -33,12 +35,8 @@ class Statistics:
 
     queries: int = 0
     remembered: int = 0
-    by_tier: dict[str, int] = field(
-        default_factory=lambda: {"fold": 0, "range": 0, "z3": 0, "search": 0}
-    )
-    by_kind: dict[str, int] = field(
-        default_factory=lambda: {"proved": 0, "refuted": 0, "out-of-budget": 0, "unknown": 0}
-    )
+    by_tier: Counter[Tier] = field(default_factory=Counter)
+    by_kind: Counter[AnswerKind] = field(default_factory=Counter)
     z3_times: list[float] = field(default_factory=list)
 
 
@@ -148,18 +146,18 @@ class Solver:
 
     def _answer(self, query: Query, cheaply: bool) -> Answer:
         if query.goal is TRUE:
-            return Answer("proved", "fold")
+            return Answer(AnswerKind.PROVED, Tier.FOLD)
         ready = self._facts.get(query.facts)
         goal = ready.prepared.apply(query.goal)
         if goal is TRUE or ready.prepared.contradictory:
-            return Answer("proved", "fold")
+            return Answer(AnswerKind.PROVED, Tier.FOLD)
         known = self._recall(query)
         if known is not None:
-            return self._admissible(query, Answer("refuted", "search", known))
+            return self._admissible(query, Answer(AnswerKind.REFUTED, Tier.SEARCH, known))
         if (cheaply or not self._in_time()) and implied(ready, query.goal):
-            return Answer("proved", "range")
+            return Answer(AnswerKind.PROVED, Tier.RANGE)
         if not self._in_time():
-            return Answer("out-of-budget", "range", reason=LATE)
+            return Answer(AnswerKind.OUT_OF_BUDGET, Tier.RANGE, reason=LATE)
         answer = self._authority(query, ready, goal)
         return self._admissible(query, answer)
 
@@ -188,35 +186,39 @@ class Solver:
             apart = self._rest(others)
             model = self._completed(query, prepared, {**(apart.model or {}), **env})
             if model is not None:
-                return Answer("refuted", "search", model)
+                return Answer(AnswerKind.REFUTED, Tier.SEARCH, model)
         backend = self._z3()
         outcome = backend.check(relevant, self._search.resisted)
-        if outcome.kind == "unsat" or self._rest(others).proved:  # they contradict each other
-            return Answer("proved", "z3")
+        if outcome.kind is Z3Kind.UNSAT or self._rest(others).proved:  # they contradict each other
+            return Answer(AnswerKind.PROVED, Tier.Z3)
         rest = self._rest(others).model or {}
         if outcome.env is not None:
             model = self._completed(query, prepared, {**rest, **outcome.env})
             if model is not None:
-                return Answer("refuted", "z3", model)
+                return Answer(AnswerKind.REFUTED, Tier.Z3, model)
             zero = [E.ne(den, 0) for den in terms.divisors([*query.facts, query.goal, *relevant])]
             if zero:
                 outcome = backend.check([*relevant, *map(prepared.apply, zero)])
-                if outcome.kind == "unsat" and not terms.guarded_divisor(
+                if outcome.kind is Z3Kind.UNSAT and not terms.guarded_divisor(
                     [*query.facts, query.goal]
                 ):
-                    return Answer("proved", "z3")
+                    return Answer(AnswerKind.PROVED, Tier.Z3)
                 if outcome.env is not None:
                     model = self._completed(query, prepared, {**rest, **outcome.env})
                     if model is not None:
-                        return Answer("refuted", "z3", model)
+                        return Answer(AnswerKind.REFUTED, Tier.Z3, model)
         env = self._search.model(relevant)
         if env is not None:
             model = self._completed(query, prepared, {**rest, **env})
             if model is not None:
-                return Answer("refuted", "search", model)
-        if outcome.kind == "budget":
-            return Answer("out-of-budget", "z3", reason="the budget for one question is used up")
-        return Answer("unknown", "z3", reason=outcome.reason or "no model could be confirmed")
+                return Answer(AnswerKind.REFUTED, Tier.SEARCH, model)
+        if outcome.kind is Z3Kind.BUDGET:
+            return Answer(
+                AnswerKind.OUT_OF_BUDGET, Tier.Z3, reason="the budget for one question is used up"
+            )
+        return Answer(
+            AnswerKind.UNKNOWN, Tier.Z3, reason=outcome.reason or "no model could be confirmed"
+        )
 
     def _recall(self, query: Query) -> Model | None:
         """An earlier counterexample that is one of this query too."""
@@ -272,17 +274,17 @@ class Solver:
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""
         if not facts:
-            return Answer("refuted", "fold", {})
+            return Answer(AnswerKind.REFUTED, Tier.FOLD, {})
         query = Query(facts, FALSE, exact=False)
         found = self._memo.get(query)
         if found is None:
             env: Mapping[str, int | bool] | None = self._search.model(facts)
-            kind = "refuted"
+            kind = AnswerKind.REFUTED
             if env is None:
                 outcome = self._z3().check(facts)
                 env = outcome.env
-                kind = {"sat": "refuted", "unsat": "proved"}.get(outcome.kind, "unknown")
-            found = self._memo[query] = Answer(kind, "z3", env)
+                kind = _MEANT.get(outcome.kind, AnswerKind.UNKNOWN)
+            found = self._memo[query] = Answer(kind, Tier.Z3, env)
         return found
 
     # -- what may be called refuted ----------------------------------------------------
@@ -292,7 +294,7 @@ class Solver:
             return answer
         if not query.exact:
             reason = query.reason or "the predicate is stronger than what the hardware demands"
-            return Answer("unknown", answer.tier, reason=reason)
+            return Answer(AnswerKind.UNKNOWN, answer.tier, reason=reason)
         if query.goal is FALSE:
             related: Sequence[Bool] = query.facts
         else:
@@ -304,7 +306,7 @@ class Solver:
         if robust is not None:
             return robust
         return Answer(
-            "unknown",
+            AnswerKind.UNKNOWN,
             answer.tier,
             reason="it depends on values that are not known",
             unknown=tuple(sym.name for sym in over),
@@ -342,7 +344,7 @@ class Solver:
         broken = E.and_(*(step.bool(fact) for fact in facts), E.not_(step.bool(goal)))
         if broken is TRUE:
             return True
-        return self._z3().check([E.not_(broken)]).kind == "unsat"
+        return self._z3().check([E.not_(broken)]).kind is Z3Kind.UNSAT
 
 
 def _is_open(fact: Bool) -> bool:

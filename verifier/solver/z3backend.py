@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import z3
 
+from verifier.solver.query import Z3Kind
 from verifier.solver.terms import default, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
@@ -24,9 +25,9 @@ _BACKSTOP_MS = 3_000  # wall clock; reached only if rlimit misjudges a step
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``sat`` with values of all symbols, ``unsat``, ``budget``, or ``unknown`` with a reason."""
+    """What Z3 says; ``env``: the values of all symbols if they can be, ``reason`` if not known."""
 
-    kind: str
+    kind: Z3Kind
     env: dict[str, int | bool] | None = None
     reason: str = ""
 
@@ -124,7 +125,7 @@ class Session:
 
     def check(self) -> Outcome:
         outcome = self._check()
-        while self._waiting and outcome.kind != "unsat":
+        while self._waiting and outcome.kind is not Z3Kind.UNSAT:
             told = self._waiting
             if outcome.env is not None:
                 told = _broken(told, outcome.env)
@@ -140,14 +141,14 @@ class Session:
         try:
             result = self._solver.check()
             if result == z3.sat:
-                return Outcome("sat", self._model())
+                return Outcome(Z3Kind.SAT, self._model())
             if result == z3.unsat:
-                return Outcome("unsat")
+                return Outcome(Z3Kind.UNSAT)
             reason = self._solver.reason_unknown()
             spent = any(word in reason for word in ("resource", "timeout", "cancel", "memout"))
-            return Outcome("budget" if spent else "unknown", None, reason)
+            return Outcome(Z3Kind.BUDGET if spent else Z3Kind.UNKNOWN, None, reason)
         except z3.Z3Exception as error:
-            return Outcome("unknown", None, f"solver error: {error}")
+            return Outcome(Z3Kind.UNKNOWN, None, f"solver error: {error}")
 
     def _model(self) -> dict[str, int | bool]:
         model = self._solver.model()

@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.vm import VM
@@ -29,7 +29,7 @@ _ORDER: Final[dict[str, Callable[[Expr, Expr], Bool]]] = {
 def is_address(value: object) -> bool:
     """Whether a value is an address, or a parameter that was used as one."""
     return isinstance(value, SystemAddress) or (
-        isinstance(value, Parameter) and value.kind == "address"
+        isinstance(value, Parameter) and value.kind is InputKind.ADDRESS
     )
 
 
@@ -110,13 +110,13 @@ def _no_number(vm: VM, op: str, other: object) -> Opaque:
     return Opaque(f"`{op}` on an address and {what}")
 
 
-class InputKind(ParameterKind):
+class AddressInputKind(ParameterKind):
     """An input of a kernel: an address, a number or a flag."""
 
     _address = AddressKind()
 
     def describe(self, vm: VM, value: Any) -> str:
-        if value.kind == "address":
+        if value.kind is InputKind.ADDRESS:
             return self._address.describe(vm, value)
         return super().describe(vm, value)
 
@@ -136,7 +136,7 @@ class InputKind(ParameterKind):
         return NotImplemented if is_address(right) else super().compare(vm, op, left, right, span)
 
     def as_address(self, vm: VM, value: Any, span: Span) -> SystemAddress | None:
-        return vm.inputs.address(value) if value.kind in (None, "address") else None
+        return vm.inputs.address(value) if value.kind in (None, InputKind.ADDRESS) else None
 
 
 __all__ = ["AddressKind", "InputKind", "is_address"]

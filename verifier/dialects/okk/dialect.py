@@ -142,7 +142,7 @@ class OkkDialect(PlainDialect):
         """Addresses, and inputs that may be some; constants in the types of the API."""
         return {
             SystemAddress: addresses.AddressKind(),
-            Parameter: addresses.InputKind(),
+            Parameter: addresses.AddressInputKind(),
             Constant: ValueKind("a constant"),
             Choice: ValueKind("an operand"),
         }

@@ -10,7 +10,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.python.vm import VM
@@ -70,10 +70,10 @@ class PointerKind(ParameterKind):
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         p: Parameter = value
         if name in ("dtype", "type"):
-            p.kind = p.kind or "tensor"
+            p.kind = p.kind or InputKind.TENSOR
             return vm.inputs.dtype(p)
         if name == "set_dtype":
-            p.kind = p.kind or "tensor"
+            p.kind = p.kind or InputKind.TENSOR
             return Builtin.of(name, lambda vm, span, dtype, /: _retype(p, dtype))
         return Opaque(f"`{p.name}.{name}`")
 
@@ -85,13 +85,13 @@ class PointerKind(ParameterKind):
         inputs are positive. A contract's shape is a limit (rule ``ppl-tensor-storage``).
         """
         p: Parameter = value
-        if p.kind not in (None, "tensor"):
+        if p.kind not in (None, InputKind.TENSOR):
             return None
         whole = first(p)
         for size in shape if whole is None or tuple(shape) == whole.shape else ():
             _positive(vm, size, span)
         if whole is None:
-            p.kind, p.rank = "tensor", len(shape)
+            p.kind, p.rank = InputKind.TENSOR, len(shape)
             whole = p.views[len(shape)] = vm.inputs.declare(p, tuple(shape))
         _bounded(vm, p, shape, span)
         if tuple(shape) == whole.shape:

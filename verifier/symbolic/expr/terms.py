@@ -6,7 +6,6 @@ so that the order of atoms, and with it every output, depends on the analysed so
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -25,17 +24,30 @@ class Context:
     atoms: dict[tuple[object, ...], Atom] = field(default_factory=dict)
     bools: dict[tuple[object, ...], Bool] = field(default_factory=dict)
     by_id: list[Atom] = field(default_factory=list)
-    counter: Iterator[int] = field(default_factory=itertools.count)
+    #: symbols of names of our own that were made
+    fresh: int = 0
 
 
 _context = Context()
 
 
-def fresh_context() -> None:
-    """Forget every interned term. Terms made before must not be mixed with terms made after."""
-    made = Context()
+def fresh_context(kept: Context | None = None) -> None:
+    """Forget every interned term, but for those that were ``kept`` (see :func:`context`).
+
+    Terms made before must not be mixed with terms made after.
+    """
+    made = Context() if kept is None else _copy(kept)
     _context.exprs, _context.atoms, _context.bools = made.exprs, made.atoms, made.bools
-    _context.by_id, _context.counter = made.by_id, made.counter
+    _context.by_id, _context.fresh = made.by_id, made.fresh
+
+
+def context() -> Context:
+    """The terms that there are now."""
+    return _copy(_context)
+
+
+def _copy(of: Context) -> Context:
+    return Context(dict(of.exprs), dict(of.atoms), dict(of.bools), list(of.by_id), of.fresh)
 
 
 @dataclass
@@ -452,7 +464,8 @@ def fresh(
     prefix: str, lo: int | None = None, hi: int | None = None, origin: Origin = Origin.HAVOC
 ) -> Expr:
     """A new symbol whose name starts with ``prefix`` and ends with a number of its own."""
-    return symbol(f"{prefix}#{next(_context.counter)}", lo, hi, origin)
+    number, _context.fresh = _context.fresh, _context.fresh + 1
+    return symbol(f"{prefix}#{number}", lo, hi, origin)
 
 
 # ------------------------------------------------------------------------ truth values

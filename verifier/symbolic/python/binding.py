@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
-from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.inputs import InputKind, LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
 from verifier.symbolic.trace import AssumptionKind
@@ -64,7 +64,7 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
     if isinstance(value, LazyShape) and star is None:
         ranks.learn(vm, value.parameter, count, span)
         return _fitting(vm, ranks.shape(vm, value.parameter, span), count, span)
-    if isinstance(value, Parameter) and value.kind in (None, "tuple") and star is None:
+    if isinstance(value, Parameter) and value.kind in (None, InputKind.TUPLE) and star is None:
         length = vm.inputs.length(value)
         _mismatch_of_input(vm, value, length, count, span)
         return tuple(vm.inputs.item(value, k) for k in range(count))

@@ -29,7 +29,15 @@ from verifier.symbolic.python.flow import (
 )
 from verifier.symbolic.python.given import initial_value
 from verifier.symbolic.python.heap import UNBOUND, Scope
-from verifier.symbolic.python.inputs import Inputs, Parameter, Word, absent_name, is_text, packs
+from verifier.symbolic.python.inputs import (
+    InputKind,
+    Inputs,
+    Parameter,
+    Word,
+    absent_name,
+    is_text,
+    packs,
+)
 from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
@@ -176,7 +184,7 @@ def _ranks(vm: VM) -> dict[str, int]:
     for name, p in vm.inputs.parameters.items():
         if p.rank is None and len(p.views) == 1:
             p.rank = next(iter(p.views))
-        if p.rank is not None and p.kind == "tensor":
+        if p.rank is not None and p.kind is InputKind.TENSOR:
             out[name] = p.rank
             _say_once(vm, p, p.rank)
     return out
@@ -422,7 +430,7 @@ def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]
         elif isinstance(item, PendingAdd):
             views.append(item.view)
         elif isinstance(item, Parameter):
-            if item.kind in (None, "tensor"):  # what is only handed back is a tensor
+            if item.kind in (None, InputKind.TENSOR):  # what is only handed back is a tensor
                 views.append(ranks.tensor(vm, item, span))
         elif isinstance(item, Opaque):
             seen = False

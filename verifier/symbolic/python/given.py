@@ -13,7 +13,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import modules, objectinputs
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ListBox
-from verifier.symbolic.python.inputs import Parameter, Word, absent_name, left_out
+from verifier.symbolic.python.inputs import InputKind, Parameter, Word, absent_name, left_out
 from verifier.symbolic.python.model import Builtin, Class, Function
 from verifier.symbolic.python.objectinputs import Noted
 from verifier.symbolic.python.pins import (
@@ -35,7 +35,6 @@ from verifier.symbolic.python.pins import (
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
 
 
@@ -63,7 +62,7 @@ def _annotated(
     vm: VM, p: Parameter, noted: Noted | None = None, sequence: str | None = None
 ) -> object:
     if isinstance(p, Word):
-        p.kind = "str"
+        p.kind = InputKind.STRING
         return p
     if p.annotation == "bool":
         return vm.inputs.flag(p)
@@ -76,7 +75,7 @@ def _annotated(
     if sequence == "nested":
         return Opaque(f"the tuple `{p.name}`", given=True)
     if sequence == "flat":
-        p.kind = "tuple"
+        p.kind = InputKind.TUPLE
     return vm.inputs.integer(p) if p.annotation == "int" else p
 
 
@@ -91,7 +90,7 @@ def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
     if isinstance(pin, FlagPin):
         return vm.inputs.flag(p)
     if isinstance(pin, TensorPin):
-        p.kind = "tensor" if pin.shape is not None else p.kind
+        p.kind = InputKind.TENSOR if pin.shape is not None else p.kind
         return p
     if isinstance(pin, SequencePin):
         items = tuple(_part(vm, p, item_path(p.name, k)) for k in range(pin.count))
@@ -163,21 +162,9 @@ def _by_name(vm: VM, p: Parameter, path: tuple[str, ...]) -> object:
 
 def _chosen(vm: VM, p: Parameter, pin: ChoicePin) -> object:
     """Any of several values."""
-    p.kind = "str" if pin.tensor is None else "tensor"
-    cases: list[tuple[Bool, object]] = []
-    left: Bool = E.TRUE
-    count = len(pin.options) + (pin.tensor is not None)
-    for option in pin.options:
-        value = _single(vm, p, option)
-        here = _is_option(vm, p, option)
-        last = len(cases) == count - 1
-        cases.append((left if last else E.and_(left, here), value))
-        if last:
-            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)  # it is one of them
-        left = E.and_(left, E.not_(here))
-    if pin.tensor is not None:
-        cases.append((left, p))
-    return Guarded.of(cases)
+    p.kind = InputKind.STRING if pin.tensor is None else InputKind.TENSOR
+    told = [(_is_option(vm, p, option), _single(vm, p, option)) for option in pin.options]
+    return objectinputs.one_of(vm, p, told, (p,) if pin.tensor is not None else ())
 
 
 def _is_option(vm: VM, p: Parameter, option: ValuePin | NamedPin) -> Bool:
@@ -205,7 +192,7 @@ def _like_default(vm: VM, p: Parameter, noted: Noted | None) -> object:
     if isinstance(default, Expr):
         return vm.inputs.integer(p)
     if isinstance(default, str):
-        p.kind = "str"
+        p.kind = InputKind.STRING
         return p
     if isinstance(default, DType):
         return vm.inputs.as_dtype(p)

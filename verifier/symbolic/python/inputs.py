@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -47,6 +48,19 @@ class Guess:
     shown: bool
 
 
+class InputKind(Enum):
+    """What an input turns out to be."""
+
+    TENSOR = "tensor"
+    INTEGER = "int"
+    FLAG = "bool"
+    STRING = "str"
+    DTYPE = "dtype"
+    TUPLE = "tuple"
+    #: of a buffer in a TPU's system memory
+    ADDRESS = "address"
+
+
 @dataclass(eq=False, slots=True)
 class Parameter:
     """A parameter of the kernel. ``kind`` is None until a use decides it."""
@@ -56,7 +70,7 @@ class Parameter:
     default: object = None
     has_default: bool = False
     annotation: str = ""
-    kind: str | None = None
+    kind: InputKind | None = None
     #: the rank that it has on all paths, known at the end
     rank: int | None = None
     #: the ranks that the text suggests, the surest first, for where nothing settles it
@@ -72,7 +86,7 @@ class Parameter:
     #: when it was first asked whether it is true, before anything decided what it is
     asked: int | None = None
     #: the kind that the answer has been tied to
-    tied: str | None = None
+    tied: InputKind | None = None
     #: what is not followed if it turns out to be a tensor: why, where, when
     unfollowed: list[tuple[str, Span, int]] = field(default_factory=list)
     #: the kernel's text takes it to be negative at times
@@ -175,7 +189,7 @@ class Inputs:
 
     def tensor(self, p: Parameter, rank: int) -> View:
         """The whole tensor, in HBM."""
-        p.kind = "tensor"
+        p.kind = InputKind.TENSOR
         known = p.views.get(rank)
         if known is None:
             known = p.views[rank] = self.declare(p, self.shape(p, rank))
@@ -217,7 +231,7 @@ class Inputs:
         What a contract does not declare is not known: the buffer is as large as need be then
         (``placement["declared"]`` is False), and its one dimension counts bytes.
         """
-        p.kind = "address"
+        p.kind = InputKind.ADDRESS
         if p.address is None:
             shape: tuple[Expr, ...] = (E.symbol(f"{p.name}.bytes", lo=0),)
             declared = p.declared_shape
@@ -245,7 +259,7 @@ class Inputs:
 
         It is assumed not to be negative, unless its default is or the text says that it may be.
         """
-        p.kind = "int"
+        p.kind = InputKind.INTEGER
         if isinstance(p.pinned, RangePin):
             return E.symbol(p.name, p.pinned.lower, p.pinned.upper)
         if isinstance(p.pinned, ValuePin) and isinstance(p.pinned.value, int):
@@ -262,7 +276,7 @@ class Inputs:
         return E.bool_symbol(truth_name(p.name))
 
     def flag(self, p: Parameter) -> Bool:
-        p.kind = "bool"
+        p.kind = InputKind.FLAG
         if p.asked is not None:
             return self.truth(p)
         if isinstance(p.pinned, ValuePin):
@@ -270,7 +284,7 @@ class Inputs:
         return E.bool_symbol(p.name)
 
     def as_dtype(self, p: Parameter) -> DType:
-        p.kind = "dtype"
+        p.kind = InputKind.DTYPE
         if p.declared is not None and p.declared.dtype is not None:
             return DType.named(p.declared.dtype)
         return free_dtype(p.name, self.packed)
@@ -281,7 +295,7 @@ class Inputs:
 
     def item(self, p: Parameter, position: int) -> Expr:
         """``p[position]`` of a tuple of integers."""
-        p.kind = "tuple"
+        p.kind = InputKind.TUPLE
         name = f"{p.name}[{position}]"
         given = p.default[position : position + 1] if isinstance(p.default, tuple) else ()
         if any(_is_below(item, 0) for item in given):
@@ -292,7 +306,7 @@ class Inputs:
 
     def string_equals(self, p: Parameter, text: str, said: str | None = None) -> Bool:
         """Whether a string parameter is ``text``; ``said``: how that is written, if not so."""
-        p.kind = "str"
+        p.kind = InputKind.STRING
         if isinstance(p.pinned, ValuePin):
             return E.truth(p.pinned.value == text)
         return self.word(p, text, said)

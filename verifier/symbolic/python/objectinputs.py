@@ -19,7 +19,7 @@ from verifier.symbolic.python import hierarchy, modules
 from verifier.symbolic.python.fields import annotated, of_nki
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.inputs import Parameter, Word, absent_name, is_text
+from verifier.symbolic.python.inputs import InputKind, Parameter, Word, absent_name, is_text
 from verifier.symbolic.python.library import enums
 from verifier.symbolic.python.library.dataclass_fields import fields_of
 from verifier.symbolic.python.library.enums import member_name
@@ -70,13 +70,13 @@ def of_annotation(vm: VM, p: Parameter, noted: Noted, make: Make) -> object:
         return Guarded(((absent, None), (E.not_(absent), there)))
     items = _tuple_of(noted.node)
     if items is not None:
-        p.kind = "tuple"
+        p.kind = InputKind.TUPLE
         return tuple(_item(vm, p, k, Noted(t, noted.module), make) for k, t in enumerate(items))
     what = _last(noted.node.value if isinstance(noted.node, ir.Subscript) else noted.node)
     if what in _TABLES or (what in _LISTS and "." in p.name):
         return Opaque(f"`{p.name}`", given=True)
     if what in _TUPLES:
-        p.kind = "tuple"
+        p.kind = InputKind.TUPLE
         return p
     cls = _named(vm, noted)
     return of_class(vm, p, cls, make) if isinstance(cls, Class) else UNBOUND
@@ -193,17 +193,30 @@ def _member(vm: VM, p: Parameter, cls: Class) -> object:
     held = enums.members(cls)
     if held.is_flag or not 0 < len(held.own) <= _MEMBERS:
         return UNBOUND
-    cases: list[tuple[Bool, object]] = []
-    left: Bool = E.TRUE
+    told: list[tuple[Bool, object]] = []
     for member in held.own:
         name = member_name(vm, member)
         assert name is not None
-        here = vm.inputs.string_equals(p, name, name)
-        last = member is held.own[-1]
-        cases.append((left if last else E.and_(left, here), member))
+        told.append((vm.inputs.string_equals(p, name, name), member))
+    return one_of(vm, p, told)
+
+
+def one_of(
+    vm: VM, p: Parameter, told: Sequence[tuple[Bool, object]], other: tuple[object, ...] = ()
+) -> object:
+    """The first value whose condition holds; ``other``: what it is where none does, if it may be.
+
+    Where there is no other, it is assumed to be one of those that are told.
+    """
+    cases: list[tuple[Bool, object]] = []
+    left: Bool = E.TRUE
+    for here, value in told:
+        last = not other and len(cases) == len(told) - 1
+        cases.append((left if last else E.and_(left, here), value))
         if last:
-            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)  # it is one of them
+            vm.assume(E.implies(left, here), "", p.span, AssumptionKind.TYPE)
         left = E.and_(left, E.not_(here))
+    cases.extend((left, value) for value in other)
     return Guarded.of(cases)
 
 
@@ -305,4 +318,4 @@ def _kept(vm: VM, start: int) -> Iterator[Bool]:
         yield E.implies(E.and_(*check.path, *check.given), check.predicate)
 
 
-__all__ = ["Noted", "like", "of_annotation"]
+__all__ = ["Noted", "like", "of_annotation", "one_of"]

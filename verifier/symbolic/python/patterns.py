@@ -13,7 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import hierarchy, names
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox, StateBox
-from verifier.symbolic.python.inputs import LazyShape, Parameter
+from verifier.symbolic.python.inputs import InputKind, LazyShape, Parameter
 from verifier.symbolic.python.model import AttributeDict, Class, HostType
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
@@ -221,7 +221,7 @@ def _is_sequence(vm: VM, subject: object) -> bool | None:
     if isinstance(subject, (tuple, LazyShape, Range)):
         return True
     if isinstance(subject, Parameter):
-        return True if subject.kind == "tuple" else None
+        return True if subject.kind is InputKind.TUPLE else None
     box = vm.box(subject)
     if isinstance(box, ListBox):
         return True

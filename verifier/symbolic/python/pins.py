@@ -6,7 +6,7 @@ Inputs that others are made of have paths: ``xs[1]`` is an item, ``cfg.tile`` an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from verifier.symbolic.expr import Expr
 
@@ -107,11 +107,15 @@ Pin: TypeAlias = (
 )
 
 
+#: what the keys of values begin with that are no strings, and no string of a kernel does
+NO_STRING: Final = "\0"
+
+
 def option_key(option: ValuePin | NamedPin) -> str:
     """What tells one of several values from the others, whatever their kinds."""
     if isinstance(option, NamedPin):
-        return f".{'.'.join(option.path)}"
-    return option.value if isinstance(option.value, str) else f"={option.value!r}"
+        return f"{NO_STRING}.{'.'.join(option.path)}"
+    return option.value if isinstance(option.value, str) else f"{NO_STRING}{option.value!r}"
 
 
 def item_path(path: str, position: int) -> str:

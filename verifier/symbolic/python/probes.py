@@ -18,7 +18,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python import floatbounds
 from verifier.symbolic.python.heap import DictBox, ListBox, SetBox, TupleBox
-from verifier.symbolic.python.inputs import Word
+from verifier.symbolic.python.inputs import InputKind, Word
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind
@@ -47,7 +47,7 @@ def sample(vm: VM, value: object, whole: bool = False) -> Any:
     if isinstance(value, OpaqueOf):
         return _SAMPLES.get(int if whole and value.loose else value.host, UNSAMPLED)
     if isinstance(value, Word):
-        return "a" if value.kind == "str" else UNSAMPLED
+        return "a" if value.kind is InputKind.STRING else UNSAMPLED
     if isinstance(value, Expr):
         return 1
     if isinstance(value, Bool):

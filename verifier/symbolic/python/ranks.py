@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import guesses
-from verifier.symbolic.python.inputs import MAX_RANK, Guess, LazyShape, Parameter
+from verifier.symbolic.python.inputs import MAX_RANK, Guess, InputKind, LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import AssumptionKind
@@ -22,7 +22,7 @@ USUAL = 2
 
 def count(vm: VM, p: Parameter) -> Expr:
     """``len(p.shape)``."""
-    p.kind = p.kind or "tensor"
+    p.kind = p.kind or InputKind.TENSOR
     return vm.inputs.rank_symbol(p)
 
 
@@ -107,7 +107,7 @@ def tensor(vm: VM, p: Parameter, span: Span, least: int = 1) -> View:
 
 def shape(vm: VM, p: Parameter, span: Span) -> tuple[Expr, ...]:
     """``p.shape`` on this path."""
-    p.kind = p.kind or "tensor"
+    p.kind = p.kind or InputKind.TENSOR
     return vm.inputs.shape(p, settle(vm, p, span))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, LedgerKind
 
@@ -35,7 +35,7 @@ def _say(vm: VM, p: Parameter, true: Bool) -> None:
 
 def of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
     """What is not followed if the parameter is a tensor, which may turn out later."""
-    if p.kind == "tensor" or is_tensor(p):
+    if p.kind is InputKind.TENSOR or is_tensor(p):
         vm.unfollowed(reason, span)
     elif p.kind is None:
         p.unfollowed.append((reason, span, vm.next_order()))
@@ -50,10 +50,10 @@ def tie_tensors(vm: VM) -> None:
     """What was done with inputs before they turned out to be tensors, at the end of a run."""
     ledger = vm.trace.ledger
     for p in vm.inputs.parameters.values():
-        if p.kind in ("int", "bool"):
+        if p.kind in (InputKind.INTEGER, InputKind.FLAG):
             for reason, span, order in p.refused:
                 ledger.append(LedgerEntry(LedgerKind.SKIPPED, reason, span, (), order))
-        if p.kind != "tensor":
+        if p.kind is not InputKind.TENSOR:
             continue
         for reason, span, order in p.unfollowed:
             ledger.append(LedgerEntry(LedgerKind.SKIPPED, reason, span, (), order))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.inputs import Word
+from verifier.symbolic.python.inputs import InputKind, Word
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, OpaqueOf
 
@@ -17,7 +17,7 @@ def told(vm: VM, value: object) -> object:
 
     They are among those that the program compares parameters with.
     """
-    if not isinstance(value, Word) or value.kind != "str":
+    if not isinstance(value, Word) or value.kind is not InputKind.STRING:
         return value
     cases = []
     for here, text in vm.inputs.any_of_strings(value):

@@ -17,7 +17,7 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import modules, names
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, SetBox
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
@@ -98,7 +98,7 @@ def given_away(vm: VM, values: Iterable[object]) -> tuple[bool, str]:
         if isinstance(value, (View, TensorMethod)):
             tensors = True
         elif isinstance(value, Parameter):
-            tensors = tensors or value.kind == "tensor"
+            tensors = tensors or value.kind is InputKind.TENSOR
         elif isinstance(value, (Function, Class)):
             tensors, state = True, state or f"`{value.name}`"  # it may be called there
         elif _is_followed_module(vm, value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from verifier.symbolic.python.concrete import OPERATORS
 from verifier.symbolic.python.faults import meant
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.heap import UNBOUND, ListBox
-from verifier.symbolic.python.inputs import LazyShape, Parameter, Word
+from verifier.symbolic.python.inputs import InputKind, LazyShape, Parameter, Word
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
@@ -47,7 +47,14 @@ from verifier.symbolic.values import (
 )
 
 #: what a parameter is that has been used as a number
-_NUMBERS: Final = (None, "int", "bool")
+_NUMBERS: Final = (None, InputKind.INTEGER, InputKind.FLAG)
+#: the host's types of the kinds that have one
+_HOSTS: Final[Mapping[InputKind | None, type]] = {
+    InputKind.INTEGER: int,
+    InputKind.FLAG: bool,
+    InputKind.STRING: str,
+    InputKind.TUPLE: tuple,
+}
 #: annotations of what has items and is no tensor
 _SEQUENCES: Final = ("tuple", "Tuple", "list", "List", "Sequence")
 #: operands that an operator with a parameter belongs to
@@ -67,7 +74,9 @@ def doubts(vm: VM) -> list[HostCheck]:
     held = vm.memo.get(_DOUBTS, {})
     assert isinstance(held, dict)
     return [
-        check for (name, _), check in held.items() if vm.inputs.parameters[name].kind == "tensor"
+        check
+        for (name, _), check in held.items()
+        if vm.inputs.parameters[name].kind is InputKind.TENSOR
     ]
 
 
@@ -84,38 +93,38 @@ class ParameterKind(TensorKind):
     pure = True
 
     def describe(self, vm: VM, value: Any) -> str:
-        return "a tensor" if value.kind == "tensor" else f"the parameter `{value.name}`"
+        return "a tensor" if value.kind is InputKind.TENSOR else f"the parameter `{value.name}`"
 
     def type_of(self, vm: VM, value: Any) -> object:
-        known = {"int": int, "bool": bool, "str": str, "tuple": tuple}.get(value.kind)
+        known = _HOSTS.get(value.kind)
         return HostType(known) if known is not None else Opaque(f"the type of `{value.name}`")
 
     # -- attributes and items ----------------------------------------------------------
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         p: Parameter = value
-        if p.kind in ("int", "bool", "dtype"):
-            if p.kind != "dtype" and not hasattr(int, name):
+        if p.kind in (InputKind.INTEGER, InputKind.FLAG, InputKind.DTYPE):
+            if p.kind is not InputKind.DTYPE and not hasattr(int, name):
                 self._of_two_kinds(vm, p, span)
             return vm.attribute(self._plain(vm, p), name, span)
         if self._is_sequence(p):
             if hasattr(tuple, name) or hasattr(list, name):
                 return vm.unfollowed(f"`.{name}` of `{p.name}` is not followed", span)
             return UNBOUND
-        if p.kind not in (None, "tensor"):
-            if p.kind == "str" and hasattr(str, name):
+        if p.kind not in (None, InputKind.TENSOR):
+            if p.kind is InputKind.STRING and hasattr(str, name):
                 return Opaque(f"`{p.name}.{name}`")
             return asked(vm, f"`{p.name}.{name}`", span, IS_THERE)
         if name == "shape":
-            p.kind = "tensor"
+            p.kind = InputKind.TENSOR
             return ranks.shape_of(vm, p)
         if name == "dtype":
-            p.kind = "tensor"
+            p.kind = InputKind.TENSOR
             return vm.inputs.dtype(p)
         if name == "ndim":
             return ranks.count(vm, p)
         if name == "buffer":
-            p.kind = "tensor"
+            p.kind = InputKind.TENSOR
             return BufferValue(Buffer.HBM)
         known = vm.dialect.view_names()
         if name in (_TENSOR_NAMES if known is None else known):
@@ -155,7 +164,7 @@ class ParameterKind(TensorKind):
         p: Parameter = value
         if self._is_sequence(p):
             return self._item(vm, p, index, span)
-        if p.kind not in (None, "tensor") or self._may_be_sequence(p, index):
+        if p.kind not in (None, InputKind.TENSOR) or self._may_be_sequence(p, index):
             return asked(vm, f"an item of `{p.name}`", span, IS_THERE)
         return super().item(vm, p, index, span)
 
@@ -178,7 +187,7 @@ class ParameterKind(TensorKind):
         )
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
-        if value.kind not in (None, "tensor") or self._is_sequence(value):
+        if value.kind not in (None, InputKind.TENSOR) or self._is_sequence(value):
             vm.unfollowed(f"an item of `{value.name}` is assigned to", span)
             return
         super().set_item(vm, value, index, new, span)
@@ -186,7 +195,7 @@ class ParameterKind(TensorKind):
     @staticmethod
     def _is_sequence(p: Parameter) -> bool:
         named = p.kind is None and p.annotation.startswith(_SEQUENCES)
-        return p.kind == "tuple" or named
+        return p.kind is InputKind.TUPLE or named
 
     @staticmethod
     def _may_be_sequence(p: Parameter, index: object) -> bool:
@@ -203,7 +212,7 @@ class ParameterKind(TensorKind):
     # -- operators -----------------------------------------------------------------------
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
-        if value.kind == "tensor":
+        if value.kind is InputKind.TENSOR:
             return super().unary(vm, op, value, span)
         if value.kind in _NUMBERS:
             return vm.unary(op, self._plain(vm, value), span)
@@ -256,14 +265,20 @@ class ParameterKind(TensorKind):
         span: Span,
         again: Callable[[object, object], object],
     ) -> object:
-        if p.kind == "tensor":
+        if p.kind is InputKind.TENSOR:
             return again(self._view(vm, p, span), other)
-        if isinstance(other, _TENSORS) or (isinstance(other, Parameter) and other.kind == "tensor"):
+        if isinstance(other, _TENSORS) or (
+            isinstance(other, Parameter) and other.kind is InputKind.TENSOR
+        ):
             return NotImplemented
         if isinstance(other, Opaque):
             return other
         if p.kind not in _NUMBERS:
-            if p.kind == "str" and not isinstance(p, Word) and not isinstance(other, (str, Word)):
+            if (
+                p.kind is InputKind.STRING
+                and not isinstance(p, Word)
+                and not isinstance(other, (str, Word))
+            ):
                 self._of_two_kinds(vm, p, span)
             return asked(vm, f"`{op}` on `{p.name}`", span)
         if isinstance(other, float) and p.kind is None:
@@ -282,9 +297,9 @@ class ParameterKind(TensorKind):
 
     def _plain(self, vm: VM, p: Parameter) -> object:
         """The parameter as the value that it is by now; a number if nothing has decided."""
-        if p.kind == "bool":
+        if p.kind is InputKind.FLAG:
             return vm.inputs.flag(p)
-        if p.kind == "dtype":
+        if p.kind is InputKind.DTYPE:
             return vm.inputs.as_dtype(p)
         return self._number(vm, p)
 
@@ -305,11 +320,13 @@ class ParameterKind(TensorKind):
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         p: Parameter = left
-        if p.kind == "tensor":
+        if p.kind is InputKind.TENSOR:
             if isinstance(right, Parameter):
                 return NotImplemented
             return vm.compare(op, self._view(vm, p, span), right, span)
-        if isinstance(right, _TENSORS) or (isinstance(right, Parameter) and right.kind == "tensor"):
+        if isinstance(right, _TENSORS) or (
+            isinstance(right, Parameter) and right.kind is InputKind.TENSOR
+        ):
             return NotImplemented
         if isinstance(right, Opaque):
             return right
@@ -325,7 +342,7 @@ class ParameterKind(TensorKind):
 
     def _ordered(self, vm: VM, op: str, p: Parameter, right: object, span: Span) -> object:
         if p.kind not in _NUMBERS or isinstance(right, (str, tuple)):
-            if p.kind in ("int", "bool"):
+            if p.kind in (InputKind.INTEGER, InputKind.FLAG):
                 self._of_two_kinds(vm, p, span)
             elif p.kind is None:
                 what = f"`{p.name}` is used as a number, and `{op}` on it"
@@ -342,7 +359,7 @@ class ParameterKind(TensorKind):
         if right is p:
             return E.TRUE
         if isinstance(right, (DType, DTypeText)):
-            if p.kind not in (None, "dtype", "str"):
+            if p.kind not in (None, InputKind.DTYPE, InputKind.STRING):
                 return E.FALSE
             return vm.compare("==", vm.inputs.as_dtype(p), right, span)
         constant = self._constant(vm, p, right, span)
@@ -351,14 +368,14 @@ class ParameterKind(TensorKind):
     def _constant(self, vm: VM, p: Parameter, right: object, span: Span) -> Bool | None:
         """Whether the parameter is one of several constants, None if the other value is none."""
         if isinstance(right, str):
-            if p.kind == "dtype":
+            if p.kind is InputKind.DTYPE:
                 dtype = vm.as_dtype(right, span)
                 return E.FALSE if dtype is None else vm.inputs.as_dtype(p).same(dtype)
-            if p.kind in ("int", "bool"):
+            if p.kind in (InputKind.INTEGER, InputKind.FLAG):
                 return self._unlike(vm, p, span)
             return self._string_equals(vm, p, right)
         flag = as_formula(right)
-        if flag is not None and p.kind == "bool":
+        if flag is not None and p.kind is InputKind.FLAG:
             own = vm.inputs.flag(p)
             return E.or_(E.and_(own, flag), E.and_(E.not_(own), E.not_(flag)))
         if isinstance(right, (Enumerator, ApiRef)):
@@ -396,7 +413,7 @@ class ParameterKind(TensorKind):
             return E.TRUE
         if isinstance(other, Parameter):
             return vm.unknown_bool(f"whether `{p.name}` is `{other.name}` is not followed", span)
-        if p.kind == "tensor" or isinstance(other, _TENSORS):
+        if p.kind is InputKind.TENSOR or isinstance(other, _TENSORS):
             given = isinstance(other, View) and other.storage.kind is StorageKind.INPUT
             return vm.unknown_bool(f"whether `{p.name}` is the tensor", span) if given else E.FALSE
         if as_formula(other) is not None and p.kind is None:
@@ -416,7 +433,7 @@ class ParameterKind(TensorKind):
         return vm.unknown_bool(f"a condition depends on the identity of `{p.name}`", span)
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        if value.kind in ("int", "bool"):
+        if value.kind in (InputKind.INTEGER, InputKind.FLAG):
             return vm.compare("in", item, self._plain(vm, value), span)
         tied.of_a_tensor(vm, value, f"`in` on the tensor `{value.name}` is not followed", span)
         return asked(vm, f"`in` on `{value.name}`", span)
@@ -425,19 +442,19 @@ class ParameterKind(TensorKind):
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         p: Parameter = value
-        if p.kind == "tensor" or (p.kind is None and tied.is_tensor(p)):
+        if p.kind is InputKind.TENSOR or (p.kind is None and tied.is_tensor(p)):
             # the case of None was split off when the parameter was bound
             optional = p.has_default and p.default is None
             return E.TRUE if optional else vm.dialect.tensor_truth(vm, span)
         if self._is_sequence(p):
             return E.ne(vm.inputs.length(p), 0)
-        if p.kind == "bool":
+        if p.kind is InputKind.FLAG:
             return vm.inputs.flag(p)
-        if p.kind == "int":
+        if p.kind is InputKind.INTEGER:
             return E.ne(vm.inputs.integer(p), 0)
-        if p.kind == "str":
+        if p.kind is InputKind.STRING:
             return E.not_(vm.inputs.string_equals(p, ""))
-        if p.kind in (None, "dtype"):
+        if p.kind in (None, InputKind.DTYPE):
             if p.asked is None:
                 p.asked = vm.next_order()
             return vm.inputs.truth(p)
@@ -447,11 +464,11 @@ class ParameterKind(TensorKind):
         p: Parameter = value
         if self._is_sequence(p):
             return vm.inputs.length(p)
-        if p.kind in ("int", "bool"):
+        if p.kind in (InputKind.INTEGER, InputKind.FLAG):
             return vm.length(self._plain(vm, p), span)
-        if p.kind not in (None, "tensor"):
+        if p.kind not in (None, InputKind.TENSOR):
             return asked(vm, f"the length of `{p.name}`", span)
-        p.kind = "tensor"
+        p.kind = InputKind.TENSOR
         ranks.at_least(vm, p, 1, span)
         return vm.inputs.extent(p, 0)
 
@@ -465,30 +482,30 @@ class ParameterKind(TensorKind):
         return replace(out, given=True) if isinstance(out, Opaque) else out
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        if how == "s" and value.kind in (None, "dtype") and "dtype" in value.name:
+        if how == "s" and value.kind in (None, InputKind.DTYPE) and "dtype" in value.name:
             return DTypeText(vm.inputs.as_dtype(value))
         return TEXT
 
     # -- what dialects ask ---------------------------------------------------------------
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
-        if value.kind == "bool":
+        if value.kind is InputKind.FLAG:
             return E.ite(vm.inputs.flag(value), 1, 0)
-        return self._number(vm, value) if value.kind in (None, "int") else None
+        return self._number(vm, value) if value.kind in (None, InputKind.INTEGER) else None
 
     def as_view(self, vm: VM, value: Any, span: Span) -> View | None:
-        return self._view(vm, value, span) if value.kind in (None, "tensor") else None
+        return self._view(vm, value, span) if value.kind in (None, InputKind.TENSOR) else None
 
     def is_tensor(self, vm: VM, value: Any, otherwise: str, span: Span) -> bool:
-        if value.kind == "tensor":
+        if value.kind is InputKind.TENSOR:
             return True
         tied.of_a_tensor(vm, value, otherwise, span)
         return False
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
-        if value.kind in (None, "dtype", "str"):
+        if value.kind in (None, InputKind.DTYPE, InputKind.STRING):
             return vm.inputs.as_dtype(value)
-        return vm.inputs.dtype(value) if value.kind == "tensor" else None
+        return vm.inputs.dtype(value) if value.kind is InputKind.TENSOR else None
 
 
 KINDS: Final[dict[type, Kind[VM]]] = {Parameter: ParameterKind()}

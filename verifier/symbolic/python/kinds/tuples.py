@@ -11,7 +11,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python import concrete, keys, ranks
 from verifier.symbolic.python.builtin import Table, method
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, ObjectBox, Segment
-from verifier.symbolic.python.inputs import LazyShape
+from verifier.symbolic.python.inputs import InputKind, LazyShape
 from verifier.symbolic.python.iteration import Items, Iteration
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.segments import (
@@ -273,7 +273,7 @@ def _count(vm: VM, span: Span, self: object, value: object, /) -> object:
 def settled_shape(vm: VM, value: LazyShape, span: Span, least: int = 1) -> tuple[Expr, ...]:
     """The sizes of a shape on this path."""
     p = value.parameter
-    p.kind = p.kind or "tensor"
+    p.kind = p.kind or InputKind.TENSOR
     return vm.inputs.shape(p, ranks.settle(vm, p, span, least))
 
 

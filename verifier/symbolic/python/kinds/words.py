@@ -18,7 +18,7 @@ from verifier.symbolic.machine import Call
 from verifier.symbolic.python import probes
 from verifier.symbolic.python.concrete import COMPARISONS, OPERATORS, host_attribute
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.inputs import Parameter, Word
+from verifier.symbolic.python.inputs import InputKind, Parameter, Word
 from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
@@ -42,12 +42,12 @@ class WordKind(ParameterKind):
         return f"the string `{value.name}`"
 
     def type_of(self, vm: VM, value: Any) -> object:
-        return HostType(str) if value.kind == "str" else super().type_of(vm, value)
+        return HostType(str) if value.kind is InputKind.STRING else super().type_of(vm, value)
 
     # -- attributes and items ----------------------------------------------------------
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
-        if value.kind != "str":
+        if value.kind is not InputKind.STRING:
             return super().attribute(vm, value, name, span)
         if name not in STR:
             return host_attribute(vm, value, str, name, span)
@@ -59,7 +59,7 @@ class WordKind(ParameterKind):
         vm.fault(AttributeError, f"`.{name}` of {what} cannot be assigned to", span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        if value.kind != "str":
+        if value.kind is not InputKind.STRING:
             return super().item(vm, value, index, span)
 
         def otherwise() -> object:
@@ -120,7 +120,7 @@ class WordKind(ParameterKind):
     # -- comparison ----------------------------------------------------------------------
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        if left.kind != "str" or isinstance(right, Opaque):
+        if left.kind is not InputKind.STRING or isinstance(right, Opaque):
             return super().compare(vm, op, left, right, span)
         if right is left and op in ("==", "<=", ">="):
             return E.TRUE
@@ -154,7 +154,7 @@ class WordKind(ParameterKind):
         )
 
     def contains(self, vm: VM, value: Any, item: object, span: Span) -> object:
-        if value.kind != "str":
+        if value.kind is not InputKind.STRING:
             return super().contains(vm, value, item, span)
 
         def otherwise() -> object:
@@ -186,7 +186,7 @@ class WordKind(ParameterKind):
         return found if isinstance(found, str) else UNBOUND
 
     def text(self, vm: VM, value: Any, how: str, span: Span) -> object:
-        if value.kind != "str":
+        if value.kind is not InputKind.STRING:
             return super().text(vm, value, how, span)
         if how == "s" and "dtype" in value.name:
             return DTypeText(vm.inputs.as_dtype(value))

@@ -13,7 +13,7 @@ from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import SYMBOLIC, asked, payload, run, to_host
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.iteration import Mapped, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
@@ -31,10 +31,10 @@ def number_of(vm: VM, value: object, span: Span) -> object:
     A parameter of which nothing is known yet becomes an integer, or a float if it says so.
     """
     value = payload(vm, value)
-    if isinstance(value, Parameter) and value.kind in (None, "int", "bool"):
+    if isinstance(value, Parameter) and value.kind in (None, InputKind.INTEGER, InputKind.FLAG):
         if value.annotation.startswith("float") or isinstance(value.default, float):
             return FLOAT
-        if value.kind == "bool":
+        if value.kind is InputKind.FLAG:
             return vm.inputs.flag(value)
         number = vm.as_int(value, span)
         return value if number is None else number

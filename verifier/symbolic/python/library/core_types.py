@@ -18,7 +18,7 @@ from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox
-from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds.descriptors import TypeForm, Union
 from verifier.symbolic.python.model import (
@@ -151,7 +151,9 @@ _NO_TENSORS: Final[frozenset[type]] = frozenset(
 
 
 def _is_tensor(value: object) -> bool:
-    return isinstance(value, _TENSORS) or (isinstance(value, Parameter) and value.kind == "tensor")
+    return isinstance(value, _TENSORS) or (
+        isinstance(value, Parameter) and value.kind is InputKind.TENSOR
+    )
 
 
 def _is_one(vm: VM, value: object, cls: object, span: Span) -> Bool:
