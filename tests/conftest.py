@@ -28,19 +28,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
 
 
-#: the terms that test files make when they are imported
-_imported = E.context()
-
-
-def pytest_collection_finish() -> None:
-    global _imported  # known once all files are imported
-    _imported = E.context()
-
-
 @pytest.fixture(autouse=True)
-def terms_of_test_files() -> None:
-    """Whatever a test before this one has forgotten, its file's terms are those of this test."""
-    E.fresh_context(_imported)
+def no_terms_of_other_tests() -> None:
+    """Symbols are known by their names: those of an earlier test may have other bounds."""
+    E.fresh_context()
 
 
 @pytest.fixture

@@ -12,13 +12,15 @@ from verifier.engine import analyze_source
 from verifier.engine.instances import EachTrip
 from verifier.symbolic import expr as E
 
-ROWS = E.symbol("rows", lo=1, hi=9)
-TRIP = E.symbol("trip", lo=0, origin=E.Origin.LOOP)
+
+def size() -> E.Expr:
+    return E.symbol("rows", lo=1, hi=9)
 
 
 def excluded(at: E.Expr) -> E.Bool:
     """No trip below ``rows`` is number ``at``."""
-    return E.implies(E.lt(TRIP, ROWS), E.ne(TRIP, at))
+    trip = E.symbol("trip", lo=0, origin=E.Origin.LOOP)
+    return E.implies(E.lt(trip, size()), E.ne(trip, at))
 
 
 @given(st.integers(-3, 12), st.integers(1, 9))
@@ -31,7 +33,8 @@ def test_instances_follow_from_the_demand(at: int, rows: int) -> None:
 
 
 def test_what_has_no_trip_has_no_instances() -> None:
-    assert EachTrip((E.le(ROWS, 4),)).instances() == (E.le(ROWS, 4),)
+    demand = E.le(size(), 4)
+    assert EachTrip((demand,)).instances() == (demand,)
 
 
 KERNEL = """\

@@ -79,7 +79,6 @@ NAMES = sorted(cases())
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cheap_tiers_prove(name: str) -> None:
-    E.fresh_context()
     facts, goal = cases()[name]
     answer = Solver().check(Query(tuple(facts), goal))
     assert answer.proved and answer.tier in (Tier.FOLD, Tier.RANGE)
@@ -87,14 +86,12 @@ def test_the_cheap_tiers_prove(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_z3_agrees(name: str) -> None:
-    E.fresh_context()
     facts, goal = cases()[name]
     assert cross_check(Query(tuple(facts), goal)) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_the_facts_it_does_not_follow(name: str) -> None:
-    E.fresh_context()
     facts, goal = cases()[name]
     solver = Solver()
     answers = [

@@ -31,23 +31,10 @@ class Context:
 _context = Context()
 
 
-def fresh_context(kept: Context | None = None) -> None:
-    """Forget every interned term, but for those that were ``kept`` (see :func:`context`).
-
-    Terms made before must not be mixed with terms made after.
-    """
-    made = Context() if kept is None else _copy(kept)
-    _context.exprs, _context.atoms, _context.bools = made.exprs, made.atoms, made.bools
-    _context.by_id, _context.fresh = made.by_id, made.fresh
-
-
-def context() -> Context:
-    """The terms that there are now."""
-    return _copy(_context)
-
-
-def _copy(of: Context) -> Context:
-    return Context(dict(of.exprs), dict(of.atoms), dict(of.bools), list(of.by_id), of.fresh)
+def fresh_context() -> None:
+    """Forget every interned term. Terms made before must not be mixed with terms made after."""
+    global _context  # one analysis at a time; a parameter of every operator would be no clearer
+    _context = Context()
 
 
 @dataclass
