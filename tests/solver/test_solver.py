@@ -110,7 +110,7 @@ def test_alternatives_that_stood_in_the_way_of_the_search_are_told_at_once(
     assert search.model([*facts, either]) is None
     assert either in search.resisted
     assert facts[-1] not in search.resisted  # it held all the time
-    assert Backend().check([*facts, either], search.resisted).kind == "unsat"
+    assert Backend().check([*facts, either], search.resisted).kind is Z3Kind.UNSAT
     assert len(asked) == 1
 
 

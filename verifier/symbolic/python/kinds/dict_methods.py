@@ -88,8 +88,13 @@ def _pop(vm: VM, span: Span, self: Ref, key: object, default: object = _ABSENT, 
 
 def popped(vm: VM, ref: Ref, index: object, default: object, span: Span) -> object:
     """``ref.pop(index)``, with a default if one is given."""
+    empty = E.eq(size(vm, dict_box(vm, ref)), 0)
     if default is _ABSENT:
+        # an empty dictionary does not ask for the key's hash: CPython's dict.pop
+        vm.fault(KeyError, "pop from an empty dictionary", span, when=empty, args=(index,))
         return delete(vm, ref, index, span)
+    if empty is E.TRUE:
+        return default
     found = find(vm, dict_box(vm, ref), index, span)
     if found is UNSETTLED:
         return unknown_key(vm, index, "an entry of a dictionary is taken out", span)
