@@ -152,7 +152,7 @@ def kernel({parameters}):
         ("x, **options", "n = options.pop('rows')", "`options.pop('rows')` does not fail"),
         ("x, plan", "n = plan.rows", "`plan.rows` is there"),
         ("x, plan", "n = plan.parts.rows", "`plan.parts.rows` is there"),
-        ("x, plan: Plan", "n = plan.rows", "`plan.rows` is there"),
+        ("x, plan: Plan", "n = plan.rows", "`plan` is what `Plan(...)` makes"),
         ("x, pick", "n = pick(3)", "`pick(3)` does not fail"),
         ("x, pick", "n = pick(3).rows", "`pick(3).rows` is there"),
     ],
@@ -175,12 +175,8 @@ def test_nothing_is_demanded_of_what_is_not_used() -> None:
         ("plan={'rows': 96}", "n = plan['columns']", "missing-key"),
         ("sizes=[96, 24]", "n = sizes[1]", None),
         ("sizes=[96, 24]", "n = sizes[2]", "list-index"),
-        ("plan=Plan()", "n = plan.rows", None),
-        ("plan=Plan()", "n = plan.columns", "no-attribute"),
         ("pick=halved", "n = pick(4)", None),
         ("pick=halved", "n = pick(4, 5)", "call-signature"),
-        ("plan=Plan()", "assert plan.rows == 96", None),
-        ("plan=Plan()", "n = [0] if plan.rows < 97 else []; m = n[plan.rows - 96]", None),
     ],
 )
 def test_a_default_is_one_of_the_inputs(parameter: str, body: str, rule: str | None) -> None:
@@ -190,3 +186,20 @@ def test_a_default_is_one_of_the_inputs(parameter: str, body: str, rule: str | N
     assert all(d.verdict == "sometimes" for d in found)
     name = parameter.partition("=")[0]
     assert all(f"`{name}` is left out" in d.notes for d in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "verdict"),
+    [
+        ("n = plan.rows", None, ""),
+        ("n = plan.columns", "no-attribute", "always"),
+        ("assert plan.rows == 96", None, ""),
+        ("n = [0] if plan.rows < 97 else []; m = n[plan.rows - 96]", "list-index", "sometimes"),
+    ],
+)
+def test_an_object_by_default_is_what_its_class_makes(
+    body: str, rule: str | None, verdict: str
+) -> None:
+    result = analyze_source(CONFIGURED.format(parameters="x, plan=Plan()", body=body))
+    found = [(d.rule, d.verdict) for d in result.diagnostics if d.verdict != "unknown"]
+    assert found == ([] if rule is None else [(rule, verdict)])

@@ -17,7 +17,7 @@ from verifier.symbolic.python import hierarchy, keys
 from verifier.symbolic.python.attempts import attempt
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import asked, payload
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, TupleBox
 from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.integers import bounded_unknown
 from verifier.symbolic.python.kinds.descriptors import TypeForm, Union
@@ -119,6 +119,8 @@ def _among(vm: VM, info: object, span: Span, test: Callable[[object], Bool]) -> 
     """Whether a test holds for a class, or for one of several: those of a tuple or a union."""
 
     def one(given: object) -> Bool:
+        if isinstance(vm.box(given), TupleBox):
+            vm.unfollowed("how many classes a tuple has depends on the inputs", span)
         parts = _classes_in(given)
         return test(given) if parts is None else among(parts)
 
