@@ -114,6 +114,25 @@ def test_alternatives_that_stood_in_the_way_of_the_search_are_told_at_once(
     assert len(asked) == 1
 
 
+def test_a_model_of_a_part_is_mended_before_z3_is_told_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    told = Session._check
+
+    def counted(session: Session) -> Outcome:
+        asked.append(session)
+        return told(session)
+
+    monkeypatch.setattr(Session, "_check", counted)
+    K, N, M = E.symbol("K", 1, 4096), E.symbol("N", 1, 4096), E.symbol("M", 1, 4096)
+    facts = [E.eq(K * N, 3 * 4091), E.ge(K, N), E.or_(E.eq(M, K), E.eq(M, N)), E.ge(M, 3)]
+    search = Search()
+    found = Backend().check(facts, mended=lambda near: search.model(facts, (near,), 200))
+    assert found.env is not None and E.evaluate(E.and_(*facts), found.env)
+    assert len(asked) == 1
+
+
 def test_fewest_trips_come_before_small_sizes() -> None:
     n, tile = E.symbol("n", 1), E.symbol("tile", 1, 64)
     i = E.symbol("i", 0, origin=E.Origin.LOOP)

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from verifier.solver import Solver
+from verifier.solver.search import Search
 from verifier.solver.witnesses import Witnesses
 from verifier.symbolic import expr as E
 
@@ -25,7 +26,7 @@ def test_what_they_say_is_true_somewhere_in_the_box(data: st.DataObject) -> None
     systems.setup()
     facts = tuple(data.draw(st.lists(systems.formulas(), max_size=4)))
     goals = data.draw(st.lists(systems.formulas(), min_size=1, max_size=4))
-    witnesses = Witnesses()
+    witnesses = Witnesses(Search())
     for goal in (*goals, *goals):
         holds, fails = witnesses.sides(facts, goal)
         assert not holds or systems.brute_force(facts, E.not_(goal)) is not None
@@ -67,7 +68,7 @@ def test_a_branch_that_is_open_costs_no_proof(monkeypatch: pytest.MonkeyPatch) -
 def test_they_are_the_same_in_each_run() -> None:
     def told() -> list[tuple[bool, bool]]:
         systems.setup()
-        witnesses = Witnesses()
+        witnesses = Witnesses(Search())
         m, n, s = map(systems.symbol, ("m", "n", "s"))
         out = []
         for k in range(4):

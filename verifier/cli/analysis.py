@@ -180,7 +180,7 @@ def _worked(
 
     # Terms live as long as their kernel's analysis: to look for garbage often is wasted.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(400_000, 20, 50)
     shared = [
         replace(request, part=(part, parts))
         for request, size in zip(requests, sizes, strict=True)

@@ -47,10 +47,12 @@ def minimized(
     syms = terms.symbols(every)
     known = {sym.id for sym in syms}
     counted = [t for t in trips if all(sym.id in known for sym in t.free()) and not t.is_const]
-    try:
-        shrink = _Shrink(search, backend, _Least(ready, query.goal), query, model)
-    except (SyntaxError, RecursionError, MemoryError):
-        return model  # nested too deeply for Python's parser
+    facts = [*query.facts, E.not_(query.goal)]
+    repair = search.repair(facts)
+    if repair is None:
+        return model
+    repair.start(model)
+    shrink = _Shrink(search, repair, backend, _Least(ready, query.goal), facts)
     if counted:
         total = E.const(0)
         for trip in counted:
@@ -102,14 +104,13 @@ class _Shrink:
     def __init__(
         self,
         search: Search,
+        repair: Repair,
         backend: Callable[[], Backend],
         bounds: _Least,
-        query: Query,
-        model: Model,
+        facts: list[Bool],
     ) -> None:
-        self._facts = [*query.facts, E.not_(query.goal)]
-        self._repair = Repair(search, self._facts)
-        self._repair.start(model)
+        self._facts = facts
+        self._repair = repair
         self._search = search
         self._backend = backend
         self._session: Session | None = None

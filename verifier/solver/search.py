@@ -60,10 +60,9 @@ class Search:
         ones.
         """
         self.resisted = frozenset()
-        try:
-            repair = Repair(self, facts)
-        except (SyntaxError, RecursionError, MemoryError):
-            return None  # nested too deeply for Python's parser
+        repair = self.repair(facts)
+        if repair is None:
+            return None
         for start in starts:
             repair.start(start)
             found = repair.run(budget // len(starts))
@@ -71,6 +70,13 @@ class Search:
             if found:
                 return repair.model()
         return None
+
+    def repair(self, facts: Sequence[Bool]) -> Repair | None:
+        """A repair of these facts; None if they are nested too deeply for Python's parser."""
+        try:
+            return Repair(self, facts)
+        except (SyntaxError, RecursionError, MemoryError):
+            return None
 
     def test(self, fact: Bool) -> Function:
         """The fact as a function of values."""

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 _DECIDE_STEPS = 60
 _SEARCHED = 400  # facts looked at before Z3 is asked
-_MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
+_MENDED = 200  # and to mend a model of Z3's of a part of them
 _MODELS = 6  # counterexamples remembered, the latest last
+_MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 
 
 @dataclass(slots=True)
@@ -56,10 +57,10 @@ class Solver:
         self._facts = FactCache()
         self._memo: dict[Query, Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
-        self._witnesses = Witnesses()
         self._backend: Backend | None = None
         self._models: list[Model] = []
         self._search = Search()
+        self._witnesses = Witnesses(self._search)
         #: the last ones by what they refuted, in the symbols of prepared facts
         self._latest: dict[Bool, Mapping[str, int | bool]] = {}
         #: refutations that hold for every over-approximated value: where they do
@@ -188,7 +189,11 @@ class Solver:
             if model is not None:
                 return Answer(AnswerKind.REFUTED, Tier.SEARCH, model)
         backend = self._z3()
-        outcome = backend.check(relevant, self._search.resisted)
+        outcome = backend.check(
+            relevant,
+            self._search.resisted,
+            lambda near: self._search.model(relevant, (near,), _MENDED),
+        )
         if outcome.kind is Z3Kind.UNSAT or self._rest(others).proved:  # they contradict each other
             return Answer(AnswerKind.PROVED, Tier.Z3)
         rest = self._rest(others).model or {}

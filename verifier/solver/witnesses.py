@@ -3,23 +3,20 @@
 Most conditions that a kernel branches on are not settled by what is known, and a proof that fails
 costs most. So some assignments are kept; those that meet all facts of a path show at once what does
 not follow from them. They never settle a condition: that takes a proof. Where one is missing it is
-made of another one by changing a few values, within a budget. Deterministic.
+made of another one by repair (:mod:`verifier.solver.search`), within a budget. Deterministic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
-
+from verifier.solver import terms
+from verifier.solver.search import Search
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.expr import Bool, Sym
 
 #: assignments that are kept, the latest used last
 _MOST = 32
-#: values that are tried at each step to another one
-_TRIES = 20
-#: steps to one near by, and to one that may be far away
-_NEAR, _FAR = 4, 40
+#: facts looked at on the way to one near by, and to one that may be far away
+_NEAR, _FAR = 100, 1000
 #: fact sets at most for which none is looked for after one was not found
 _PAUSE = 31
 #: fact sets whose assignments are remembered
@@ -68,11 +65,18 @@ class _Assignment(E.Evaluation):
             self._meets.add(fact)
         return True
 
-    def changed(self, what: Sym | str, value: int) -> _Assignment:
-        """This one with another value of a symbol or a flag."""
-        if isinstance(what, str):
-            return _Assignment(self.number, self.values, {**self.flags, what: bool(value)})
-        return _Assignment(self.number, {**self.values, what: value}, self.flags)
+    def repaired(self, search: Search, facts: tuple[Bool, ...], budget: int) -> _Assignment | None:
+        """This one with a few values changed so that it meets the facts."""
+        symbols = terms.symbols(facts)
+        names = {name: None for fact in facts for name in fact.flags()}
+        start: dict[str, int | bool] = {s.name: self.symbol(s) for s in symbols}
+        start.update((name, self.flag(name)) for name in names)
+        model = search.model(facts, (start,), budget)
+        if model is None:
+            return None
+        values = {symbol: int(model.get(symbol.name, start[symbol.name])) for symbol in symbols}
+        flags = {name: bool(model.get(name, start[name])) for name in names}
+        return _Assignment(self.number, {**self.values, **values}, {**self.flags, **flags})
 
 
 def _within(sym: Sym, value: int) -> int:
@@ -84,7 +88,8 @@ def _within(sym: Sym, value: int) -> int:
 class Witnesses:
     """The assignments of one kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, search: Search) -> None:
+        self._search = search
         self._pool = [_Assignment(number, {}, {}) for number in range(len(_SIZES))]
         self._asked = self._pause = 0
         self._found: dict[tuple[Bool, ...], list[_Assignment]] = {}
@@ -102,7 +107,7 @@ class Witnesses:
         """Look for one that meets the facts and a goal, near to those that meet the facts."""
         admitted = self._admitted(facts)
         for one in admitted[-2:]:
-            found = _walk(one, (*facts, goal), _NEAR)
+            found = one.repaired(self._search, (*facts, goal), _NEAR)
             if found is not None:
                 self._keep(found)
                 admitted.append(found)
@@ -134,7 +139,7 @@ class Witnesses:
         if self._asked < self._pause:
             return []
         broken = [sum(not one.holds(fact) for fact in facts) for one in self._pool]
-        found = _walk(self._pool[broken.index(min(broken))], facts, _FAR)
+        found = self._pool[broken.index(min(broken))].repaired(self._search, facts, _FAR)
         self._asked = 0
         if found is None:
             self._pause = min(2 * self._pause + 1, _PAUSE)
@@ -142,102 +147,6 @@ class Witnesses:
         self._pause = 0
         self._keep(found)
         return [found]
-
-
-def _walk(start: _Assignment, facts: Sequence[Bool], steps: int) -> _Assignment | None:
-    """One that meets the facts, by changing a value at a time, each time the best of a few.
-
-    ``facts`` may be broken at the start; a value that was changed is left alone.
-    """
-    conjuncts = [part for fact in facts for part in _parts(fact)]
-    changed: set[Sym | str] = set()
-    now = start
-    for _ in range(steps):
-        broken = [part for part in conjuncts if not now.holds(part)]
-        if not broken:
-            return now
-        best: tuple[int, _Assignment, Sym | str] | None = None
-        for what, value in islice(_proposals(broken[0], now), _TRIES):
-            if what in changed:
-                continue
-            other = now.changed(what, value)
-            if not other.holds(broken[0]):
-                continue
-            worse = sum(_speaks(part, what) and not other.holds(part) for part in conjuncts)
-            if best is None or worse < best[0]:
-                best = worse, other, what
-            if worse == 0:
-                break
-        if best is None:
-            return None
-        now = best[1]
-        changed.add(best[2])
-    return None
-
-
-def _parts(fact: Bool) -> tuple[Bool, ...]:
-    return fact.args if fact.kind is E.BoolKind.AND else (fact,)
-
-
-def _speaks(term: Bool, what: Sym | str) -> bool:
-    return what in term.flags() if isinstance(what, str) else what in term.free()
-
-
-def _proposals(
-    term: Bool, now: _Assignment, wanted: bool = True
-) -> Iterator[tuple[Sym | str, int]]:
-    """Single changes that may give a formula the value that is wanted."""
-    if term.kind is E.BoolKind.NOT:
-        yield from _proposals(term.args[0], now, not wanted)
-    elif term.kind is E.BoolKind.VAR:
-        yield term.name, int(wanted)
-    elif term.expr is not None:
-        for sym in term.expr.free():
-            for value in _values(term.expr, sym, now):
-                yield sym, value
-        for name in term.flags():
-            yield name, not now.flag(name)
-    else:
-        for arg in term.args:
-            if now.holds(arg) is not wanted:
-                yield from _proposals(arg, now, wanted)
-
-
-def _values(expr: Expr, sym: Sym, now: _Assignment) -> list[int]:
-    """Values of a symbol at which a comparison of an expression with zero may turn."""
-    value = now.symbol(sym)
-    out: dict[int, None] = {}
-    slope = _slope(expr, sym, now)
-    if slope:
-        try:
-            total = int(now.of(expr))
-        except E.EvaluationError:
-            return []
-        at = value - total // slope  # where the expression is about zero
-        out.update(dict.fromkeys((at, at - 1, at + 1)))
-    elif sym.domain is not None:
-        out.update(dict.fromkeys(range(len(sym.domain))))
-    else:
-        out.update(dict.fromkeys((2 * value, value // 2, value + 1, 1, 128)))
-    out.pop(value, None)
-    return [v for v in out if _within(sym, v) == v]
-
-
-def _slope(expr: Expr, sym: Sym, now: _Assignment) -> int:
-    """How fast an expression grows with a symbol; 0 if it is not linear in it."""
-    slope = 0
-    for mono, coef in expr.terms:
-        inside = [atom for atom in mono if sym in E.atom_free(atom)]
-        if not inside:
-            continue
-        if len(inside) > 1 or inside[0] is not sym:
-            return 0
-        product = coef
-        for atom in mono:
-            if atom is not sym:
-                product *= now.atom(atom)
-        slope += product
-    return slope
 
 
 __all__ = ["Witnesses"]

@@ -23,6 +23,10 @@ DEFAULT_RLIMIT = 400_000
 _BACKSTOP_MS = 3_000  # wall clock; reached only if rlimit misjudges a step
 
 
+#: values that satisfy all of a question, made of such that satisfy most of it
+Mended = Callable[["dict[str, int | bool]"], "dict[str, int | bool] | None"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What Z3 says; ``env``: the values of all symbols if they can be, ``reason`` if not known."""
@@ -44,13 +48,16 @@ class Backend:
         self.times: list[float] = []
         self._translator = _Translator(z3.Context())
 
-    def check(self, facts: Sequence[Bool], likely: Collection[Bool] = ()) -> Outcome:
+    def check(
+        self, facts: Sequence[Bool], likely: Collection[Bool] = (), mended: Mended | None = None
+    ) -> Outcome:
         """Whether some integers satisfy all ``facts``; what a division by zero gives is free.
 
-        ``likely``: the facts among them that are likely to matter.
+        ``likely``: the facts among them that are likely to matter. ``mended`` may make values that
+        satisfy all facts of such that satisfy most.
         """
         started = time.perf_counter()
-        outcome = self.session(facts, self.rlimit, likely).check()
+        outcome = self.session(facts, self.rlimit, likely).check(mended)
         self.times.append(time.perf_counter() - started)
         return outcome
 
@@ -123,7 +130,7 @@ class Session:
                 if id(fact) not in left:
                     self._tell(fact)
 
-    def check(self) -> Outcome:
+    def check(self, mended: Mended | None = None) -> Outcome:
         outcome = self._check()
         while self._waiting and outcome.kind is not Z3Kind.UNSAT:
             told = self._waiting
@@ -131,6 +138,9 @@ class Session:
                 told = _broken(told, outcome.env)
                 if not told:
                     break
+                env = None if mended is None else mended(outcome.env)
+                if env is not None:
+                    return Outcome(Z3Kind.SAT, env)
             self._waiting = [fact for fact in self._waiting if fact not in told]
             for fact in told:
                 self._tell(fact)
