@@ -64,6 +64,11 @@ class Target:
         return f"gen{self.generation}"
 
 
+#: NKI-H45, NKI-P14, NKI-MMX10: which elements instructions touch follows from these on all targets
+QUADRANT: Final = 32
+CORE_PARTITIONS: Final = 16
+SCALE_ROWS: Final = 4
+
 #: what the second target brought, and the third
 _TRN2: Final = frozenset(
     {
@@ -128,17 +133,17 @@ def _target(
         transpose_dma_rows=16,
         transpose_dma_columns=128,
         bn_stats_free_max=512,
-        core_partitions=16,
+        core_partitions=CORE_PARTITIONS,
         core_indices_max=4096,
         core_message_max=256,
         generator_words=6,
         generator_words_vector=24,
-        scale_rows=4,
+        scale_rows=SCALE_ROWS,
         access_dims=4,
         access_size_max=65536,
         access_stride_min=-32768,
         access_stride_max=32767,
-        quadrant=32,
+        quadrant=QUADRANT,
         lnc_max=lnc,
         device_bytes=hbm_gib * 1024**3,
         capabilities=capabilities,

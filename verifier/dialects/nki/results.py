@@ -10,6 +10,7 @@ from verifier.dialects.nki import promotion
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -336,7 +337,7 @@ class GatheredByCore:
         if valid is not None and valid.value is not None:
             count = reader.as_int(valid.value, valid.span)
         if count is None:
-            count = index.free * 16  # NKI-LGA04
+            count = index.free * CORE_PARTITIONS  # NKI-LGA04
         columns = count * (width if width is not None else E.const(1))
         return Made((source.partitions, columns), source.dtype)
 

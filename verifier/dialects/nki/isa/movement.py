@@ -23,6 +23,7 @@ from verifier.dialects.nki.results import Gathered, GatheredByCore, OfIndex
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.hardware.targets import QUADRANT
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Carried, Footprint, Index, Reads, Where, Writes
 from verifier.symbolic.expr import Bool
@@ -31,8 +32,6 @@ from verifier.symbolic.roles import Counted, Lanes, Limit, Role, SameType, Strea
 
 #: the entry of a shuffle mask that leaves its partition alone (NKI-SHF02)
 _LEFT: Final = 255
-#: the partitions of a quadrant
-_ROWS: Final = 32
 
 
 def _mask(call: Call) -> dict[int, int] | None:
@@ -49,7 +48,7 @@ def _shuffled(call: Call, index: Index) -> Index | None:
         return None
     # partitions that are left alone are not written: what would go into them does not matter
     rows = {row: row if entry == _LEFT else entry for row, entry in mask.items()}
-    row = E.mod(index[0], _ROWS)
+    row = E.mod(index[0], QUADRANT)
     return (index[0] - row + E.table("shuffle", row, rows), *index[1:])
 
 
@@ -57,7 +56,7 @@ def _is_named(call: Call, index: Index) -> Bool | None:
     mask = _mask(call)
     if mask is None:
         return None
-    row = E.mod(index[0], _ROWS)
+    row = E.mod(index[0], QUADRANT)
     return E.or_(*(E.eq(row, entry) for entry in sorted(set(mask.values()) - {_LEFT})))
 
 
@@ -65,7 +64,7 @@ def _is_taken(call: Call, index: Index) -> Bool | None:
     mask = _mask(call)
     if mask is None:
         return None
-    row = E.mod(index[0], _ROWS)
+    row = E.mod(index[0], QUADRANT)
     return E.and_(*(E.ne(row, k) for k, entry in mask.items() if entry == _LEFT))
 
 
@@ -92,7 +91,7 @@ NC_STREAM_SHUFFLE: Final = Instruction(
             own_start="NKI-P11",
         ),
         tile("src", on_chip("NKI-BUF24"), own_start="NKI-P11"),
-        wholes("shuffle_mask", Limit(least=0, most=_ROWS - 1, also=(_LEFT,), fact="NKI-SHF02")),
+        wholes("shuffle_mask", Limit(least=0, most=QUADRANT - 1, also=(_LEFT,), fact="NKI-SHF02")),
     ),
     engines=Engines(Engine.VECTOR),
     footprint=Footprint(

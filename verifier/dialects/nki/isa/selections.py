@@ -32,6 +32,7 @@ from verifier.dialects.nki.results import Bounds, Columns, Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
 from verifier.symbolic.expr import Bool, Expr
@@ -40,8 +41,8 @@ from verifier.symbolic.roles import Counted, Limit, PerPartition, Role, Sized, S
 from verifier.symbolic.values import Enumerator
 
 _FIRST_OF_CORE: Final = Where(
-    "the first of each 16 partitions (NKI-NZC04)",
-    lambda call, index: E.eq(E.mod(index[0], 16), 0),
+    f"the first of each {CORE_PARTITIONS} partitions (NKI-NZC04)",
+    lambda call, index: E.eq(E.mod(index[0], CORE_PARTITIONS), 0),
 )
 
 _COMPARED: Final[Mapping[str, Callable[[Expr, Expr | int], Bool]]] = {

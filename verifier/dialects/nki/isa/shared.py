@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import QUADRANT, SCALE_ROWS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,
@@ -178,10 +179,10 @@ def scales(role: str, data: str, *, packed: bool = True) -> Where:
         view, of = call.view(role), call.view(data)
         if view is None or of is None:
             return None
-        row = E.mod(index[0], 32)
-        # in row r of its quadrant lies the scale of the rows 8 r to 8 r + 7
-        sparse = E.and_(E.lt(row, 4), E.lt(index[0] + row * 7, of.partitions))
-        rows = E.or_(E.le(view.partitions * 8, of.partitions), sparse)
+        row = E.mod(index[0], QUADRANT)
+        each = QUADRANT // SCALE_ROWS  # rows of data that one row of scales is for
+        sparse = E.and_(E.lt(row, SCALE_ROWS), E.lt(index[0] + row * (each - 1), of.partitions))
+        rows = E.or_(E.le(view.partitions * each, of.partitions), sparse)
         # several scale tensors may share a tile, one beside the other
         columns = E.lt(index[1], of.free) if packed and len(index) == 2 else E.TRUE
         return E.and_(rows, columns)
