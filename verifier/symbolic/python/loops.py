@@ -15,7 +15,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.python import binding, suspended
+from verifier.symbolic.python import binding, ranks, suspended
 from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, Item, Many
 from verifier.symbolic.python.iteration import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
@@ -149,7 +149,10 @@ class Runner:
     def range(self, rng: Range, body: Body) -> None:
         """Run a body for each value of a range."""
         vm = self.vm
-        start, stop, step = map(vm.without_choices, (rng.start, rng.stop, rng.step))
+        start, stop, step = (
+            ranks.told(vm, vm.without_choices(end), self.span)
+            for end in (rng.start, rng.stop, rng.step)
+        )
         rng = replace(rng, start=start, stop=stop, step=step)
         count = trips_of(vm, rng, self.span)
         if count.is_const and count.const <= 1:

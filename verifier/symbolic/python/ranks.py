@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import guesses
 from verifier.symbolic.python.inputs import MAX_RANK, Guess, InputKind, LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
@@ -98,6 +98,18 @@ def known(vm: VM, p: Parameter) -> int | None:
     if symbol.is_const:
         return symbol.const
     return None if p.guesses else _known(vm, p, symbol)
+
+
+def told(vm: VM, value: Expr, span: Span) -> Expr:
+    """A number that hangs on ranks, with those of this path: a loop over dimensions has as many
+    trips as there are."""
+    free = set(value.free())
+    known: dict[Sym, Expr] = {}
+    for p in list(vm.inputs.parameters.values()):
+        symbol = vm.inputs.rank_symbol(p).as_atom()
+        if isinstance(symbol, Sym) and symbol in free:
+            known[symbol] = E.const(settle(vm, p, span))
+    return E.Substitution(known).expr(value) if known else value
 
 
 def tensor(vm: VM, p: Parameter, span: Span, least: int = 1) -> View:

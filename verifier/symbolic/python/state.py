@@ -58,6 +58,10 @@ class State:
         self.at = trace.span
         #: where the loops began that may be run again, from other values
         self.unsettled: list[Mark] = []
+        #: places of loops that have no closed form, see :class:`.trips.GenericLoop`
+        self.foreseen: set[object] = set()
+        #: where loops stand in which only Python runs
+        self.unrolled: set[Span] = set()
         self.base: dict[int, Box] = {}
         self.heap = Heap(self.base)
         self._path: list[Bool] = []

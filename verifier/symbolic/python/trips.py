@@ -113,6 +113,8 @@ class GenericLoop:
         """
         vm = self.vm
         mark = vm.mark()
+        if not vm.unsettled:
+            vm.foreseen.clear()
         vm.unsettled.append(mark)
         try:
             self._through(mark)
@@ -123,6 +125,8 @@ class GenericLoop:
 
     def _through(self, mark: Mark) -> None:
         vm = self.vm
+        if self._only_python(mark):
+            return
         before = self.context.before = mark.heap
         forms: dict[Place, Form] = {}
         after = before
@@ -161,6 +165,20 @@ class GenericLoop:
             forms = self._next(forms, carried, before, after, number)
             if any(not form.exact for form in forms.values()) and self._rather_few(mark):
                 return
+
+    def _only_python(self, mark: Mark) -> bool:
+        """Unroll at once a loop in which only Python ran the last time, if that is so again."""
+        vm = self.vm
+        if self.exact is None or self.traced_once or self.loop.span not in vm.unrolled:
+            return False
+        vm.settle(mark)
+        self.exact()
+        if not self._device(mark):
+            return True
+        vm.unrolled.discard(self.loop.span)
+        vm.back_to(mark)
+        vm.unsettled.append(mark)
+        return False
 
     # -- one trip ------------------------------------------------------------------------
 
@@ -212,6 +230,8 @@ class GenericLoop:
             return False
         if not device and not lost and number:
             return False
+        if not device and not lost:
+            vm.unrolled.add(self.loop.span)
         self._instead(mark)
         self.exact()
         return True
@@ -356,13 +376,27 @@ class GenericLoop:
             better: Form | None = None
             if closed and place in turning:
                 better = turning[place]
-            elif closed and known is None:
+            elif closed and known is None and not self._foreseen(place):
                 better = proposed(self.context, place, was, now)
             elif closed and known is not None and place in carried:
                 better = known.revised(self.context, was, now, out.values())
             # a place that no longer changes from its form on holds what is left each time
             out[place] = better or loosened(self.context, place, was, now, before, after)
         return out
+
+    def _role(self, place: Place) -> object:
+        """What a place is each time that the loop is gone through."""
+        own = place.box == self.scope
+        return self.loop.span, None if own else place.box, place.key
+
+    def _foreseen(self, place: Place) -> bool:
+        """Whether the loop had no closed form for a place the last time, in the same loop around.
+
+        An outer loop goes through its trip again and again, from ever more general values: what had
+        no form from the first ones is not tried again, since each trial is a trip, in each of the
+        loops around another time.
+        """
+        return self._role(place) in self.vm.foreseen
 
     def _install(self, forms: dict[Place, Form]) -> None:
         for place, form in forms.items():
@@ -385,6 +419,7 @@ class GenericLoop:
 
     def _finish(self, forms: dict[Place, Form], local: _Local, outcome: Outcome) -> None:
         vm = self.vm
+        vm.foreseen.update(self._role(place) for place, form in forms.items() if not form.exact)
         if self.whole and outcome.left:  # a trip that leaves the loop is none of these
             with vm.inside(self.loop):
                 vm.assume(outcome.stays, "", self.loop.span, AssumptionKind.TYPE)
