@@ -393,7 +393,7 @@ result = r
 def test_joined_values() -> None:
     one, two, three = (May((E.const(k),)) for k in (1, 2, 3))
     assert one.joined(two).values == (E.const(1), E.const(2))
-    assert one.joined(two).joined(three) == May(number=True)
+    assert one.joined(two).joined(three) == May(number=True, low=1)
     assert May((True,)).joined(May(truth=True)) == May(truth=True)
     floats = May((0.5,)).joined(May((1.5,)))
     assert floats.covers(May((2.5,))) and not floats.covers(May(("text",)))
@@ -412,7 +412,8 @@ def test_what_a_value_may_be_in_any_trip() -> None:
     heap = loop.vm.heap
     loop.before = heap.fork()
     old = loop.vm.frame.scope
-    assert may(loop, loop.loop.index) == May(number=True)
+    assert may(loop, loop.loop.index) == May(number=True, low=0)
+    assert may(loop, loop.loop.index * -1) == May(number=True)
     assert may(loop, E.eq(loop.loop.index, 2)) == May(truth=True)
     assert may(loop, (1.5, "text")) == May(((1.5, "text"),))
     assert may(loop, (loop.loop.index, "text")) == May(anything=True)
@@ -472,3 +473,29 @@ def test_lists_and_orders() -> None:
     assert isinstance(form.wider(loop, (Item("a"),), heap), AnyList)
     assert isinstance(loosened(loop, place, was, (), heap, heap), AnyList)
     assert isinstance(loosened(loop, Place(ref.id, ORDER), False, True, heap, heap), Shuffled)
+
+
+@pytest.mark.parametrize(
+    ("step", "least"),
+    [("p *= 2", 1), ("p += n // p", 1), ("p = max(p - 1, 3)", 1), ("p -= n * p", None),
+     ("p = 3 - p * p", None), ("p = p // 2 + 1", None), ("p = abs(p - n * n)", None)],
+)  # fmt: skip
+def test_what_integers_are_at_least_is_known_where_each_trip_keeps_it(
+    step: str, least: int | None
+) -> None:
+    text = f"def run(n, m):\n    p = 1\n    for _ in range(m):\n        {step}\n    return p\n"
+    vm = machine(text)
+    found = run(vm, "run(n, m)", n=E.symbol("n", 1), m=E.symbol("m", 0)).value
+    assert isinstance(found, E.Expr)
+    low, _ = E.bounds(found)
+    assert least is None or low == least
+    for n in range(1, 6):
+        for m in range(6):
+            value = executed(text)["run"](n, m)
+            assert low is None or value >= low
+
+
+def test_a_number_that_doubles_is_never_zero() -> None:
+    vm = machine("def run(n):\n    p = 1\n    while p < n:\n        p *= 2\n    return p\n")
+    outcome = run(vm, "run(n)", n=E.symbol("n", 1))
+    assert isinstance(outcome.value, E.Expr) and E.bounds(outcome.value)[0] == 1

@@ -47,11 +47,13 @@ class May:
     """What a value may be.
 
     One of ``values``, each the same in all trips (UNBOUND among them: it may be missing); any
-    integer; either truth value; any address in one of ``storages``; anything else that is there.
+    integer, or any from ``low`` on; either truth value; any address in one of ``storages``;
+    anything else that is there.
     """
 
     values: tuple[object, ...] = ()
     number: bool = False
+    low: int | None = None
     truth: bool = False
     storages: tuple[object, ...] = ()
     anything: bool = False
@@ -61,9 +63,11 @@ class May:
         values = self.values
         for value in other.values:
             values = _with(values, value)
+        lows = [m.low for m in (self, other) if m.number]
         out = May(
             values,
-            self.number or other.number,
+            bool(lows),
+            _least(lows),
             self.truth or other.truth,
             (*self.storages, *(s for s in other.storages if s not in self.storages)),
             self.anything or other.anything,
@@ -73,6 +77,7 @@ class May:
     def simple(self) -> May:
         """The same, said once."""
         number = self.number or sum(isinstance(v, Expr) for v in self.values) > INTEGERS
+        low = self.low_of(number)
         values = tuple(
             v
             for v in self.values
@@ -81,7 +86,14 @@ class May:
         if self.anything or len(values) > FEW:
             missing = (UNBOUND,) if any(v is UNBOUND for v in values) else ()
             return May(missing, anything=True)
-        return replace(self, values=values, number=number)
+        return replace(self, values=values, number=number, low=low)
+
+    def low_of(self, number: bool) -> int | None:
+        """What its integers are at least, if they are told apart no more; None: that is open."""
+        if not number:
+            return None
+        lows = [E.bounds(v)[0] for v in self.values if isinstance(v, Expr)]
+        return _least([*lows, self.low] if self.number else lows)
 
     def coarse(self) -> May:
         """The same without telling apart integers, or values of one type."""
@@ -91,11 +103,19 @@ class May:
             several = host is not None and sum(_host(v) is host for v in self.values) > 1
             values = _with(values, _any(host) if several else value)
         number = self.number or sum(isinstance(v, Expr) for v in values) > 1
-        return replace(self, values=values, number=number).simple()
+        return replace(self, values=values, number=number, low=self.low_of(number)).simple()
 
     def wider(self, other: May, times: int) -> May:
-        """What is one or the other, and the more the oftener this has been asked."""
+        """What is one or the other, and the more the oftener this has been asked.
+
+        What integers are at least is at first what they are before the loop: a trip says whether
+        that stays so.
+        """
         out = self.joined(other)
+        if not times and out.number:
+            out = replace(out, low=self.low_of(True))
+        elif out.low is not None and (self.low is None or out.low < self.low):
+            out = replace(out, low=0 if out.low >= 0 and times == 1 else None)
         if times > TIMES:
             return replace(out, anything=True).simple()
         return out.coarse() if times > 1 else out
@@ -106,7 +126,8 @@ class May:
         return (
             len(out.values) == len(self.values)
             and all(x is y for x, y in zip(out.values, self.values, strict=True))
-            and (out.number, out.truth, out.anything) == (self.number, self.truth, self.anything)
+            and (out.number, out.low) == (self.number, self.low)
+            and (out.truth, out.anything) == (self.truth, self.anything)
             and len(out.storages) == len(self.storages)
         )
 
@@ -128,7 +149,7 @@ class May:
 
         cases = list(self.values)
         if self.number:
-            cases.append(told(E.fresh(name)))
+            cases.append(told(E.fresh(name, self.low)))
         if self.truth:
             cases.append(E.eq(told(E.fresh(name, 0, 1)), 1))
         cases += [SystemAddress(s, told(E.fresh(name))) for s in self.storages]  # type: ignore[arg-type]
@@ -141,6 +162,12 @@ class May:
         for k in reversed(range(len(cases) - 1)):
             held = join(E.eq(pick, k), cases[k], held)
         return held
+
+
+def _least(lows: list[int | None]) -> int | None:
+    """The least of some bounds; None, which says nothing, is below all others."""
+    known = [low for low in lows if low is not None]
+    return min(known) if known and len(known) == len(lows) else None
 
 
 def _with(values: tuple[object, ...], value: object) -> tuple[object, ...]:
@@ -174,7 +201,7 @@ def may(loop: Context, value: object) -> May:
             out = out.joined(may(loop, case))
         return out
     if isinstance(value, Expr) and not value.is_const:
-        return May(number=True)
+        return May(number=True, low=E.bounds(value)[0])
     if isinstance(value, Bool):
         return May(truth=True)
     if isinstance(value, SystemAddress):
