@@ -413,3 +413,15 @@ return out
 """
     found = judge(_kernel("0.6", "trn2", text.replace("(\n    ", "("), {"x": ("float32", (64, 6))}))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_an_input_of_another_rank_than_was_taken_for_granted() -> None:
+    text = """
+a = nl.load_transpose2d(src=x)
+out = nl.ndarray((48, 32), dtype=nl.float16, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
+    inputs = (("x", Shaped("float16", (32, 48, 2))),)
+    found = judge(Kernel("0.4", "trn2", tuple(text.strip().splitlines()), inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("violated", ())

@@ -37,6 +37,8 @@ TOGETHER = frozenset(
 )
 
 NEEDED = " (needed, not said)"
+#: how a rank is listed that was taken for the input's because nothing settles it
+_RANK = re.compile(r"(\w+) has rank (\d+)")
 
 #: Python errors, and the host rules that they break
 RAISED: Mapping[str, tuple[str, ...]] = {
@@ -112,6 +114,7 @@ def outside(arguments: Mapping[str, Any], assumptions: Sequence[str]) -> bool:
     """Whether an input lacks what the verdict says it needs although the kernel does not say it."""
     names = _names(arguments)
     needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
+    needed += [f"len({m[1]}.shape) == {m[2]}" for m in map(_RANK.fullmatch, assumptions) if m]
     return any(_lacks(text, names) for text in needed)
 
 
@@ -129,7 +132,7 @@ def excluded(arguments: Mapping[str, Any], said: Sequence[Diagnostic]) -> bool:
 def _names(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What the words of the check stand for."""
     names: dict[str, Any] = {name: name for name in dt.DTYPES}
-    names |= {"sizeof": _bytes_of, "min": min, "max": max}
+    names |= {"sizeof": _bytes_of, "min": min, "max": max, "len": len}
     for name, value in arguments.items():
         shaped = isinstance(value, Shaped)
         names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
