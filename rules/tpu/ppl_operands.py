@@ -319,15 +319,17 @@ def constants(op: Operation, chip: Chip) -> Iterator[Check]:
     """A constant that fills an integer tensor survives the way through float32."""
     if op.instruction is None or op.instruction.role("value") is None:
         return
+    target, words = op.view("dst"), dt.codes("int32", "uint32")
+    if target is None or target.dtype.among(words) is E.FALSE:
+        return
     value = number(op, "value")
-    target = op.view("dst")
-    if value is None or target is None:
+    if value is None:
         return
     yield check(
         op,
         "value",
         E.or_(
-            E.not_(target.dtype.among(dt.codes("int32", "uint32"))),
+            E.not_(target.dtype.among(words)),
             E.and_(E.le(value, dt.EXACT), E.ge(value, -dt.EXACT)),
         ),
         f"|value| <= {dt.EXACT}",

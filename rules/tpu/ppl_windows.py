@@ -40,8 +40,10 @@ from verifier.symbolic.trace import Operation
 def parameters(op: Operation, chip: Chip) -> Iterator[Check]:
     """Kernel, stride, padding, dilation and inserted zeros fit their fields."""
     for role in described(op).roles:
+        if role.value is None or role.count is None:
+            continue
         items = numbers(op, role.name)
-        if items is not None and role.value is not None and role.count is not None:
+        if items is not None:
             yield from _entries(op, role.name, role.value, role.count, items)
 
 
@@ -272,7 +274,8 @@ def _numbers_of_integers(op: Operation, chip: Chip) -> Iterator[Check]:
             "TPU-C11",
         )
     for role in described(op).roles:
-        limit, value = role.value, number(op, role.name)
+        limit = role.value
+        value = number(op, role.name) if limit is not None else None
         if limit is None or value is None:
             continue
         yield check(

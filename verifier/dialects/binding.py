@@ -9,13 +9,29 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Final, Protocol
 
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Operand
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.values import (
+    ApiRef,
+    BufferValue,
+    Enumerator,
+    ExternalRef,
+    IndexMask,
+    IndexTensor,
+    Missing,
+    Register,
+)
+
+_KNOWN: Final = (
+    *(Expr, Bool, int, float, str, DType, View),
+    *(Enumerator, BufferValue, ApiRef, ExternalRef, IndexTensor, IndexMask, Missing, Register),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,13 @@ class Bound:
     def given(self, name: str) -> bool:
         operand = self.operands.get(name)
         return operand is not None and operand.given
+
+
+def is_known(value: object) -> bool:
+    """Whether rules can see what an argument is; an input of which nothing is said they cannot."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_known, value))
+    return value is None or isinstance(value, _KNOWN)
 
 
 class Faults(Protocol):

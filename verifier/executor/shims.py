@@ -351,7 +351,9 @@ class ApiModule(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         value = look_up(self.tilelint_api, name)
-        if self.tilelint_api.name != "language.tile_size":  # its sizes are those of a target
+        # sizes are those of a target, and what only some generations have is judged at each use
+        full = f"{self.tilelint_api.name}.{name}"
+        if self.tilelint_api.name != "language.tile_size" and full not in names.VALUES:
             self.__dict__[name] = value
         return value
 

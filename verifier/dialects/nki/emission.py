@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from verifier.dialects.binding import Bound
+from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import names
 from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
 from verifier.dialects.nki.versions import newer
@@ -279,12 +279,12 @@ def _gather(
         return
     if operand.given and not _fits(takes, value):
         _unfit(machine, operand, text, FALSE, takes)
-    gathered.operands[name] = replace(operand, value=value, known=_known(value))
+    gathered.operands[name] = replace(operand, value=value, known=is_known(value))
 
 
 def _fits(takes: Takes, value: object) -> bool:
     """Whether an argument that is no operand has whole numbers where it must, if that is known."""
-    if value is None or isinstance(value, (Register, Missing)) or not _known(value):
+    if value is None or isinstance(value, (Register, Missing)) or not is_known(value):
         return True  # what is of another kind altogether has been said
     if takes is Takes.INTEGERS:
         if not isinstance(value, tuple):
@@ -293,13 +293,6 @@ def _fits(takes: Takes, value: object) -> bool:
         return all(map(_fits, nested, value))
     whole = isinstance(value, float) and value.is_integer()  # NKI 0.2 has such a default
     return takes is not Takes.INTEGER or whole or isinstance(value, (Expr, Bool, int))
-
-
-def _known(value: object) -> bool:
-    """Whether rules can see what an argument is; inputs of which nothing is said are not."""
-    if isinstance(value, (tuple, list)):
-        return all(map(_known, value))
-    return value is None or isinstance(value, (*_NO_TENSOR, ExternalRef, Missing, Register, View))
 
 
 def _flag(machine: Machine, name: str, operand: Operand) -> object:
@@ -341,7 +334,7 @@ def _gather_tile(
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
         if isinstance(operand.value, _NO_NUMBER):
             _unfit(machine, operand, text, FALSE, role.takes)
-        gathered.operands[name] = replace(operand, known=_known(operand.value))
+        gathered.operands[name] = replace(operand, known=is_known(operand.value))
         return
     if vector and not isinstance(operand.value, View):
         reason = f"`{name}` of `{text}` is taken to be a number"
@@ -385,7 +378,7 @@ def _plain(machine: Machine, value: object, span: Span) -> object:
 
 def _number(machine: Machine, value: object, span: Span) -> object:
     """What must be a number within limits: an input of which nothing is known yet is one."""
-    if value is None or isinstance(value, (Expr, int, float, str, tuple, View)):
+    if value is None or isinstance(value, (Expr, int, float, str, tuple, View, Missing)):
         return value
     number = machine.as_int(value, span)
     return value if number is None else number

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from verifier.dialects.binding import Bound
+from dataclasses import replace
+
+from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.ppl.binding import spoken
 from verifier.dialects.ppl.isa.shared import Joined
 from verifier.dialects.ppl.tensors import box
@@ -38,8 +40,10 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
             machine.unmodelled(instruction.name, call.span)
             return Opaque(f"the result of {call.text} with operands that are not followed")
     for name, operand in operands.items():
-        if name not in tensors:
-            operands[name] = _plain(machine, operand)
+        if name in tensors:
+            operands[name] = replace(operand, known=is_known(operand.value))
+        else:
+            operands[name] = _plain(machine, instruction.role(name), operand)
     made: View | None = None
     if bound.result:
         assert isinstance(instruction.result, Joined)
@@ -62,14 +66,22 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
     return made
 
 
-def _plain(machine: Machine, operand: Operand) -> Operand:
-    """A list of numbers as a tuple (kernel sizes, padding); other options as they are."""
-    if isinstance(operand.value, Ref):
-        items = machine.as_items(operand.value, operand.span)
+def _plain(machine: Machine, role: Role | None, operand: Operand) -> Operand:
+    """A list of numbers as a tuple (kernel sizes, padding); an input as what it has to be."""
+    value, span = operand.value, operand.span
+    if isinstance(value, Ref):
+        items = machine.as_items(value, span)
         if items is not None:
-            numbers = tuple(machine.as_int(item, operand.span) for item in items)
-            return Operand(operand.role, numbers, operand.span, operand.given)
-    return operand
+            numbers = tuple(machine.as_int(item, span) for item in items)
+            return replace(operand, value=numbers, known=None not in numbers)
+    if role is not None and not is_known(value):
+        if role.takes is Takes.FLAG:
+            value = machine.as_bool(value, span)
+        elif role.takes is Takes.INTEGER and role.count is None:
+            value = machine.as_int(value, span)
+    if value is None and operand.value is not None:
+        value = operand.value
+    return replace(operand, value=value, known=is_known(value))
 
 
 def _lost(role: Role, parameter: Parameter, operand: Operand) -> bool:
