@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rules.tpu import flow, kit
+from rules.tpu import covering, flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
 from verifier.hardware.chips import Chip
@@ -65,9 +65,14 @@ def _written_again(
 ) -> tuple[Bool, bool]:
     """When what is read was written after a use as a work tensor, and if that is exact.
 
-    Several writes together, and writes in some iterations only, are not followed.
+    Several writes together are followed where all places are plain numbers; writes in some
+    iterations only are not.
     """
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    if not before.work.use.loops and kit.fills_all(chip, before.work.tensor, read.tensor):
+        left_out = covering.leaves_out(chip, read, [w for w in writes if _between(w, before, read)])
+        if left_out is not None:
+            return E.truth(not left_out), True
     cases: list[Bool] = []
     exact = True
     for write in writes:
@@ -79,15 +84,14 @@ def _written_again(
             and (before.level is not None or write.order >= before.work.use.order)
             and all(id(fact) in conditions for fact in write.path)
         )
-        dense = kit.is_dense(chip, write.tensor)
-        places = (read.tensor, before.work.tensor) if dense else (read.tensor,)
-        if sure and any(kit.holds_all(chip, write.tensor, place) for place in places):
+        places = (read.tensor, before.work.tensor)
+        if sure and any(kit.fills_all(chip, write.tensor, place) for place in places):
             return E.TRUE, True
         meets = E.not_(_apart(chip, write.tensor, read.tensor))
         if meets is E.FALSE:
             continue
         if sure:
-            cases.append(kit.holds(chip, write.tensor, read.tensor))
+            cases.append(kit.fills(chip, write.tensor, read.tensor))
         exact = False
     return E.or_(*cases), exact
 

@@ -390,14 +390,7 @@ def same_place(a: LocalTensor, b: LocalTensor) -> bool:
 
 def holds_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
     """Whether the place of one tensor provably contains that of another, by folding alone."""
-    if same_place(outer, inner):
-        return True
-    big, small = block(chip, outer), block(chip, inner)
-    if big.lane is not small.lane or E.le(big.start, small.start) is not E.TRUE:
-        return False
-    if E.le(small.channels, big.channels) is not E.TRUE:
-        return False
-    return E.le(small.end, big.end) is E.TRUE
+    return same_place(outer, inner) or holds(chip, outer, inner) is E.TRUE
 
 
 def holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
@@ -410,6 +403,25 @@ def holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
         E.le(big.start, small.start),
         E.le(small.end, big.end),
     )
+
+
+def fills(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
+    """When each element of one tensor is an element of another, which may have gaps."""
+    if same_place(outer, inner):
+        return E.TRUE
+    if is_dense(chip, outer):
+        return holds(chip, outer, inner)
+    return E.and_(
+        E.eq(outer.address, inner.address),
+        E.eq(outer.dtype.itemsize, inner.dtype.itemsize),
+        *(E.eq(a, b) for a, b in zip(outer.strides, inner.strides, strict=True)),
+        *(E.le(part, whole) for whole, part in zip(outer.shape, inner.shape, strict=True)),
+    )
+
+
+def fills_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
+    """Whether each element of one tensor provably is an element of another, by folding alone."""
+    return fills(chip, outer, inner) is E.TRUE
 
 
 # ----------------------------------------------------------------------------- checks

@@ -212,7 +212,7 @@ def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool
     """That what is read was written once more, after another tensor was written over it."""
     return E.or_(
         *(
-            E.and_(*other.path, kit.holds(chip, other.tensor, read.tensor))
+            E.and_(*other.path, kit.fills(chip, other.tensor, read.tensor))
             for other in writes
             if write.use.order < other.order < read.order
             and flow.shared(other.loops, read.loops) == len(other.loops)
@@ -332,7 +332,7 @@ def _leaves_lane(chip: Chip, use: Use) -> bool:
 
 
 def _of_read(chip: Chip, read: Use, table: Uses, known: bool) -> Iterator[Check]:
-    source = _source(chip, read, table.writes)
+    source = _source(chip, read, table.writes, kit.fills_all)
     partly = covering.leaves_out(chip, read, table.writes) if known else None
     if source is not None and source.age == 0 and not source.write.facts:
         yield _left_out(read) if partly else _read_check(read, E.TRUE, exact=True)
