@@ -7,7 +7,7 @@ the call is reached.
 from __future__ import annotations
 
 from rules.nki.samples import variants
-from verifier.rulebase import Rule, register
+from verifier.rulebase import COMPILED, Rule, register
 
 _API_SIGNATURE = variants(
     """\
@@ -124,5 +124,47 @@ register(
         sources=("NKI migration guides 0.2 to 0.6", "NKI release notes"),
         failing=_API_REMOVED.failing,
         passing=_API_REMOVED.passing,
+    )
+)
+
+_DEVICE_CONDITION = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def clipped(x):
+    assert x.shape == (80, 360)
+    assert x.dtype == nl.float32
+    out = nl.ndarray((80, 360), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((80, 360), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+-    if rows[0, 0] > 0:
+-        nisa.tensor_scalar(dst=rows, data=rows, op0=nl.minimum, operand0=6.0)
++    nisa.tensor_scalar(dst=rows, data=rows, op0=nl.minimum, operand0=6.0)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+)
+register(
+    Rule(
+        id="device-condition",
+        code="NKI193",
+        family="api",
+        summary="what decides on the host is known when the kernel is traced",
+        reason=(
+            "A kernel is traced once, before there is any data: an `if`, `and`, `not`, `int()` or "
+            "`range()` of a tile or a register has nothing to ask. The front end raises TypeError; "
+            "where it does not, one branch is compiled whatever the data is. Only loops can depend "
+            "on data."
+        ),
+        facts=("G37", "G38", "G39", "REG07", "E05", "E12"),
+        on="host",
+        replayed=COMPILED,
+        sources=("NKI language guide", "NKI ISA VirtualRegister", "NKI Beta 1 errors"),
+        failing=_DEVICE_CONDITION.failing,
+        passing=_DEVICE_CONDITION.passing,
     )
 )

@@ -81,17 +81,20 @@ FALSE = [
     "tile is other or x is tile",
 ]
 UNKNOWN = [
+    ("tile in {tile: 1}", "pass"),
+    ("False", "for row in tile:\n        pass"),
+    ("False", "tile()"),
+    ("False", "del tile.shape"),
+]
+ON_DEVICE = [
     ("tile", "pass"),
     ("not tile", "pass"),
     ("tile == other", "pass"),
     ("tile in [other]", "pass"),
     ("(tile and other) is tile", "pass"),
-    ("tile in {tile: 1}", "pass"),
-    ("False", "for row in tile:\n        pass"),
     ("False", "number = int(tile)"),
+    ("False", "number = float(tile)"),
     ("False", "numbers = range(tile)"),
-    ("False", "tile()"),
-    ("False", "del tile.shape"),
 ]
 ERRORS = [
     ("a, b, c = tile.shape", "unpack-mismatch"),
@@ -121,6 +124,11 @@ def test_what_does_not_hold(tmp_path: Path, condition: str) -> None:
 def test_what_is_not_followed(tmp_path: Path, condition: str, before: str) -> None:
     status, found = check(tmp_path, condition, before)
     assert status == "unknown" and not found
+
+
+@pytest.mark.parametrize(("condition", "before"), ON_DEVICE)
+def test_what_only_the_device_knows(tmp_path: Path, condition: str, before: str) -> None:
+    assert check(tmp_path, condition, before) == ("violated", ["device-condition"])
 
 
 @pytest.mark.parametrize(("before", "rule"), ERRORS)

@@ -104,6 +104,10 @@ class Dialect(Protocol[M]):
         """``bool(tensor)``."""
         ...
 
+    def on_device(self, machine: M, use: str, what: str, span: Span) -> object:
+        """What the host makes of a value that only the device knows: a condition, an integer."""
+        ...
+
     def traced_once(self, machine: M, kind: LoopKind) -> bool:
         """Whether the body of a loop of that kind is traced once, whatever its trips."""
         ...

@@ -62,6 +62,11 @@ class OpaqueOf(Opaque):
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice(Opaque):
+    """What a program on the host makes of a scalar that only the device knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Missing(Opaque):
     """What a name stands for that is not there, which has been reported: anything at all.
 

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from verifier.dialects.binding import Bound
 from verifier.dialects.nki import host, isa, methods, names, operators
 from verifier.dialects.nki.binding import bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
+from verifier.dialects.nki.versions import newer
+from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.whiles import WHILE
 from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ApiRef, IndexMask, Missing, Opaque, Range, Ref, SliceValue
+
+
+def _to_be_written(
+    machine: Machine, instruction: Instruction | None, bound: Bound, call: Call
+) -> Call:
+    """Of a call that does not fit the tensors that it would write, listed ones too."""
+    written = () if instruction is None else instruction.footprint.writes
+    given: list[Arg] = []
+    for operand in (bound.operands.get(write.role) for write in written):
+        if operand is not None:
+            items = machine.as_items(operand.value, operand.span)
+            given += [Arg(item, operand.span) for item in items or (operand.value,)]
+    return Call(tuple(given), {}, call.span, call.text)
 
 
 class NkiDialect(PlainDialect):
@@ -33,8 +51,37 @@ class NkiDialect(PlainDialect):
         return names.external(path)
 
     def tensor_truth(self, machine: VM, span: Span) -> Bool:
-        """No generation is sure to take a tensor as a condition (NKI-G38, NKI-E05)."""
+        """No generation takes a tensor as a condition."""
+        self.on_device(machine, "a condition", "a tensor", span)
         return machine.unknown_bool("a condition depends on a tensor", span)
+
+    def on_device(self, machine: VM, use: str, what: str, span: Span) -> object:
+        """A kernel is traced before its data is there: no generation has a value for the host."""
+        beta1_loop = machine.api == "beta1" and use == WHILE
+        device_loop = not newer(machine.api, "0.6") and use == WHILE and what != "a tensor"
+        if not beta1_loop and not device_loop:
+            known = "is known on the device alone"
+            machine.check(
+                "device-condition",
+                E.FALSE,
+                span,
+                "what decides is known when the kernel is traced",
+                f"{use} depends on {what}, which {known}",
+                facts=("G37", "REG07") if what != "a tensor" else ("G38", "G39", "E05", "E12"),
+                help=(
+                    "compute both, and choose with `nl.where` or a mask; loop with "
+                    "`nl.dynamic_range` or `nl.while_loop`",
+                ),
+            )
+        return Opaque(f"{use} of {what}")
+
+    def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
+        """A condition may not ask for the index of a loop on the device (NKI-G37)."""
+        atoms = test.free() if isinstance(test, Bool) else frozenset()
+        for loop in machine.loops:
+            if loop.kind is LoopKind.DYNAMIC and loop.symbol in atoms:
+                index = f"`{loop.name}`, the index of a loop on the device"
+                self.on_device(machine, "a condition", index, stmt.test.span)
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""
@@ -62,9 +109,8 @@ class NkiDialect(PlainDialect):
             return Opaque(f"the result of {call.text}, which has no signature")
         bound = bind(machine, signature, call)
         if not bound.complete:
-            dst = bound.operands.get("dst")
-            if dst is not None:
-                absent.writes(machine, Call((Arg(dst.value, dst.span),), {}, call.span, call.text))
+            wrote = _to_be_written(machine, instruction, bound, call)
+            absent.writes(machine, wrote, all_of_them=True)
             return Missing(f"the result of {call.text} without its arguments", api=True)
         if handler is not None:
             return handler(machine, bound, call)

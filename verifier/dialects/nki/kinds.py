@@ -15,6 +15,7 @@ from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Machine
+from verifier.symbolic.python import inputs
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import DType, View
@@ -161,6 +162,8 @@ def given(machine: Machine, value: object, span: Span) -> Given | None:
         return Given.NONE
     if isinstance(value, OpaqueOf):
         return _OF_HOST.get(value.host)
+    if isinstance(value, inputs.Parameter):
+        return Given.TENSOR if value.kind == "tensor" else None
     for types, kind in _KINDS:
         if isinstance(value, types):
             return kind

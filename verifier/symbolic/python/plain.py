@@ -37,6 +37,10 @@ class PlainDialect:
         """As Python does."""
         return None
 
+    def on_device(self, machine: VM, use: str, what: str, span: Span) -> object:
+        """Not followed."""
+        return machine.unfollowed(f"{use} of {what} is not followed", span)
+
     def tensor_truth(self, machine: VM, span: Span) -> Bool:
         """A tensor is an object like others."""
         return E.TRUE

@@ -15,9 +15,12 @@ from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.tensors import Loop, LoopKind, View
 from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.values import OnDevice, Register
 
+#: what a value of the device is used for there, in words
+WHILE = "the condition of a while loop"
 #: trips that are followed one by one
 LIMIT = 4096
 #: trips whose condition the facts do not decide, before the loop is a generic one
@@ -61,7 +64,12 @@ class _While:
         vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)
 
     def test(self) -> Bool:
-        return self.vm.truth(self.vm.eval(self.stmt.test), self.stmt.test.span)
+        value, span = self.vm.eval(self.stmt.test), self.stmt.test.span
+        if isinstance(value, (View, Register, OnDevice)):
+            what = "a tensor" if isinstance(value, View) else "a register"
+            self.vm.dialect.on_device(self.vm, WHILE, what, span)
+            return self.vm.unknown_bool(f"a while loop depends on {what}", span)
+        return self.vm.truth(value, span)
 
     def trip(self) -> None:
         self.vm.step(self.stmt.span)

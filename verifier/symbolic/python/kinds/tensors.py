@@ -16,6 +16,7 @@ from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.kinds.external import OpaqueKind
 from verifier.symbolic.python.model import TensorMethod
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import StorageKind, View
@@ -26,6 +27,7 @@ from verifier.symbolic.values import (
     IndexMask,
     IndexTensor,
     Missing,
+    OnDevice,
     Opaque,
     ParDim,
     PendingAdd,
@@ -351,10 +353,22 @@ class RegisterKind(Kind[VM]):
         return self._computed(vm, left)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return vm.unknown_bool(f"a condition depends on {self.describe(vm, value)}", span)
+        what = self.describe(vm, value)
+        vm.dialect.on_device(vm, "a condition", what, span)
+        return vm.unknown_bool(f"a condition depends on {what}", span)
 
     def _computed(self, vm: VM, value: Any) -> Opaque:
-        return Opaque(f"a value of {self.describe(vm, value)}, which only the device knows")
+        return OnDevice(f"a value of {self.describe(vm, value)}, which only the device knows")
+
+
+class OnDeviceKind(OpaqueKind):
+    """What is computed with a register: no number for the host."""
+
+    name = "register"
+
+    def truth(self, vm: VM, value: Any, span: Span) -> Bool:
+        vm.dialect.on_device(vm, "a condition", value.reason.partition(",")[0], span)
+        return super().truth(vm, value, span)
 
 
 KINDS: Final[dict[type, Kind[VM]]] = {
@@ -367,6 +381,7 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     DynamicSlice: MarkKind("a dynamic slice"),
     ParDim: MarkKind("a partition dimension"),
     Register: RegisterKind(),
+    OnDevice: OnDeviceKind(),
 }
 
 __all__ = ["KINDS", "IndexKind", "TensorKind"]

@@ -20,9 +20,13 @@ from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_i
 from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import TEXT, Opaque, Ratio
+from verifier.symbolic.tensors import View
+from verifier.symbolic.values import TEXT, Opaque, Ratio, Register
 
 NUMBERS: Final = Table()
+
+#: what makes a number of the host out of what it is given
+_NUMBER_OF: Final = ("`int()`", "`float()`")
 
 
 def number_of(vm: VM, value: object, span: Span) -> object:
@@ -47,6 +51,8 @@ def unusable(vm: VM, what: str, value: object, span: Span) -> object:
     if known is not None:
         return known
     kind = vm.kind(value)
+    if isinstance(value, (View, Register)) and what in _NUMBER_OF:
+        return vm.dialect.on_device(vm, what, kind.describe(vm, value), span)
     if kind.complete:
         vm.fault(TypeError, f"{what} does not take {kind.describe(vm, value)}", span)
     return vm.unfollowed(f"{what} of {kind.describe(vm, value)} is not followed", span)

@@ -22,8 +22,8 @@ from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import LoopKind
-from verifier.symbolic.values import Opaque, OpaqueOf, Range, Ref
+from verifier.symbolic.tensors import LoopKind, View
+from verifier.symbolic.values import OnDevice, Opaque, OpaqueOf, Range, Ref, Register
 
 ITERATION: Final = Table()
 _TYPES: Final = Table()
@@ -228,6 +228,9 @@ def _ranged(vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: 
         number = index_of(vm, value, span)
         if number is not None:
             return _ranged(vm, given[1:], (*numbers, number), span)
+        if isinstance(value, (View, Register, OnDevice)):
+            what = "a tensor" if isinstance(value, View) else "a register"
+            return vm.dialect.on_device(vm, "`range()`", what, span)
         if isinstance(value, Opaque):
             return value
         if vm.kind(value).complete or isinstance(value, (float, str)):
