@@ -81,17 +81,20 @@ FALSE = [
     "tile is other or x is tile",
 ]
 UNKNOWN = [
+    ("tile", "pass"),
+    ("not tile", "pass"),
+    ("(tile and other) is tile", "pass"),
     ("tile in {tile: 1}", "pass"),
     ("False", "for row in tile:\n        pass"),
     ("False", "tile()"),
     ("False", "del tile.shape"),
 ]
 ON_DEVICE = [
-    ("tile", "pass"),
-    ("not tile", "pass"),
+    ("tile[0, 0]", "pass"),
+    ("not tile[:, 1:3]", "pass"),
     ("tile == other", "pass"),
     ("tile in [other]", "pass"),
-    ("(tile and other) is tile", "pass"),
+    ("(tile > 0 and other) is tile", "pass"),
     ("False", "number = int(tile)"),
     ("False", "number = float(tile)"),
     ("False", "numbers = range(tile)"),

@@ -100,7 +100,7 @@ class Dialect(Protocol[M]):
         """The inner factor of a loop over a product, and its name; None: one loop."""
         ...
 
-    def tensor_truth(self, machine: M, span: Span) -> Bool:
+    def tensor_truth(self, machine: M, view: View | None, span: Span) -> Bool:
         """``bool(tensor)``."""
         ...
 

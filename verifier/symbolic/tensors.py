@@ -207,6 +207,8 @@ class View:
     bounds: tuple[Bound, ...] = ()
     #: tensors that hold addresses of the view's elements: an access reads them too
     indices: tuple[View, ...] = ()
+    #: of those the one that says where each row lies: a gather, or a scatter
+    rows_from: View | None = None
     #: strides in elements that were given by hand (PPL); None: those of the layout
     strides: tuple[Expr, ...] | None = None
     #: an exact view of the bytes that an inexact one reinterprets, if there is one

@@ -9,6 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -33,18 +34,31 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             "H74",
             about=(),
         )
-    if mode in ("hwdge", "none") and indirect:
-        vector = any(_gathers(op.view(role)) for role in indirect)
+    gathered = [role for role in indirect if _gathers(op.view(role))]
+    if mode in ("hwdge", "none") and gathered:
         yield check(
             op,
             "dge_mode",
-            E.truth(not vector),
+            E.FALSE,
             "gather and scatter use dge_mode unknown or swdge",
             f"dge_mode {mode} cannot gather or scatter",
             *(("D06", "D08") if mode == "hwdge" else ("D06", "D07")),
-            about=tuple(indirect),
+            about=tuple(gathered),
             help=("leave dge_mode open, or use nisa.dge_mode.swdge",),
         )
+    elif mode == "none" and indirect:
+        # whether a scalar offset is one that is excluded is an open question (NKI-OQ05)
+        yield check(
+            op,
+            "dge_mode",
+            E.FALSE,
+            "addresses that are known at run time use another dge_mode than none",
+            "dge_mode none cannot follow an address that is known at run time only",
+            "D07",
+            about=tuple(indirect),
+            severity="warning",
+        )
+    yield from _gathered_from(op, gathered)
     trigger = kit.engine(op)
     if trigger not in (None, Engine.UNKNOWN):
         yield check(
@@ -60,7 +74,24 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
 
 
 def _gathers(view: View | None) -> bool:
-    return view is not None and view.indirect and "vector" in view.reason
+    return view is not None and view.rows_from is not None
+
+
+def _gathered_from(op: Operation, gathered: list[str]) -> Iterator[Check]:
+    """Rows are gathered from HBM, and scattered to it."""
+    for role in gathered:
+        view = op.view(role)
+        assert view is not None
+        outside = kit.buffer_check(
+            op,
+            role,
+            view,
+            (Buffer.HBM, Buffer.SHARED_HBM),
+            f"{role} is indexed row by row on chip, which DMA does in HBM only",
+            "DCP05",
+        )
+        if outside is not None:
+            yield outside
 
 
 _DGE_MODE = variants(
@@ -97,7 +128,7 @@ register(
             "triggered from the Sync or Scalar engine (trn2 and newer). Only software can follow "
             "an index per row, and only the hardware way lets the call choose an engine."
         ),
-        facts=("D03", "D05", "D06", "D07", "D08", "H74", "DCP04"),
+        facts=("D03", "D05", "D06", "D07", "D08", "H74", "DCP04", "DCP05"),
         on="operation",
         operations=("isa.dma_copy", "isa.dma_transpose"),
         check=_dge_mode,

@@ -19,6 +19,11 @@ register(
             "an on-chip tile stays first and whole."
         ),
         facts=(
+            "DCP05",
+            "DCP06",
+            "DCP07",
+            "X46",
+            "X47",
             "X20",
             "X21",
             "X22",

@@ -19,7 +19,7 @@ from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.whiles import WHILE
-from verifier.symbolic.tensors import LoopKind, View
+from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ApiRef, IndexMask, Missing, Opaque, Range, Ref, SliceValue
 
@@ -50,9 +50,17 @@ class NkiDialect(PlainDialect):
         """What a name of NumPy or a dtype library means to kernels, or None."""
         return names.external(path)
 
-    def tensor_truth(self, machine: VM, span: Span) -> Bool:
-        """No generation takes a tensor as a condition."""
-        self.on_device(machine, "a condition", "a tensor", span)
+    def tensor_truth(self, machine: VM, view: View | None, span: Span) -> Bool:
+        """No generation takes what a tensor holds as a condition.
+
+        A whole tensor of NKI 0.2 or newer is an object like others: kernels ask so whether one is
+        given at all.
+        """
+        held = view is not None and (
+            view.storage.kind is StorageKind.RESULT or view.shape != view.storage.shape
+        )
+        if held or machine.api == "beta1":
+            self.on_device(machine, "a condition", "a tensor", span)
         return machine.unknown_bool("a condition depends on a tensor", span)
 
     def on_device(self, machine: VM, use: str, what: str, span: Span) -> object:

@@ -13,7 +13,7 @@ from verifier.dialects.nki.results import shape_items
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
-from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, View
 from verifier.symbolic.trace import LedgerKind
@@ -261,6 +261,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         arguments.bad = arguments.bad or dtype is None
     if arguments.bad:
         return _lost(machine, call)
+    gathered = _check_offsets(machine, view, arguments, pattern)
     return views.ap(
         machine,
         view,
@@ -269,7 +270,54 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         dtype,
         call.span,
         scalar_offset=arguments.value("scalar_offset"),
-        vector_offset=arguments.value("vector_offset"),
+        vector_offset=gathered,
+    )
+
+
+def _check_offsets(
+    machine: Machine, view: View, arguments: _Arguments, pattern: list[tuple[Expr, Expr]]
+) -> object:
+    """A pattern starts at a scalar or gathers rows by a vector of the device, not both.
+
+    Returns the vector, as a tensor where it is one.
+    """
+    scalar, vector = arguments.found.get("scalar_offset"), arguments.found.get("vector_offset")
+    one = None if scalar is None or scalar.value is None else scalar
+    each = None if vector is None or vector.value is None else vector
+    if one is not None and each is not None:
+        _misused(machine, view, FALSE, each, "one kind of offset", "two", ("X47", "DCP07"))
+    if one is not None and isinstance(one.value, View):
+        single = E.and_(E.eq(one.value.elements, 1), E.truth(one.value.buffer.on_chip))
+        text = "the offset is a register, or one element in SBUF"
+        _misused(machine, view, single, one, text, "the scalar", ("DCP06",))
+    held = None if each is None else machine.as_view(each.value, each.span)
+    if each is None or held is None:
+        return None if each is None else each.value
+    count = pattern[0][1] if pattern else None
+    views.one_per_row(machine, view, held, count, ("DCP05", "X46"), each.span)
+    axis = arguments.value("indirect_dim")
+    if isinstance(axis, Expr):
+        first = E.eq(axis, 0)
+        _misused(machine, view, first, each, "indirect_dim == 0", "the dimension", ("X46",))
+    return held
+
+
+def _misused(
+    machine: Machine,
+    view: View,
+    predicate: Bool,
+    argument: Arg,
+    text: str,
+    what: str,
+    facts: tuple[str, ...],
+) -> None:
+    machine.check(
+        "view-precondition",
+        predicate,
+        argument.span,
+        text,
+        f"{what} of an access pattern of `{view.name}`",
+        facts=facts,
     )
 
 

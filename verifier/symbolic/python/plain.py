@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Declare, GridAxis
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import LoopKind
+from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.values import ApiRef, Range
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class PlainDialect:
         """Not followed."""
         return machine.unfollowed(f"{use} of {what} is not followed", span)
 
-    def tensor_truth(self, machine: VM, span: Span) -> Bool:
+    def tensor_truth(self, machine: VM, view: View | None, span: Span) -> Bool:
         """A tensor is an object like others."""
         return E.TRUE
 

@@ -69,6 +69,7 @@ def ap(
         indirect=runtime,
         span=span,
         indices=tuple(v for v in (scalar_offset, vector_offset) if isinstance(v, View)),
+        rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
 
 

@@ -19,7 +19,15 @@ from verifier.symbolic.views.common import conjuncts, is_one, partition_position
 BOUNDS_RULE = "slice-bounds"
 
 
-def subscript(machine: Machine, view: View, index: object, span: Span, *, generation: str) -> View:
+def subscript(
+    machine: Machine,
+    view: View,
+    index: object,
+    span: Span,
+    *,
+    generation: str,
+    facts: tuple[str, ...] = (),
+) -> View:
     """``view[index]``.
 
     ``index`` is one item or a tuple of items: integers, ``SliceValue``, ``Ellipsis``, ``None``,
@@ -45,7 +53,7 @@ def subscript(machine: Machine, view: View, index: object, span: Span, *, genera
         items = _first_items(items, view.rank)
     if advanced.is_advanced(items, generation):
         return advanced.gather(machine, view, items, span)
-    return _Basic(machine, view, span, generation).apply(items)
+    return _Basic(machine, view, span, generation, facts).apply(items)
 
 
 def _expand_ellipsis(items: Sequence[object], rank: int) -> tuple[object, ...]:
@@ -75,6 +83,8 @@ class _Basic:
     view: View
     span: Span
     generation: str
+    #: rows of the method that is written, besides those of slices and indices
+    facts: tuple[str, ...] = ()
 
     def apply(self, items: Sequence[object]) -> View:
         view = self.view
@@ -190,7 +200,7 @@ class _Basic:
                 self.span,
                 f"slice step {pretty(step)} >= 1",
                 f"slice of `{self.view.name}` does not step forward in dimension {dim}",
-                facts=("NKI-X12",),
+                facts=("NKI-X12", *self.facts),
                 values=(("step", step),),
             )
         self._check_range(dim, size, start, stop)
@@ -237,7 +247,7 @@ class _Basic:
             self.span,
             _bounds_text(index, low, f"{pretty(index)} < {pretty(size)}"),
             f"index is outside dimension {dim} of `{self.view.name}`",
-            facts=("NKI-X07", "NKI-X09"),
+            facts=("NKI-X07", "NKI-X09", *self.facts),
             values=(("index", index), ("size", size)),
         )
 
@@ -250,7 +260,7 @@ class _Basic:
                 self.span,
                 _bounds_text(start, low, f"{pretty(stop)} <= {pretty(size)}"),
                 f"slice leaves dimension {dim} of `{self.view.name}`",
-                facts=("NKI-X06", "NKI-X09"),
+                facts=("NKI-X06", "NKI-X09", *self.facts),
                 values=(("start", start), ("stop", stop), ("size", size)),
             )
         order = _split(E.lt(start, stop))
@@ -261,7 +271,7 @@ class _Basic:
                 self.span,
                 pretty(order) if order is not FALSE else f"{pretty(start)} < {pretty(stop)}",
                 f"slice of dimension {dim} of `{self.view.name}` is empty",
-                facts=("NKI-X06",),
+                facts=("NKI-X06", *self.facts),
                 values=(("start", start), ("stop", stop)),
             )
 

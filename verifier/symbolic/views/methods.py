@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
@@ -17,12 +18,15 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import SliceValue
+from verifier.symbolic.values import Register, SliceValue
 from verifier.symbolic.views.basic import subscript
 from verifier.symbolic.views.common import inexact, is_one, product, rewrite
 from verifier.symbolic.views.reshaping import refactor, resolve_shape, stride_of
 
 RULE = "view-precondition"
+
+#: memories in which indices may lie, as far as is known
+_KNOWN_SBUF = (Buffer.SBUF, Buffer.UNKNOWN)
 
 
 def _demand(
@@ -52,6 +56,19 @@ def _position(
         machine, view, FALSE, f"-{rank} <= {dim} < {rank}", f"{what} of no dimension", fact, span
     )
     return None
+
+
+def _not_gathered(machine: Machine, view: View, dim: int, what: str, fact: str, span: Span) -> None:
+    """Rows that an index picks are not picked from again."""
+    if view.rows_from is not None and dim == 0:
+        machine.check(
+            RULE,
+            FALSE,
+            span,
+            "a dimension that no index picks from",
+            f"{what} of gathered rows of `{view.name}`",
+            facts=(fact, "NKI-X29"),
+        )
 
 
 def _not_partition(
@@ -270,8 +287,9 @@ def slice_dim(
     place = _position(machine, view, dim, "slice", "NKI-X27", span)
     if place is None:
         return view
+    _not_gathered(machine, view, place, "slice", "NKI-X27", span)
     index = (*[SliceValue(None, None, None)] * place, SliceValue(start, end, step))
-    return subscript(machine, view, index, span, generation=generation)
+    return subscript(machine, view, index, span, generation=generation, facts=("NKI-X27",))
 
 
 def select(
@@ -284,8 +302,19 @@ def select(
     if place is None:
         return view
     _not_partition(machine, view, place, "select", "NKI-X28", span)
+    _not_gathered(machine, view, place, "select", "NKI-X28", span)
+    if isinstance(index, (View, Register)):
+        _demand(
+            machine,
+            view,
+            E.truth(not view.indirect),
+            "one index that is known at run time only",
+            "a second dynamic select",
+            "NKI-X28" if view.rows_from is None else "NKI-X29",
+            span,
+        )
     items = (*[SliceValue(None, None, None)] * place, index)
-    return subscript(machine, view, items, span, generation=generation)
+    return subscript(machine, view, items, span, generation=generation, facts=("NKI-X28",))
 
 
 def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: Span) -> View:
@@ -300,6 +329,7 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
         "NKI-X29",
         span,
     )
+    one_per_row(machine, view, offsets, None, ("NKI-X29",), span)
     machine.approximate(
         LedgerKind.RUNTIME, f"runtime rows of `{view.name}`: taken to stay inside", span
     )
@@ -308,7 +338,25 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
         inexact(view, axes, "the rows are known at run time only", indirect=True),
         span=span,
         indices=(*view.indices, offsets),
+        rows_from=offsets,
     )
+
+
+def one_per_row(
+    machine: Machine,
+    view: View,
+    offsets: View,
+    rows: Expr | None,
+    facts: tuple[str, ...],
+    span: Span,
+) -> None:
+    """The indices of a gather lie in SBUF, one in each partition: as many as there are ``rows``."""
+    found = [(E.truth(offsets.buffer in _KNOWN_SBUF), "the indices lie in SBUF")]
+    found.append((E.eq(offsets.free, 1), "one index per partition"))
+    if rows is not None:
+        found.append((E.eq(offsets.partitions, rows), "as many indices as rows"))
+    for predicate, text in found:
+        machine.check(RULE, predicate, span, text, f"the indices into `{view.name}`", facts=facts)
 
 
 def view_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:

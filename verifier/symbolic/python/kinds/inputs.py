@@ -445,7 +445,7 @@ class ParameterKind(TensorKind):
         if p.kind is InputKind.TENSOR or (p.kind is None and tied.is_tensor(p)):
             # the case of None was split off when the parameter was bound
             optional = p.has_default and p.default is None
-            return E.TRUE if optional else vm.dialect.tensor_truth(vm, span)
+            return E.TRUE if optional else vm.dialect.tensor_truth(vm, None, span)
         if self._is_sequence(p):
             return E.ne(vm.inputs.length(p), 0)
         if p.kind is InputKind.FLAG:

@@ -152,7 +152,8 @@ class TensorKind(Kind[VM]):
     # -- protocols -----------------------------------------------------------------------
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return vm.dialect.tensor_truth(vm, span)
+        view = value if isinstance(value, View) else None
+        return vm.dialect.tensor_truth(vm, view, span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         view = self._view(vm, value, span)
