@@ -311,7 +311,10 @@ def _at_destination(read: Read, write: Write) -> Bool:
     put: dict[E.Sym, Expr] = {
         axis.symbol: E.const(0) if at is None else at for axis, at in zip(axes, place, strict=True)
     }
-    read_at_all = (*read.access.given, read.access.view.mask)
+    own = {id(axis.index): axis.size for axis in write.access.view.axes}
+    # of what lies outside of the operand something else is said
+    inside = [a.within for a, at in zip(axes, place, strict=True) if own.get(id(at)) is not a.size]
+    read_at_all = (*read.access.given, read.access.view.mask, *inside)
     return E.Substitution(put).bool(E.or_(*map(E.not_, read_at_all), read.defined))
 
 

@@ -179,6 +179,11 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
         for rule, line in sorted(_sites(shapes.diagnostics) - _sites(numbers.diagnostics)):
             case.problems.append(f"line {line}: {rule} is broken on shapes, not on numbers")
         return
+    machine = case.session.machine
+    more = {rule for rule, _ in _sites(numbers.diagnostics) - _sites(shapes.diagnostics)}
+    if machine is not None and machine.largest > TRACKED and more and more <= _FOLLOWED:
+        case.reasons.append("run: a tensor is too large to follow every element of it")
+        return
     broken = {line for _, line in _sites(shapes.diagnostics)}
     if ended is not None and ended[0] == "raised" and ended[2] and ended[2].line in broken:
         return  # a warning said that there is no such operation

@@ -425,3 +425,21 @@ return out
     inputs = (("x", Shaped("float16", (32, 48, 2))),)
     found = judge(Kernel("0.4", "trn2", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_a_row_that_the_source_does_not_have_is_not_one_that_nobody_wrote() -> None:
+    text = """
+rows, columns = x.shape
+a = nl.ndarray((rows, 7), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a[0:5, 0:3], src=x)
+nisa.dma_copy(dst=a[0:5, 3:7], src=z)
+b = nl.ndarray((5, 12), dtype=nl.float32, buffer=nl.sbuf)
+nisa.memset(dst=b, value=0.0)
+nisa.nc_stream_shuffle(dst=b, src=a, shuffle_mask=[28, 0, 29, 0, 6] + [3] * 27)
+out = nl.ndarray((rows, 12), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=b)
+return out
+"""
+    inputs = (("x", Shaped("float32", (5, 3))), ("z", Shaped("float32", (5, 4))))
+    found = judge(Kernel("0.4", "trn2", tuple(text.strip().splitlines()), inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("violated", ())
