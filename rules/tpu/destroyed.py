@@ -41,10 +41,17 @@ def read_of_destroyed(
             disjoint, ranges = kit.apart(chip, before.work.tensor, read.tensor)
             if disjoint is E.TRUE:
                 continue
-            again, exact = _written_again(chip, read, before, writes)
+            between = [
+                write
+                for write in writes
+                if _between(write, before, read)
+                and _apart(chip, write.tensor, read.tensor) is not E.TRUE
+            ]
+            again, exact = _written_again(chip, read, before, between)
             predicate = E.or_(disjoint, again)
             if predicate is not E.TRUE:
-                yield _check(chip, read, before.work, predicate, ranges, exact)
+                whole = not between and kit.holds_all(chip, before.work.tensor, read.tensor)
+                yield _check(chip, read, before.work, predicate, ranges, whole, exact)
 
 
 def _before(work: Use, read: Use, kept: int) -> Iterator[_Before]:
@@ -61,23 +68,22 @@ def _before(work: Use, read: Use, kept: int) -> Iterator[_Before]:
 
 
 def _written_again(
-    chip: Chip, read: Use, before: _Before, writes: Sequence[Use]
+    chip: Chip, read: Use, before: _Before, between: Sequence[Use]
 ) -> tuple[Bool, bool]:
     """When what is read was written after a use as a work tensor, and if that is exact.
+
+    ``between``: the writes in between that may touch what is read.
 
     Several writes together are followed where all places are plain numbers; writes in some
     iterations only are not.
     """
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     if not before.work.use.loops and kit.fills_all(chip, before.work.tensor, read.tensor):
-        left_out = covering.leaves_out(chip, read, [w for w in writes if _between(w, before, read)])
+        left_out = covering.leaves_out(chip, read, between)
         if left_out is not None:
             return E.truth(not left_out), True
     cases: list[Bool] = []
-    exact = True
-    for write in writes:
-        if not _between(write, before, read):
-            continue
+    for write in between:
         sure = (
             write.order < read.order
             and flow.shared(write.loops, read.loops) == len(write.loops)
@@ -87,13 +93,9 @@ def _written_again(
         places = (read.tensor, before.work.tensor)
         if sure and any(kit.fills_all(chip, write.tensor, place) for place in places):
             return E.TRUE, True
-        meets = E.not_(_apart(chip, write.tensor, read.tensor))
-        if meets is E.FALSE:
-            continue
         if sure:
             cases.append(kit.fills(chip, write.tensor, read.tensor))
-        exact = False
-    return E.or_(*cases), exact
+    return E.or_(*cases), not between
 
 
 def _between(write: Use, before: _Before, read: Use) -> bool:
@@ -120,11 +122,12 @@ def _check(
     work: Instance,
     predicate: Bool,
     ranges: tuple[Bool, ...],
+    whole: bool,
     exact: bool,
 ) -> Check:
+    """``whole``: nothing of what is read was written again."""
     role, name = words(read.touch.role), function(read.operation)
     used, by = words(work.use.touch.role), function(work.use.operation)
-    whole = kit.holds_all(chip, work.tensor, read.tensor)
     return Check(
         predicate=predicate,
         span=read.span,
