@@ -54,7 +54,7 @@ class Ranges:
         if len(cases) < 2 or E.TRUE in cases:
             return E.or_(*cases)
         parts = [conjuncts(case) for case in cases]
-        shared = reduce(lambda left, right: [x for x in left if x in right], parts)
+        shared = reduce(lambda left, right: tuple(x for x in left if x in right), parts)
         rests = [E.and_(*(part for part in each if part not in shared)) for each in parts]
         if any(E.not_(rest) in rests for rest in rests) or self._adjoin(rests):
             return E.and_(*shared)

@@ -13,7 +13,6 @@ import pytest
 
 from verifier.solver import Query, Solver
 from verifier.solver.query import AnswerKind, Tier, Z3Kind
-from verifier.solver.search import Search
 from verifier.solver.z3backend import Backend, Outcome, Session
 from verifier.symbolic import expr as E
 
@@ -368,3 +367,23 @@ def test_a_refutation_hangs_on_whether_its_place_is_reached() -> None:
     assert answer.kind is AnswerKind.UNKNOWN and answer.unknown == ("h",)
     known = E.le(n, 1)
     assert Solver().check(Query((known,), goal, way=(known,))).refuted
+
+
+def test_the_last_search_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> Outcome:
+        return Outcome(Z3Kind.UNKNOWN)
+
+    looked = 0
+    holds = Repair._holds
+
+    def counted(repair: Repair, position: int) -> bool:
+        nonlocal looked
+        looked += 1
+        return holds(repair, position)
+
+    monkeypatch.setattr(Backend, "check", unknown)
+    monkeypatch.setattr(Repair, "_holds", counted)
+    a, b = E.symbol("a", 2), E.symbol("b", 2)
+    answer = Solver().check(Query((E.eq(a * b, 4_294_967_291),), E.FALSE))  # a prime
+    assert answer.kind is AnswerKind.UNKNOWN
+    assert 1 < looked < 20_000

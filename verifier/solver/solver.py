@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _DECIDE_STEPS = 60
 _SEARCHED = 400  # facts looked at before Z3 is asked
 _MENDED = 200  # and to mend a model of Z3's of a part of them
+_LAST = 15_000  # and where Z3 does not know
 _MODELS = 6  # counterexamples remembered, the latest last
 _MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 
@@ -212,7 +213,7 @@ class Solver:
                     model = self._completed(query, prepared, {**rest, **outcome.env})
                     if model is not None:
                         return Answer(AnswerKind.REFUTED, Tier.Z3, model)
-        env = self._search.model(relevant)
+        env = self._search.model(relevant, ({},), _LAST)
         if env is not None:
             model = self._completed(query, prepared, {**rest, **env})
             if model is not None:

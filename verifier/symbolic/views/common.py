@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -86,10 +87,14 @@ def inexact(view: View, axes: Sequence[Axis], reason: str, *, indirect: bool = F
     )
 
 
-def conjuncts(fact: Bool) -> list[Bool]:
-    """The fact as a list of facts: conjunctions split, and ``e <= min(a, b)`` into two."""
+@lru_cache(maxsize=4096)
+def conjuncts(fact: Bool) -> tuple[Bool, ...]:
+    """The fact as several facts: conjunctions split, and ``e <= min(a, b)`` into two.
+
+    Facts recur from operation to operation: each is gone through once.
+    """
     if fact.kind is E.BoolKind.AND:
-        return [part for arg in fact.args for part in conjuncts(arg)]
+        return tuple(part for arg in fact.args for part in conjuncts(arg))
     if fact.kind is E.BoolKind.LE and fact.expr is not None:
         for mono, coef in fact.expr.terms:
             atom = mono[0]
@@ -97,15 +102,16 @@ def conjuncts(fact: Bool) -> list[Bool]:
                 continue
             if (atom.kind == "min") == (coef < 0):
                 rest = fact.expr - E.from_atom(atom) * coef
-                return [part for arg in atom.args for part in conjuncts(E.le(rest + arg * coef, 0))]
+                each = (E.le(rest + arg * coef, 0) for arg in atom.args)
+                return tuple(part for bound in each for part in conjuncts(bound))
             if any(
                 E.le(fact.expr + (arg - E.from_atom(atom)) * coef, 0) is TRUE for arg in atom.args
             ):
-                return []  # one argument of the minimum is small enough
+                return ()  # one argument of the minimum is small enough
 
         if _is_remainder_bound(fact.expr):
-            return []
-    return [fact]
+            return ()
+    return (fact,)
 
 
 def _is_remainder_bound(e: Expr) -> bool:
