@@ -13,6 +13,7 @@ import pytest
 
 from verifier.solver import Query, Solver
 from verifier.solver.query import AnswerKind, Tier, Z3Kind
+from verifier.solver.search import Repair, Search
 from verifier.solver.z3backend import Backend, Outcome, Session
 from verifier.symbolic import expr as E
 
