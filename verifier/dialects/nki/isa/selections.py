@@ -399,7 +399,7 @@ NONZERO_WITH_COUNT: Final = Instruction(
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.NONZERO, ("NKI-NZC01", "NKI-H76")),
     footprint=Footprint(
-        reads=(decides("src", "it says what is nonzero", where=_FIRST_OF_CORE),),
+        reads=(folded("src", where=_FIRST_OF_CORE),),
         writes=(Writes(role="dst", where=_FIRST_OF_CORE),),
     ),
 )

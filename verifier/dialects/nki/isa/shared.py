@@ -432,9 +432,9 @@ def per_lane(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
     return Reads(role=role, when=when, fate=Carried(_lane(role), to))
 
 
-def folded(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
+def folded(role: str, to: str = "dst", *, where: Where = ALL, when: When = ALWAYS) -> Reads:
     """All elements of a partition together."""
-    return Reads(role=role, when=when, fate=Folded(_row(role), to))
+    return Reads(role=role, where=where, when=when, fate=Folded(_row(role), to))
 
 
 def folded_over(role: str, axes: str, to: str = "dst") -> Reads:
