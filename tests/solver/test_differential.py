@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.solver.crossing import cross_check
 from verifier.solver import Query, Solver
+from verifier.solver.prepare import Preparation
 from verifier.solver.query import AnswerKind
 from verifier.solver.ranges import FactCache, implied
 from verifier.symbolic import expr as E
@@ -102,3 +103,19 @@ def test_decisions_agree_with_trying_every_value(data: st.DataObject) -> None:
     if decision is not None:
         settled = condition if decision else E.not_(condition)
         assert systems.brute_force(facts, settled) is None
+
+
+@relaxed
+@given(st.data())
+def test_facts_are_prepared_alike_whatever_was_prepared_before(data: st.DataObject) -> None:
+    systems.setup()
+    facts = data.draw(st.lists(systems.formulas(), min_size=1, max_size=5))
+    m, n, s = map(systems.symbol, ("m", "n", "s"))
+    facts += [E.eq(m % 3, 0), E.eq(n, m + s), E.bool_symbol("f")]
+    shared = Preparation()
+    for left_out in range(len(facts)):
+        some = [fact for position, fact in enumerate(facts) if position != left_out]
+        prepared, alone = shared.of(some), Preparation().of(some)
+        assert (prepared.facts, prepared.removed) == (alone.facts, alone.removed)
+        assert (prepared.flags, prepared.contradictory) == (alone.flags, alone.contradictory)
+        assert [prepared.apply(fact) for fact in facts] == [alone.apply(fact) for fact in facts]

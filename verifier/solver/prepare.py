@@ -16,6 +16,9 @@ from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
 _MAX_ELIMINATIONS = 40
 
+#: a symbol, its value, and what else an equality then says
+_Solved = tuple[Sym, Expr, list[Bool]]
+
 
 @dataclass(slots=True)
 class Prepared:
@@ -64,50 +67,74 @@ def determines(fact: Bool) -> bool:
     return fact.kind is E.BoolKind.AND and any(determines(arg) for arg in fact.args)
 
 
-def prepare(facts: Sequence[Bool]) -> Prepared:
-    current = flatten(facts)
-    flags: dict[str, bool] = {}
-    removed: dict[Sym, Expr] = {}
-    for _ in range(_MAX_ELIMINATIONS):
-        symbols: dict[Sym, Expr] = {}
-        named: dict[str, Bool] = {}
-        extra: list[Bool] = []
-        used: Bool | None = None
-        for fact in current:
-            if fact.kind is E.BoolKind.VAR:
-                named[fact.name] = TRUE
-                flags[fact.name] = True
-            elif fact.kind is E.BoolKind.NOT and fact.args[0].kind is E.BoolKind.VAR:
-                named[fact.args[0].name] = FALSE
-                flags[fact.args[0].name] = False
-            elif fact.kind is E.BoolKind.EQ and not symbols:
-                solved = _solve(fact)
-                if solved is not None:
-                    sym, value, conditions = solved
-                    symbols[sym] = value
-                    extra = conditions
-                    used = fact
-        if not symbols and not named:
-            break
-        step = E.Substitution(symbols, named)
-        removed = {sym: step.expr(value) for sym, value in removed.items()}
-        removed.update(symbols)
-        for sym, value in symbols.items():
-            if sym.lo is not None:
-                extra.append(E.ge(value, sym.lo))
-            if sym.hi is not None:
-                extra.append(E.le(value, sym.hi))
-        rest = [step.bool(fact) for fact in current if fact is not used]
-        current = flatten([*rest, *extra])
-        if FALSE in current:
-            break
-    substitution = None
-    if removed or flags:
-        substitution = E.Substitution(removed, {k: E.truth(v) for k, v in flags.items()})
-    return Prepared(tuple(current), flags, removed, substitution, FALSE in current)
+class Preparation:
+    """Prepares the facts of one kernel, whose sets differ in a few facts only.
+
+    The same equalities are solved and put into the same facts again and again: what each step comes
+    to is remembered.
+    """
+
+    def __init__(self) -> None:
+        self._solved: dict[Bool, _Solved | None] = {}
+        self._steps: dict[tuple[object, ...], E.Substitution] = {}
+
+    def of(self, facts: Sequence[Bool]) -> Prepared:
+        """The facts with their equalities solved and their flags decided."""
+        current = flatten(facts)
+        flags: dict[str, bool] = {}
+        removed: dict[Sym, Expr] = {}
+        for _ in range(_MAX_ELIMINATIONS):
+            symbols: dict[Sym, Expr] = {}
+            named: dict[str, Bool] = {}
+            extra: list[Bool] = []
+            used: Bool | None = None
+            for fact in current:
+                if fact.kind is E.BoolKind.VAR:
+                    named[fact.name] = TRUE
+                    flags[fact.name] = True
+                elif fact.kind is E.BoolKind.NOT and fact.args[0].kind is E.BoolKind.VAR:
+                    named[fact.args[0].name] = FALSE
+                    flags[fact.args[0].name] = False
+                elif fact.kind is E.BoolKind.EQ and not symbols:
+                    solved = self._solution(fact)
+                    if solved is not None:
+                        sym, value, conditions = solved
+                        symbols[sym] = value
+                        extra = list(conditions)
+                        used = fact
+            if not symbols and not named:
+                break
+            step = self._step(symbols, named)
+            removed = {sym: step.expr(value) for sym, value in removed.items()}
+            removed.update(symbols)
+            for sym, value in symbols.items():
+                if sym.lo is not None:
+                    extra.append(E.ge(value, sym.lo))
+                if sym.hi is not None:
+                    extra.append(E.le(value, sym.hi))
+            rest = [step.bool(fact) for fact in current if fact is not used]
+            current = flatten([*rest, *extra])
+            if FALSE in current:
+                break
+        substitution = None
+        if removed or flags:
+            substitution = self._step(removed, {k: E.truth(v) for k, v in flags.items()})
+        return Prepared(tuple(current), flags, removed, substitution, FALSE in current)
+
+    def _solution(self, fact: Bool) -> _Solved | None:
+        if fact not in self._solved:
+            self._solved[fact] = _solve(fact)
+        return self._solved[fact]
+
+    def _step(self, symbols: Mapping[Sym, Expr], named: Mapping[str, Bool]) -> E.Substitution:
+        key = (*symbols.items(), *named.items())
+        found = self._steps.get(key)
+        if found is None:
+            found = self._steps[key] = E.Substitution(symbols, named)
+        return found
 
 
-def _solve(fact: Bool) -> tuple[Sym, Expr, list[Bool]] | None:
+def _solve(fact: Bool) -> _Solved | None:
     """A symbol the equality determines, its value, and what else the equality then says."""
     assert fact.expr is not None
     expr = fact.expr

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from verifier.solver import polynomial as P
 from verifier.solver.frames import Frame, Limit
 from verifier.solver.polynomial import UNIT, Poly
-from verifier.solver.prepare import Prepared, determines, flatten, prepare
+from verifier.solver.prepare import Preparation, Prepared, determines, flatten
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr
 
@@ -323,6 +323,7 @@ class FactCache:
 
     def __init__(self) -> None:
         self._sets: dict[tuple[Bool, ...], FactSet] = {}
+        self._preparation = Preparation()
 
     def get(self, facts: tuple[Bool, ...]) -> FactSet:
         found = self._sets.get(facts)
@@ -356,9 +357,8 @@ class FactCache:
             return FactSet(prepared, frame)
         return None
 
-    @staticmethod
-    def _fresh(facts: tuple[Bool, ...]) -> FactSet:
-        prepared = prepare(facts)
+    def _fresh(self, facts: tuple[Bool, ...]) -> FactSet:
+        prepared = self._preparation.of(facts)
         frame = Frame(contradictory=prepared.contradictory)
         frame.assume(prepared.facts)
         frame.propagate()
