@@ -18,7 +18,7 @@ from verifier.symbolic.instruction import Instruction, Operators, Trait
 from verifier.symbolic.roles import Limit, Role, Sized
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Missing, Opaque
+from verifier.symbolic.values import ApiRef, Enumerator, ExternalRef, Missing
 
 # ----------------------------------------------------------------------------- dtype sets
 
@@ -202,10 +202,6 @@ def flag(op: Operation, role: str) -> Bool:
 def equals(value: object, number: int) -> Bool:
     """Whether a value is that number."""
     return E.eq(value, number) if isinstance(value, Expr) else E.truth(constant(value) == number)
-
-
-def is_unknown(value: object) -> bool:
-    return isinstance(value, Opaque)
 
 
 def is_number(value: object) -> bool:

@@ -163,7 +163,7 @@ def given(machine: Machine, value: object, span: Span) -> Given | None:
     if isinstance(value, OpaqueOf):
         return _OF_HOST.get(value.host)
     if isinstance(value, inputs.Parameter):
-        return Given.TENSOR if value.kind == "tensor" else None
+        return Given.TENSOR if value.kind is inputs.InputKind.TENSOR else None
     for types, kind in _KINDS:
         if isinstance(value, types):
             return kind
