@@ -110,6 +110,20 @@ COMPILED: Final = Replayed(
 
 
 @dataclass(frozen=True, slots=True)
+class Twin:
+    """A row of the catalogue at its limit: a kernel that breaks it, and its like that keeps it.
+
+    ``api`` is the generation and ``target`` the hardware that both are written for.
+    """
+
+    fact: str
+    failing: str
+    passing: str
+    api: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with everything about itself.
 
@@ -117,7 +131,7 @@ class Rule:
     all), ``storage``, ``access`` (every view an operation reads or writes), ``trace`` (the whole
     kernel), or ``host`` (the interpreter raises it; ``check`` is None). ``severity`` caps the
     severity of a violation: a ``warning`` rule never makes an error. ``failing`` and ``passing``
-    are complete kernel sources that a test runs through the command.
+    are complete kernel sources that a test runs through the command, and so are its ``twins``.
     """
 
     id: str
@@ -129,6 +143,8 @@ class Rule:
     on: str
     failing: str
     passing: str
+    #: further examples, of single rows, generations and targets
+    twins: tuple[Twin, ...] = ()
     check: Callable[..., Iterable[Check]] | None = None
     #: the same on numbers, for rules about what memory holds
     monitors: tuple[Monitor, ...] = ()

@@ -77,7 +77,7 @@ register(
             "Typical causes: an index renamed in one place only, a name bound in a branch or in "
             "a loop that may run no iteration, a helper's local used by its caller."
         ),
-        facts=("NKI-E19",),
+        facts=("NKI-G03",),
         on="host",
         unreached=True,
         dialects=HOST_DIALECTS,

@@ -6,6 +6,7 @@ the call is reached.
 
 from __future__ import annotations
 
+from rules.nki import twins
 from rules.nki.samples import variants
 from verifier.rulebase import COMPILED, Rule, register
 
@@ -50,10 +51,14 @@ register(
             "N05",
             "N09",
             "L02",
+            "AFS03",
+            "DCM10",
+            "MST01",
             "M002",
             "M003",
             "M004",
             "M031",
+            "M053",
             "M061",
             "M062",
             "M072",
@@ -63,6 +68,7 @@ register(
         on="host",
         unreached=True,
         sources=("NKI ISA reference", "NKI migration guides 0.2 to 0.6"),
+        twins=twins.SIGNATURE,
         failing=_API_SIGNATURE.failing,
         passing=_API_SIGNATURE.passing,
     )
@@ -105,6 +111,7 @@ register(
             "L22",
             "L71",
             "M001",
+            "M021",
             "M005",
             "M006",
             "M023",

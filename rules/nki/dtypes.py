@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.roles import Takes
+from verifier.symbolic.roles import Takes, Types
 from verifier.symbolic.trace import Operation
 
 
 def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
     instruction = kit.described(op)
     for role in instruction.roles:
-        types, view = role.dtypes, op.view(role.name)
-        if types is None or view is None or not at_least(op.api, types.since or "beta1"):
+        types, view = _in_force(op, role.dtypes), op.view(role.name)
+        if types is None or view is None:
             continue
         if not op.operands[role.name].given:
             continue  # the result of a value-returning call has the dtype it comes with
@@ -32,6 +33,7 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             f"dtype of {role.name} is {types.words} (it is {have})",
             f"{instruction.short} cannot take {role.name} as {have}",
             types.fact,
+            given=_where(op, types),
             help=("cast the tile with nisa.tensor_copy first",) if role.name != "dst" else (),
         )
     for role in instruction.roles:
@@ -52,6 +54,19 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             same.fact,
             about=(same.role, role.name),
         )
+
+
+def _in_force(op: Operation, types: Types | None) -> Types | None:
+    """The element types of the call's generation."""
+    while types is not None and not at_least(op.api, types.since or "beta1"):
+        types = types.before
+    return types
+
+
+def _where(op: Operation, types: Types) -> tuple[Bool, ...]:
+    """The condition under which element types are demanded; nothing is where it is not known."""
+    holds = types.when.holds(op)
+    return (E.FALSE if holds is None else holds,)
 
 
 def _type_facts(instruction: Instruction) -> Iterator[str]:
@@ -78,6 +93,7 @@ register(
         enforces=_type_facts,
         check=_operand_dtype,
         sources=("NKI ISA, data types of each instruction",),
+        twins=twins.OPERAND_DTYPE,
         failing=kernel(
             "keep_where",
             {"values": ((64, 90), "float32"), "keep": ((64, 90), "int32")},

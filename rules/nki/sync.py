@@ -247,7 +247,27 @@ register(
 # ----------------------------------------------------------------------------- collectives
 
 
+def _metadata(op: Operation) -> Iterator[Check]:
+    """Three rows of numbers for each rank, four with displacements; one partition on chip."""
+    view, displaced = op.view("metadata_tensor"), op.value("has_rdispls")
+    if view is None or not isinstance(displaced, bool):
+        return
+    rows, first = 4 if displaced else 3, 1 if view.buffer.on_chip else 0
+    shaped = view.rank == first + 2
+    size = view.shape[first] if shaped else E.const(rows)
+    alone = E.eq(view.shape[0], 1) if shaped and first else E.TRUE
+    yield check(
+        op,
+        "metadata_tensor",
+        E.and_(E.truth(shaped), E.eq(size, rows), alone),
+        f"metadata_tensor has shape ({'1, ' if first else ''}{rows}, ranks)",
+        "the sizes for the ranks do not have the shape that is read",
+        "K06",
+    )
+
+
 def _collective(op: Operation, target: Target) -> Iterator[Check]:
+    yield from _metadata(op)
     lists = {
         role: [item for item in value if isinstance(item, View)]
         for role in ("srcs", "dsts")

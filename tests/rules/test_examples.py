@@ -8,7 +8,7 @@ import pytest
 
 from verifier.engine import analyze_source
 from verifier.report.model import FileResult
-from verifier.rulebase import Rule, all_rules
+from verifier.rulebase import Rule, Twin, all_rules
 
 #: applied behind the analysis, see tests/suppressions and tests/service
 BEHIND = ("precondition", "suppression")
@@ -45,3 +45,18 @@ def test_passing_example_is_verified(rule: Rule) -> None:
     result = analyze(rule.passing)
     assert not result.errors and not result.diagnostics, told(result)
     assert [kernel.status for kernel in result.kernels] == ["verified"], told(result)
+
+
+TWINS = [(rule, twin) for rule in RULES for twin in rule.twins]
+
+
+@pytest.mark.parametrize(
+    ("rule", "twin"), TWINS, ids=lambda each: getattr(each, "fact", None) or each.id
+)
+def test_a_row_is_reported_at_its_limit_and_not_before(rule: Rule, twin: Twin) -> None:
+    wrong = analyze_source(twin.failing, target=twin.target, api_version=twin.api)
+    found = [d for d in wrong.diagnostics if d.rule == rule.id and twin.fact in d.facts]
+    assert any(d.verdict in ("always", "sometimes") for d in found), told(wrong)
+    right = analyze_source(twin.passing, target=twin.target, api_version=twin.api)
+    assert not right.errors and not right.diagnostics, told(right)
+    assert [kernel.status for kernel in right.kernels] == ["verified"], told(right)

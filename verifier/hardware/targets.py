@@ -83,7 +83,7 @@ _TRN2: Final = frozenset(
         Capability.DOUBLE_ROW,
         Capability.EXACT_TRANSPOSE,
         Capability.HARDWARE_DESCRIPTORS,
-        Capability.INDIRECT_TRANSPOSE,
+        Capability.INDIRECT_DMA,
         Capability.SMALL_TILES,
     }
 )

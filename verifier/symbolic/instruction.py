@@ -39,6 +39,8 @@ class Operators:
     unmixed: str = ""
     #: which have one operand
     unary: frozenset[str] = frozenset()
+    #: which it no longer takes, with the generation
+    gone: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ class Types:
     words: str
     fact: str
     since: str = ""
+    #: what held before that generation, if anything did
+    before: Types | None = None
     #: types besides, where the target can do something
     more: tuple[tuple[Capability, frozenset[int]], ...] = ()
     when: When = ALWAYS

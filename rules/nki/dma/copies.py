@@ -131,7 +131,7 @@ def _dma_buffers(op: Operation, target: Target) -> Iterator[Check]:
                 view,
                 REACHED,
                 f"{role} is in {kit.BUFFER_WORDS[view.buffer]}, which DMA cannot reach",
-                *(("B27", "DCP02") if role == "src" else ("D02", "BUF35")),
+                *(("B27", "DCP02", "BUF35") if role == "src" else ("D02", "BUF35")),
                 help=("copy the tile to SBUF with nisa.tensor_copy first",),
             )
             if found is not None:

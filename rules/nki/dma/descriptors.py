@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
-from rules.nki.kit import check, register
+from rules.nki import kit, twins
+from rules.nki.kit import at_least, check, register
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
@@ -57,6 +57,26 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             "D07",
             about=tuple(indirect),
             severity="warning",
+        )
+    for role in gathered:
+        yield check(
+            op,
+            role,
+            E.truth(target.has(Capability.INDIRECT_DMA)),
+            f"the target is trn2 or newer (it is {target.name})",
+            f"DMA of {target.name} cannot gather or scatter by an index",
+            "H75",
+            about=(),
+        )
+    if mode == "none":
+        yield check(
+            op,
+            "dge_mode",
+            E.truth(at_least(op.api, "0.5") or kit.is_absent(op, "priority")),
+            "a DMA with a priority has another dge_mode than none",
+            "dge_mode none takes no priority before NKI 0.5",
+            "D09",
+            about=(),
         )
     yield from _gathered_from(op, gathered)
     trigger = kit.engine(op)
@@ -128,11 +148,12 @@ register(
             "triggered from the Sync or Scalar engine (trn2 and newer). Only software can follow "
             "an index per row, and only the hardware way lets the call choose an engine."
         ),
-        facts=("D03", "D05", "D06", "D07", "D08", "H74", "DCP04", "DCP05"),
+        facts=("D03", "D05", "D06", "D07", "D08", "H74", "H75", "DCP04", "DCP05", "D09"),
         on="operation",
         operations=("isa.dma_copy", "isa.dma_transpose"),
         check=_dge_mode,
         sources=("NKI ISA dma_copy", "NKI descriptor generation guide"),
+        twins=twins.DGE_MODE,
         failing=_DGE_MODE.failing,
         passing=_DGE_MODE.passing,
     )

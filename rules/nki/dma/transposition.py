@@ -231,7 +231,7 @@ def _indirect(op: Operation, src: View, mode: str | None, target: Target) -> Ite
     yield check(
         op,
         "src",
-        E.truth(mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_TRANSPOSE)),
+        E.truth(mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_DMA)),
         "dge_mode is unknown or swdge, on trn2 or newer",
         "an indirect DMA transpose needs software descriptors, on trn2 or newer",
         "DTR07",

@@ -11,10 +11,18 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
 
 #: who has the command at all
 _COMMAND_FACTS: Final = {"reset": ("NKI-AC09",), "load_reduce": ("NKI-AC08",)}
+
+
+def _initial_facts(instruction: Instruction, name: str) -> tuple[str, ...]:
+    """What documents the operand that accumulators start from."""
+    role = instruction.role(name)
+    types = role.dtypes if role is not None else None
+    return () if types is None else (types.fact,)
 
 
 def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
@@ -49,8 +57,7 @@ def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
                 E.not_(empty) if loads else empty,
                 f"{role} is given exactly with reduce_cmd load_reduce",
                 f"{role} is missing" if loads else f"{role} goes with load_reduce only",
-                fact,
-                "AC08",
+                *dict.fromkeys((fact, "NKI-AC08", *_initial_facts(instruction, role))),
                 about=(),
             )
     if commands.operator and command in ("reduce", "reset_reduce"):

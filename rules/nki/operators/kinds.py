@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Chain, Step
+from verifier.symbolic.instruction import Chain, Operators, Step
 from verifier.symbolic.trace import Operation
 
 #: how many operators a help text lists
 _LISTED: Final = 11
+
+
+def _admitted(op: Operation, item: Operators) -> frozenset[str]:
+    """The operators of the call's generation."""
+    return item.admitted - {name for name, since in item.gone.items() if at_least(op.api, since)}
 
 
 def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
@@ -24,11 +29,11 @@ def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
         operator = kit.operator_name(op.value(item.role))
         if operator is None:
             continue
-        listed = "operators: " + ", ".join(sorted(item.admitted))
+        listed = "operators: " + ", ".join(sorted(_admitted(op, item)))
         yield check(
             op,
             item.role,
-            E.truth(operator in item.admitted),
+            E.truth(operator in _admitted(op, item)),
             f"{item.role} of {instruction.short} is one of its operators (it is {operator})",
             f"{instruction.short} cannot compute {operator}",
             *item.facts,
@@ -79,6 +84,7 @@ register(
         enforces=lambda instruction: (f for item in instruction.operators for f in item.facts),
         check=_operator_kind,
         sources=("NKI supported operators", "NKI supported activation functions"),
+        twins=twins.OPERATOR_KIND,
         failing=kernel(
             "row_power",
             {"x": ((96, 50), "float32")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rules.nki import twins
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.rulebase import Rule
@@ -39,6 +40,7 @@ register(
         on="host",
         of_rank=True,
         sources=("NKI tensor reference, view methods",),
+        twins=twins.INDICES,
         failing="""\
 import nki
 import nki.isa as nisa

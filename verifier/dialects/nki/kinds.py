@@ -245,12 +245,28 @@ def misfit(
     if kind and found in _PLAIN:
         # up to 0.2 members of enumerations were numbers, and their names did as well
         if not newer(machine.api, "0.3"):
-            return None
+            return _renumbered(machine, kind, value)
         if found is Given.NUMBER:
             help_ = (f"write a member of `nisa.{kind}`",)
             said = "takes no numbers since NKI 0.3"
             return Misfit(takes.words, said, ("N05", "M031", "M061"), help_)
     return Misfit(takes.words, f"takes {takes.words}, and is given {found.value}", takes.facts)
 
+
+def _renumbered(machine: Machine, kind: str, value: object) -> Misfit | None:
+    """A number of Beta 1 that stands for another member since, which nobody is told."""
+    meaning = _RENUMBERED.get((kind, value.const if isinstance(value, Expr) else value))
+    if meaning is None or machine.api == "beta1":
+        return None
+    before, now = meaning
+    said = f"is given a number that was `{before}` in NKI Beta 1 and is `{now}` since NKI 0.2"
+    return Misfit(f"a member of nki.isa.{kind}", said, ("M031",), (f"write `nisa.{kind}.{now}`",))
+
+
+#: members that traded places: their number -> what it was, and what it is
+_RENUMBERED: Final[dict[tuple[str, object], tuple[str, str]]] = {
+    ("dge_mode", 0): ("none", "unknown"),
+    ("dge_mode", 3): ("unknown", "none"),
+}
 
 __all__ = ["Given", "Misfit", "Wanted", "fits", "given", "misfit", "wanted"]

@@ -18,11 +18,12 @@ from verifier.dialects.nki.isa.shared import (
     written,
 )
 from verifier.dialects.nki.results import Like
+from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import In, Limit, Role
+from verifier.symbolic.roles import In, Limit, Role, Types
 
 #: what all collectives took from a generation on
 _LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))
@@ -58,7 +59,7 @@ def _collective(
         signatures=signatures,
         roles=(
             *(tiles(each, memories, count) for each in sent + received),
-            *map(tile, sizes),
+            *(tile(each, dtypes=Types(dt.codes("uint32"), "uint32", "NKI-K06")) for each in sizes),
             *map(operator, operators),
             whole("priority"),
             *others,

@@ -22,6 +22,7 @@ from verifier.dialects.nki.isa.shared import (
     INT,
     decides,
     engines,
+    holds_integers,
     in_sbuf,
     moved,
     on_chip,
@@ -363,7 +364,14 @@ DROPOUT: Final = Instruction(
     roles=(
         tile("dst", on_chip("NKI-BUF21"), same_dtype=SameType("data", "NKI-DRP03", "0.2")),
         tile("data", on_chip("NKI-BUF21"), shape=Streams("dst", "NKI-H53")),
-        vector("prob", on_chip("NKI-BUF21"), shape=PerPartition("data", "NKI-DRP01")),
+        vector(
+            "prob",
+            on_chip("NKI-BUF21"),
+            shape=PerPartition("data", "NKI-DRP01"),
+            dtypes=Types(
+                FP32, "float32 for integer data", "NKI-DRP02", when=holds_integers("data")
+            ),
+        ),
     ),
     engines=Engines(Engine.VECTOR),
     footprint=Footprint(reads=(streamed("data"), per_lane("prob")), writes=written("dst")),
@@ -400,13 +408,23 @@ EXPONENTIAL: Final = Instruction(
             dtypes=Types(_EXPONENTS, "a float (not tfloat32) or an integer", "NKI-EXP03", "0.2"),
             rank=_FOUR_DIMENSIONS,
         ),
-        vector("max_value", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
+        vector(
+            "max_value",
+            on_chip("NKI-BUF18"),
+            shape=PerPartition("src", "NKI-EXP05"),
+            dtypes=Types(FP32, "float32", "NKI-EXP05"),
+        ),
         tile(
             "reduce_res",
             shape=PerPartition("src", "NKI-EXP06"),
             dtypes=Types(FLOAT, "a float", "NKI-EXP06", "0.2"),
         ),
-        vector("reduce_init", on_chip("NKI-BUF18"), shape=PerPartition("src", "NKI-EXP05")),
+        vector(
+            "reduce_init",
+            on_chip("NKI-BUF18"),
+            shape=PerPartition("src", "NKI-EXP05"),
+            dtypes=Types(FP32, "float32", "NKI-AC08"),
+        ),
     ),
     engines=Engines(Engine.VECTOR),
     commands=Commands(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from verifier.dialects.nki.isa.shared import words
@@ -49,8 +50,11 @@ def admits(
     needs: _Needs | None = None,
     bits: str = "",
     unmixed: str = "",
+    gone: Mapping[str, str] | None = None,
 ) -> Operators:
-    return Operators(role, operators, facts, needs or {}, ON_BITS, bits, unmixed, UNARY)
+    """``gone``: operators that it no longer has, with the generation."""
+    found = Operators(role, operators, facts, needs or {}, ON_BITS, bits, unmixed, UNARY)
+    return replace(found, gone=gone or {})
 
 
 def newer_unary(fact: str) -> _Needs:

@@ -6,7 +6,16 @@ from typing import Final
 
 from verifier.dialects.nki.isa.families import SUMS_OF_SCALAR, and_reduced
 from verifier.dialects.nki.isa.operators import ACTIVATIONS, admits
-from verifier.dialects.nki.isa.shared import EVERY, FP32, on_chip, operator, tile, vector, words
+from verifier.dialects.nki.isa.shared import (
+    EVERY,
+    FP32,
+    HALF,
+    on_chip,
+    operator,
+    tile,
+    vector,
+    words,
+)
 from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -19,7 +28,19 @@ _BIAS: Final = vector(
     "bias",
     on_chip("NKI-BUF05"),
     shape=PerPartition("data", "NKI-ACT08", rank=2),
-    dtypes=Types(EVERY - dt.codes("tfloat32"), "anything but tfloat32", "NKI-ACT07", "0.3"),
+    dtypes=Types(
+        EVERY - dt.codes("tfloat32"),
+        "anything but tfloat32",
+        "NKI-ACT07",
+        "0.3",
+        before=Types(
+            FP32 | HALF,
+            "float32, float16 or bfloat16",
+            "NKI-ACT07",
+            "0.2",
+            before=Types(FP32 | HALF, "float32, float16 or bfloat16", "NKI-E02"),
+        ),
+    ),
 )
 _SCALE: Final = vector(
     "scale",

@@ -217,6 +217,16 @@ def when_given(role: str) -> When:
     return When(f"{role} is given", lambda call: E.truth(call.value(role) is not None))
 
 
+def holds_integers(role: str) -> When:
+    """Where the elements of an operand are integers."""
+
+    def holds(call: Call) -> Bool | None:
+        view = call.view(role)
+        return None if view is None else view.dtype.among(INT)
+
+    return When(f"{role} holds integers", holds)
+
+
 def member(call: Call, role: str) -> str | None:
     """The name of the member of an enumeration that an operand is."""
     value = call.value(role)

@@ -1,0 +1,203 @@
+"""Rows of the catalogue at their limits, several generations and targets: twins of the rules.
+
+Each is a kernel that breaks the row, and the same kernel mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rules.nki.samples import kernel
+from verifier.rulebase import Twin
+
+_Inputs = Mapping[str, tuple[tuple[int, ...], str]]
+
+_FRAME: Final = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def gathered(x, i):
+    assert x.shape == (400, 36) and x.dtype == nl.float32
+    assert i.shape == ({rows}, {columns}) and i.dtype == nl.int32
+    out = nl.ndarray((64, 36), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 36), dtype=nl.float32, buffer=nl.sbuf)
+    held = nl.ndarray((100, 36), dtype=nl.float32, buffer=nl.sbuf)
+    index = nl.ndarray(({rows}, {columns}), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=index, src=i)
+    nisa.dma_copy(dst=held, src=x[0:100, :])
+    nisa.dma_copy(dst=tile, src={source}{more})
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+_PATTERN: Final = ".ap(pattern=[[36, 64], [1, 36]], offset=0, {}, indirect_dim=0)"
+_ROWS: Final = "x" + _PATTERN.format("vector_offset=index")
+_START: Final = "x" + _PATTERN.format("scalar_offset=index")
+_SELECTED: Final = "x.vector_select(0, index)"
+
+
+def _mode(name: str) -> str:
+    return f", dge_mode=nisa.dge_mode.{name}"
+
+
+def _gather(source: str = _ROWS, more: str = "", *, rows: int = 64, columns: int = 1) -> str:
+    return _FRAME.format(source=source, more=more, rows=rows, columns=columns)
+
+
+def _loaded(more: str) -> str:
+    return kernel(
+        "loaded",
+        {"x": ((96, 40), "float32")},
+        ((96, 40), "float32"),
+        f"nisa.dma_copy(dst=result, src=x{more})",
+    )
+
+
+DGE_MODE: Final = (
+    Twin("D06", _gather(more=_mode("hwdge")), _gather(more=_mode("swdge")), "0.5", "trn2"),
+    Twin("D08", _gather(more=_mode("hwdge")), _gather(), "0.3", "trn3"),
+    Twin("D07", _gather(more=_mode("none")), _gather(more=_mode("unknown")), "0.6", "trn2"),
+    Twin(
+        "D07",
+        _gather(_START, _mode("none"), rows=1),
+        _gather(_START, _mode("hwdge"), rows=1),
+        "0.6",
+        "trn2",
+    ),
+    Twin("DCP05", _gather(_ROWS.replace("x.ap", "held.ap")), _gather(), "0.5", "trn2"),
+    Twin(
+        "D09",
+        _loaded(f", priority=1{_mode('none')}"),
+        _loaded(f", priority=1{_mode('unknown')}"),
+        "0.4",
+        "trn3",
+    ),
+)
+
+INDICES: Final = (
+    Twin("DCP05", _gather(columns=2), _gather(), "0.5", "trn2"),
+    Twin("X46", _gather(rows=63), _gather(rows=64), "0.4", "trn2"),
+    Twin("DCP05", _gather(_ROWS.replace("=index", "=i")), _gather(), "0.5", "trn3"),
+    Twin("X46", _gather(_ROWS.replace("_dim=0", "_dim=1")), _gather(), "0.6", "trn2"),
+    Twin(
+        "X47",
+        _gather(_ROWS.replace("vector_offset", "scalar_offset=index, vector_offset")),
+        _gather(),
+        "0.5",
+        "trn2",
+    ),
+    Twin("DCP06", _gather(_START, rows=64), _gather(_START, rows=1), "0.5", "trn2"),
+    Twin("X29", _gather("x.vector_select(1, index)"), _gather(_SELECTED), "0.6", "trn2"),
+    Twin("X29", _gather("held.vector_select(0, index)"), _gather(_SELECTED), "0.5", "trn2"),
+    Twin("X29", _gather(f"{_SELECTED}.slice(0, 0, 64)"), _gather(_SELECTED), "0.6", "trn3"),
+    Twin("X27", _gather(f"{_SELECTED}.slice(0, 0, 64)"), _gather(_SELECTED), "0.6", "trn2"),
+)
+
+_VECTORS: Final[_Inputs] = {
+    "x": ((96, 40), "float32"),
+    "exact": ((96, 1), "float32"),
+    "short": ((96, 1), "bfloat16"),
+}
+
+
+def _vector(body: str, name: str) -> str:
+    text = f"sums = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.sbuf)\n{body}"
+    return kernel("held", _VECTORS, ((96, 40), "float32"), text.format(f"{name}_tile"))
+
+
+def _float32(fact: str, body: str, api: str, target: str) -> Twin:
+    """A vector of bfloat16 where only one of float32 is taken."""
+    return Twin(fact, _vector(body, "short"), _vector(body, "exact"), api, target)
+
+
+_REDUCED: Final = "nisa.tensor_scalar_reduce(dst=result, data=x_tile, op0=nl.multiply, "
+_LOADS: Final = "reduce_cmd=nisa.reduce_cmd.load_reduce"
+_SCANNED: Final = "nisa.tensor_scalar_cumulative(dst=result, src=x_tile, op0=nl.add, op1=nl.add, "
+
+
+def _dropped(dtype: str) -> str:
+    return kernel(
+        "dropped",
+        {"x": ((96, 40), "int32"), "p": ((96, 1), dtype)},
+        ((96, 40), "int32"),
+        "nisa.dropout(dst=result, data=x_tile, prob=p_tile)",
+    )
+
+
+def _biased(dtype: str) -> str:
+    return kernel(
+        "biased",
+        {"x": ((96, 40), "float32"), "b": ((96, 1), dtype)},
+        ((96, 40), "float32"),
+        "nisa.activation(dst=result, op=nl.exp, data=x_tile, bias=b_tile)",
+    )
+
+
+OPERAND_DTYPE: Final = (
+    Twin("DRP02", _dropped("bfloat16"), _dropped("float32"), "0.5", "trn2"),
+    Twin("ACT07", _biased("tfloat32"), _biased("float32"), "0.6", "trn2"),
+    Twin("ACT07", _biased("int32"), _biased("float16"), "0.2", "trn1"),
+    _float32(
+        "TSR06",
+        f"{_REDUCED}operand0=2.0, reduce_op=nl.add, reduce_res=sums, {_LOADS}, reduce_init={{}})",
+        "0.4",
+        "trn2",
+    ),
+    _float32(
+        "TCU03",
+        f"{_SCANNED}imm0={{}}, reduce_cmd=nisa.reduce_cmd.reset_reduce)",
+        "0.6",
+        "trn2",
+    ),
+    _float32("TCU03", f"{_SCANNED}imm0=1.0, imm1={{}}, {_LOADS})", "0.5", "trn3"),
+    _float32("EXP05", "nisa.exponential(dst=result, src=x_tile, max_value={})", "0.6", "trn3"),
+    _float32("RND02", "nisa.rand2(dst=result, min={}, max=9.0)", "0.6", "trn3"),
+    _float32(
+        "AC08",
+        f"nisa.exponential(dst=result, src=x_tile, reduce_res=sums, {_LOADS}, reduce_init={{}})",
+        "0.6",
+        "trn3",
+    ),
+)
+
+
+def _folded(operator: str) -> str:
+    more = f"operand0=2.0, reduce_op=nl.{operator}, reduce_res=sums)"
+    return _vector(_REDUCED + more, "exact")
+
+
+OPERATOR_KIND: Final = (
+    Twin("TSR03", _folded("subtract"), _folded("maximum"), "0.4", "trn2"),
+    Twin("TSR03", _folded("divide"), _folded("subtract"), "0.3", "trn2"),
+)
+
+
+def _summed(sources: str) -> str:
+    return kernel(
+        "summed",
+        {"a": ((96, 40), "float32"), "b": ((96, 40), "float32")},
+        ((96, 40), "float32"),
+        f"nisa.dma_compute(dst=result, srcs={sources}, reduce_op=nl.add)",
+    )
+
+
+def _filled(value: str) -> str:
+    return kernel(
+        "filled",
+        {"x": ((96, 40), "float32")},
+        ((96, 40), "float32"),
+        f"nisa.memset(dst=result, value={value})",
+    )
+
+
+SIGNATURE: Final = (
+    Twin("DCM10", _summed("a"), _summed("[a, b]"), "0.5", "trn2"),
+    Twin("MST01", _filled("x_tile"), _filled("2.5"), "0.4", "trn2"),
+    Twin("MST01", _filled("nl.add"), _filled("0"), "0.2", "trn2"),
+    Twin("M031", _loaded(", dge_mode=0"), _loaded(_mode("unknown")), "0.2", "trn2"),
+    Twin("M031", _loaded(", dge_mode=3"), _loaded(", dge_mode=2"), "0.2", "trn2"),
+    Twin("N05", _loaded(", dge_mode=2"), _loaded(_mode("hwdge")), "0.3", "trn2"),
+)
