@@ -494,10 +494,12 @@ OWN_NUMBERS = {
     "rules/memory/defined.py:_LARGEST",
     "rules/memory/samples.py:_SIZES",
     "rules/nki/operators/kinds.py:_LISTED",
+    "rules/nki/twins.py:_GATHERED",
+    "rules/nki/twins.py:_VECTORS",
     "rules/tpu/memory.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
-DOCUMENTATION = {"Rule", "kernel", "variants", "format"}
+DOCUMENTATION = {"Rule", "Twin", "kernel", "variants", "format"}
 
 
 def literals(node: ast.AST, least: int) -> Iterator[ast.Constant]:

@@ -39,11 +39,15 @@ _START: Final = "x" + _PATTERN.format("scalar_offset=index")
 _SELECTED: Final = "x.vector_select(0, index)"
 
 
+#: rows that the example gathers
+_GATHERED: Final = 64
+
+
 def _mode(name: str) -> str:
     return f", dge_mode=nisa.dge_mode.{name}"
 
 
-def _gather(source: str = _ROWS, more: str = "", *, rows: int = 64, columns: int = 1) -> str:
+def _gather(source: str = _ROWS, more: str = "", *, rows: int = _GATHERED, columns: int = 1) -> str:
     return _FRAME.format(source=source, more=more, rows=rows, columns=columns)
 
 

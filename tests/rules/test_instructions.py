@@ -60,7 +60,7 @@ def test_dma_sizes_and_memories() -> None:
     call = operation("isa.dma_copy", dst=tile(64, 10), src=tile(641, buffer="hbm"))
     assert violated("dma-size", call) == {"D01", "DCP01"}
     psum: dict[str, Any] = {"dst": tile(4, 4, buffer="hbm"), "src": tile(4, 4, buffer="psum")}
-    assert violated("dma-buffers", operation("isa.dma_copy", **psum)) == {"B27", "DCP02"}
+    assert violated("dma-buffers", operation("isa.dma_copy", **psum)) == {"B27", "BUF35", "DCP02"}
     assert not checks("dma-buffers", operation("isa.dma_copy", api="0.2", **psum))[1:]
 
 

@@ -34,6 +34,25 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             "H74",
             about=(),
         )
+    yield from _addresses(op, mode, indirect, target)
+    trigger = kit.engine(op)
+    if trigger not in (None, Engine.UNKNOWN):
+        yield check(
+            op,
+            "engine",
+            E.truth(trigger in (Engine.SYNC, Engine.SCALAR) and mode == "hwdge"),
+            "engine is sync or scalar, with dge_mode hwdge",
+            f"engine {trigger.value} cannot trigger this DMA",
+            "D05",
+            about=(),
+            help=("an engine is chosen together with dge_mode=nisa.dge_mode.hwdge only",),
+        )
+
+
+def _addresses(
+    op: Operation, mode: str | None, indirect: list[str], target: Target
+) -> Iterator[Check]:
+    """Addresses that are known at run time only, by a scalar or one for each row."""
     gathered = [role for role in indirect if _gathers(op.view(role))]
     if mode in ("hwdge", "none") and gathered:
         yield check(
@@ -79,18 +98,6 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             about=(),
         )
     yield from _gathered_from(op, gathered)
-    trigger = kit.engine(op)
-    if trigger not in (None, Engine.UNKNOWN):
-        yield check(
-            op,
-            "engine",
-            E.truth(trigger in (Engine.SYNC, Engine.SCALAR) and mode == "hwdge"),
-            "engine is sync or scalar, with dge_mode hwdge",
-            f"engine {trigger.value} cannot trigger this DMA",
-            "D05",
-            about=(),
-            help=("an engine is chosen together with dge_mode=nisa.dge_mode.hwdge only",),
-        )
 
 
 def _gathers(view: View | None) -> bool:
