@@ -223,6 +223,8 @@ class Flow:
         if not kept.sure and not whole:
             return  # what is undefined may not be what is written
         outward = _leaves(target.memory)
+        if target.memory.beyond and not outward:
+            return  # its elements are not followed
         if route.index is None and outward and route.part.sure:
             self._fault(part, f"it is stored to `{target.memory.name}`")
             return

@@ -311,9 +311,14 @@ class Memory:
 
     # -- what was written ------------------------------------------------------------
 
+    @property
+    def beyond(self) -> bool:
+        """Whether it is too large to follow every element of it."""
+        return self.data is None and self.template.elements > TRACKED
+
     def _bits(self) -> NDArray[np.bool_] | None:
         if self.bits is None:
-            if self.data is None and self.template.elements > TRACKED:
+            if self.beyond:
                 self.untracked = True
                 return None
             self.bits = np.zeros(max(1, self.template.elements), np.bool_)
@@ -428,8 +433,11 @@ class Memory:
 
     def lose(self, place: Geometry | Gather, reads: NDArray[np.int32]) -> None:
         """The elements of a view that have the number of a read mean nothing because of it."""
+        if self.untracked or self.beyond:
+            self.untracked = True
+            return
         chosen = reads > 0
-        if self.untracked or not bool(chosen.any()):
+        if not bool(chosen.any()):
             return
         if self.full:
             self.bits = np.ones(max(1, self.template.elements), np.bool_)
