@@ -12,12 +12,14 @@ from verifier.executor.running import Shaped
 def test_what_is_undefined_in_a_tensor_too_large_to_follow_takes_no_memory() -> None:
     text = """
 a = nl.ndarray((32, 4096), dtype=nl.int8, buffer=nl.sbuf)
-nisa.dma_copy(dst=a, src=x)
+a[...] = nl.load(x)
 b = nl.ndarray((32, 4096, 1), dtype=nl.uint32, buffer=nl.sbuf)
 c = nl.ndarray((32, 4096), dtype=nl.uint32, buffer=nl.sbuf)
-nisa.memset(dst=c, value=2)
+c[...] = 2
 d = nl.where(condition=a, x=b, y=c)
-return x
+out = nl.ndarray((32, 4096, 4096), dtype=nl.uint32, buffer=nl.shared_hbm)
+nl.store(out, d)
+return out
 """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     inputs = (("x", Shaped("int8", (32, 4096))),)
