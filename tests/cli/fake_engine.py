@@ -28,7 +28,7 @@ from verifier.report.model import (
 KERNEL = "import nki\n@nki.jit\ndef {name}(x):\n    return x  # {what}\n"
 
 
-def analyze_file(request: FileRequest) -> FileResult:
+def analyze_file(request: FileRequest, *, project: object) -> FileResult:
     text = Path(request.path).read_text(encoding="utf-8")
     if "# crash" in text:
         raise RuntimeError("something\nbroke")
@@ -67,6 +67,7 @@ def analyze_file(request: FileRequest) -> FileResult:
 def module() -> ModuleType:
     fake = ModuleType("verifier.engine")
     fake.__dict__["analyze_file"] = analyze_file
+    fake.__dict__["project_of"] = lambda request, kept: None
     return fake
 
 

@@ -66,12 +66,11 @@ class Kept:
     reached: Reached | None
 
 
-def analysed(store: Store, request: FileRequest) -> tuple[FileResult, Kept]:
-    """Analyse a file, with what the store has of its kernels."""
-    from verifier.engine.analysis import analyze_file, project_of
+def analysed(store: Store, request: FileRequest, project: Project) -> tuple[FileResult, Kept]:
+    """Analyse a file of a project, with what the store has of its kernels."""
+    from verifier.engine.analysis import analyze_file
 
     memo = StoredMemo(store)
-    project = project_of(request)
     with recording() as seen:
         result = analyze_file(request, memo, project)
     return result, Kept(memo.fresh, None if seen.hurried else reached(seen, project))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from verifier.cache.results import Kept
     from verifier.cache.store import Store
     from verifier.source.project import Project
+    from verifier.source.recent import RecentModules
     from verifier.source.sources import Sources
 
 #: bytes of a file that is not worth two workers
@@ -128,15 +130,16 @@ class _Analysis:
         return worked
 
     def _worked(self, request: FileRequest) -> Worked:
-        from verifier.engine import analyze_file
+        from verifier.engine import analyze_file, project_of
 
         try:
+            project = project_of(request, kept=_modules())
             store = self._store()
             if store is None:
-                return Worked(analyze_file(request))
+                return Worked(analyze_file(request, project=project))
             from verifier.cache.results import analysed
 
-            return Worked(*analysed(store, request))
+            return Worked(*analysed(store, request, project))
         except Exception as error:
             from verifier.report.internal import describe
 
@@ -157,6 +160,14 @@ class _Analysis:
 
 
 _store: Store | None = None
+
+
+@cache
+def _modules() -> RecentModules:
+    """What this process has read of files: those that come later import them too."""
+    from verifier.source.recent import RecentModules
+
+    return RecentModules()
 
 
 def failed(request: FileRequest, message: str) -> Worked:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verifier.engine.analysis import analyze_file, analyze_source
+    from verifier.engine.analysis import analyze_file, analyze_source, project_of
 
-__all__ = ["analyze_file", "analyze_source"]
+__all__ = ["analyze_file", "analyze_source", "project_of"]
 
 
 def __getattr__(name: str) -> object:

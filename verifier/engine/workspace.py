@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from verifier.engine.analysis import analyze_file, project_of
 from verifier.engine.memo import MemoryMemo
 from verifier.report.model import FileRequest, FileResult
-from verifier.source.project import Module, Project
+from verifier.source.project import Project
+from verifier.source.recent import RecentModules
 from verifier.source.sources import Sources
 
-#: modules that are kept: those of the states that files were in last, so many of each file
-_MODULES = 512
-_STATES = 3
 #: results that are kept: so many times what the files need that are checked, and some
 _RESULTS_TIMES = 2
 _RESULTS_MORE = 32
@@ -30,7 +27,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self._buffers: dict[str, str] = {}
-        self._modules = _Recent(_MODULES)
+        self._modules = RecentModules()
         self._memo = MemoryMemo()
         #: how many results a file needs
         self._needed: dict[str, int] = {}
@@ -70,37 +67,3 @@ class Workspace:
             SourceError: the file cannot be read or decoded.
         """
         return Sources(self._buffers).text(Path(path)).text
-
-
-class _Recent(MutableMapping[tuple[str, str], Module]):
-    """The modules that were used last."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._modules: OrderedDict[tuple[str, str], Module] = OrderedDict()
-        self._states: dict[str, deque[tuple[str, str]]] = {}
-
-    def __getitem__(self, key: tuple[str, str]) -> Module:
-        found = self._modules[key]
-        self._modules.move_to_end(key)
-        return found
-
-    def __setitem__(self, key: tuple[str, str], module: Module) -> None:
-        self._modules[key] = module
-        self._modules.move_to_end(key)
-        states = self._states.setdefault(key[0], deque())
-        if key not in states:
-            states.append(key)
-            if len(states) > _STATES:
-                self._modules.pop(states.popleft(), None)
-        while len(self._modules) > self._size:
-            self._modules.popitem(last=False)
-
-    def __delitem__(self, key: tuple[str, str]) -> None:
-        del self._modules[key]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._modules)
-
-    def __len__(self) -> int:
-        return len(self._modules)

@@ -141,10 +141,14 @@ class Findings:
                     key = (placed.span, placed.rule, placed.kernel)
                     by_place.setdefault(key, []).append(item)
         out = []
-        for items in by_place.values():
+        # a kernel that was given another name has its earlier findings under the old one
+        anew = {(span, rule) for (span, rule, _), items in by_place.items() if not _all_kept(items)}
+        for (span, rule, _), items in by_place.items():
+            if (span, rule) in anew and _all_kept(items):
+                continue
             for best in deduplicate(item.diagnostic for item in items):
                 own = next((i for i in items if i.about == best.span.path), items[0])
-                out.append(Found(best, own.about, all(item.kept for item in items)))
+                out.append(Found(best, own.about, _all_kept(items)))
         return out
 
     def tiles(self, path: str) -> Iterator[tuple[KernelReport, Tile]]:
@@ -231,3 +235,7 @@ def _kernels(checked: Checked) -> Iterable[tuple[KernelReport, Revisions]]:
     for kernel in checked.kernels:
         yield kernel, checked.revisions
     yield from checked.kept_kernels
+
+
+def _all_kept(items: Iterable[Found]) -> bool:
+    return all(item.kept for item in items)
