@@ -10,6 +10,7 @@ from tests.differential.plain import plain
 from verifier.dialects.nki import names
 from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Signature
+from verifier.executor.findings import UnsupportedError
 from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.places import NOWHERE
 from verifier.executor.session import Session
@@ -275,7 +276,10 @@ def _make(call: Call) -> None:
     for name, shape in call.shapes.items():
         if name == "dst" or any(n < 0 for n in shape) or not shape:
             continue
-        view = _view(machine, call.text.home, name, shape, call.dtypes[name])
+        try:
+            view = _view(machine, call.text.home, name, shape, call.dtypes[name])
+        except UnsupportedError:
+            continue
         operands[name] = Operand(name, view, NOWHERE)
     result = call.instruction.result
     assert result is not None

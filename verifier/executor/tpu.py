@@ -119,6 +119,8 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
     shape = tuple(number(extent) for extent in storage.shape)
     size = itemsize(machine, storage.dtype)
     if storage.buffer is Buffer.LOCAL:
+        if len(shape) < _LANE_AXES:
+            raise UnsupportedError("a tensor of one dimension has no place in lanes", span)
         n, c = shape[:2]
         strides = layout_strides(machine.chip, str(storage.placement.get("layout")), shape, size)
         slots = -(-c // machine.chip.lanes)
@@ -137,6 +139,8 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
     return View(made, (), made.shape, None, axes, coords, made.dtype, span=span)
 
 
+#: batches and channels say which lanes a tensor lies in
+_LANE_AXES: Final = 2
 _FIELDS: Final = tuple(field.name for field in fields(Storage))
 
 
