@@ -28,6 +28,7 @@ from rules.memory.cases import (
     same_elements,
 )
 from rules.memory.formulas import Ranges, cases, size
+from verifier.dialects.names import NKI
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Decides, Folded, Index, Line, Reads
@@ -459,8 +460,14 @@ class _Definition:
 
     @property
     def _shared(self) -> bool:
-        buffer = self.read.access.view.buffer
-        return buffer.off_chip or buffer is Buffer.L2
+        """Whether what another program instance writes is seen here."""
+        storage, trace = self.read.access.view.storage, self.flow.table.trace
+        if storage.buffer is not Buffer.HBM or trace.dialect != NKI:
+            return storage.buffer.off_chip or storage.buffer is Buffer.L2
+        if storage.kind is StorageKind.INPUT:
+            return True
+        # plain HBM is private to an instance, but for what Beta 1 gives back to the caller
+        return trace.api == "beta1" and any(storage is x for x in self.flow.table.returned)
 
     def _refined(self, write: Write) -> list[Access]:
         """The write where what it carries is defined, a case each."""
