@@ -160,6 +160,8 @@ def before(
     """
     instance = tensor(later.view)
     common = common_loops(earlier.loops, later.loops)
+    if common < inside:
+        return  # what stands outside of these loops is not within an iteration of them
     grids = [n for n in range(common) if earlier.loops[n].kind is LoopKind.GRID]
     if grids and private_grid:
         found = copy(earlier, min(grids), instance=instance)

@@ -6,7 +6,9 @@ stored where the caller sees it, be an index or a condition, or be folded with w
 
 Operations are gone through in program order. A read says of each of its elements whether it is
 defined, as a formula; a write that carries what was read counts where that formula holds. What
-comes round in a loop is taken to be defined, and must turn out to be so.
+comes round in a loop is taken to be defined at first, then wherever the round before found it to
+be; it is known when a round finds no less than was taken. No round takes anything to be undefined
+that is not.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ from verifier.symbolic.trace import Operation
 
 #: parts of a formula that is carried on
 _LARGEST = 64
+#: how often a trace is gone through in order to know what comes round in its loops
+_ROUNDS = 4
 
 
 @dataclass(eq=False, slots=True)
@@ -68,6 +72,10 @@ class Read:
     blame: Access | None = None
     #: another read, earlier in the program, was taken to see what is defined because of this one
     assumed: bool = False
+    #: what that one took to be defined; as ``defined``
+    taken: Bool = E.TRUE
+    #: less than that is: what is said of reads that it comes round to may not be all
+    open: bool = False
     done: bool = False
 
     @property
@@ -108,11 +116,30 @@ class Flow:
             for access in (*uses.reads, *uses.targets):
                 found = flow.reads.setdefault(id(access.operation), [])
                 found.extend(seen.reads(access))
-        for operation in sorted(table.trace.operations, key=lambda op: op.order):
-            for read in flow.reads.get(id(operation), ()):
-                known = Ranges(read.access, table.assumed(operation.order))
-                _Definition(flow, read, known).settle()
+        first = flow.reads
+        for _ in range(_ROUNDS):
+            flow.reads = {at: [replace(read) for read in reads] for at, reads in first.items()}
+            flow._settle()
+            if not flow._taken(first):
+                break
         return flow
+
+    def _settle(self) -> None:
+        self._phi.clear()
+        for operation in sorted(self.table.trace.operations, key=lambda op: op.order):
+            for read in self.reads.get(id(operation), ()):
+                known = Ranges(read.access, self.table.assumed(operation.order))
+                _Definition(self, read, known).settle()
+
+    def _taken(self, first: dict[int, list[Read]]) -> bool:
+        """Note what a round found of what comes round; whether it was less than was taken."""
+        more = False
+        for at, reads in self.reads.items():
+            for read, again in zip(reads, first[at], strict=True):
+                if read.open:
+                    again.taken = read.defined
+                    more = True
+        return more
 
     def in_order(self) -> list[Read]:
         found = [read for reads in self.reads.values() for read in reads]
@@ -129,8 +156,10 @@ class Flow:
             if not read.done:
                 read.assumed = True
                 final = False
+                if read.taken is not E.TRUE:
+                    parts.append(_at_destination(read, write, read.taken))
             elif read.defined is not E.TRUE:
-                parts.append(_at_destination(read, write))
+                parts.append(_at_destination(read, write, read.defined))
         phi = E.and_(*parts)
         if phi is not E.TRUE:
             phi = self._known(write).without(phi)
@@ -302,8 +331,8 @@ def _place(fate: Carried | Folded, operation: Operation, index: Index) -> Line |
     return fate.source(operation, index)
 
 
-def _at_destination(read: Read, write: Write) -> Bool:
-    """That a read's element is defined, by the axes of the write that it is carried to."""
+def _at_destination(read: Read, write: Write, defined: Bool) -> Bool:
+    """That a read's element is ``defined``, by the axes of the write that it is carried to."""
     assert read.fate is not None
     place = _place(read.fate, read.access.operation, _index(write.access.view))
     axes = read.access.view.axes
@@ -316,7 +345,7 @@ def _at_destination(read: Read, write: Write) -> Bool:
     # of what lies outside of the operand something else is said
     inside = [a.within for a, at in zip(axes, place, strict=True) if own.get(id(at)) is not a.size]
     read_at_all = (*read.access.given, read.access.view.mask, *inside)
-    return E.Substitution(put).bool(E.or_(*map(E.not_, read_at_all), read.defined))
+    return E.Substitution(put).bool(E.or_(*map(E.not_, read_at_all), defined))
 
 
 def _running(read: Read) -> list[E.Sym]:
@@ -374,16 +403,19 @@ class _Definition:
             # nothing is said of where it is carried to: what it carries has to be defined
             read.why, read.exact, read.defined = "it is carried on", False, E.TRUE
             return
-        if read.assumed:
-            # what comes round to here was taken to be defined: so it has to be, or more than what
-            # is said of it is undefined
-            read.why, read.exact = "it is carried on", False
+        if read.assumed and self._less_than_taken():
+            # more may be undefined than what is said of the reads that it comes round to
+            read.why, read.exact, read.open = "it is carried on", False, True
             return
         read.demand = E.TRUE
         along = set(_running(read)) & set(read.defined.free())
         if along:
             read.why = "it is folded with what is defined"
             read.demand = E.or_(read.defined, E.not_(self._elsewhere(along)))
+
+    def _less_than_taken(self) -> bool:
+        taken, found = self.read.taken, self.read.defined
+        return taken is not found and self.known.without(E.implies(taken, found)) is not E.TRUE
 
     def _elsewhere(self, along: set[E.Sym]) -> Bool:
         """That another element of the line is defined, and read."""

@@ -62,8 +62,8 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         if origin is read and (read.fate is None or not read.sure):
             judged.append(read)
         reason = _reason(trace, read.demand, read.exact, read.blame, storage.name)
-        if not reason and not read.sure and read.demand is not E.FALSE:
-            reason = f"which elements of `{storage.name}` are taken here is not known"
+        if not reason and not read.exact:
+            reason = _unfollowed(read)
         check = _read_check(read, origin, table, read.demand, reason)
         found.setdefault(id(origin), []).append(check)
     for checks in found.values():
@@ -213,6 +213,16 @@ def _reason(trace: Trace, predicate: Bool, exact: bool, blame: Access | None, na
     if trace.unmodelled:
         return f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
     return ""
+
+
+def _unfollowed(read: Read) -> str:
+    """Why a read that is not known exactly proves nothing, if no access is to blame."""
+    name = read.access.view.storage.name
+    if not read.sure and read.demand is not E.FALSE:
+        return f"which elements of `{name}` are taken here is not known"
+    if read.open:
+        return f"whether what is undefined in `{name}` decides in a later iteration is not known"
+    return f"what becomes of what is undefined in `{name}` is not followed"
 
 
 def _inexact(blame: Access, name: str) -> str:
