@@ -1,17 +1,17 @@
-"""Barriers that not all program instances come to: those that do wait for ever."""
+"""Barriers and exchanges that not all cores come to: those that do wait for ever."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from rules.memory.order import barriers
+from rules.memory.order import barriers, exchanges
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Awaited
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
@@ -19,10 +19,84 @@ from verifier.symbolic.trace import Operation, Trace
 
 
 def divergence(trace: Trace, target: Hardware) -> Iterable[Check]:
-    """Per barrier: if one instance comes to it, so does every other, or to another one instead."""
+    """Per barrier: if one instance comes to it, so does every other, or to another one instead.
+
+    Per exchange: the core that it receives from comes to it, too, and sends to it.
+    """
     waits = barriers(trace)
     for barrier in waits:
         yield from _reached_by_all(trace, barrier, waits)
+    if len(trace.grid) == 1:
+        meetings = exchanges(trace)
+        for exchange in meetings:
+            yield from _answered(exchange, meetings, trace.grid[0])
+
+
+def _answered(exchange: Operation, meetings: tuple[Operation, ...], grid: Loop) -> Iterator[Check]:
+    """The core that an exchange receives from takes part in it, and sends to this one."""
+    source = exchange.value("recv_from_rank")
+    if not isinstance(source, Expr):
+        return
+    there = E.Substitution({grid.symbol: source})
+    uneven = [
+        E.eq(there.expr(loop.trips), loop.trips)
+        for loop in exchange.loops
+        if loop is not grid and grid.symbol in loop.trips.free()
+    ]
+    partners = [op for op in meetings if op is exchange or exclusive(exchange.path, op.path)]
+    sent = (_sent(there, exchange, op, grid.index) for op in partners)
+    predicate = E.and_(E.or_(*sent), *uneven)
+    if predicate is E.TRUE:
+        return
+    one, another = (E.fresh(role, 0, None, E.Origin.POINT) for role in _ROLES)
+    ranks = [fact for rank in (source, grid.index) for fact in (E.ge(rank, 0), E.le(rank, 1))]
+    found = _all_answer(exchange.span)
+    yield replace(
+        found,
+        predicate=predicate,
+        given=(
+            *ranks,
+            grid.within,
+            there.bool(grid.within),
+            E.eq(one, grid.index),
+            E.eq(another, source),
+        ),
+        values=tuple(zip(_ROLES, (one, another), strict=True)),
+        notes=(Note(grid.span, "the program index"),),
+        path=exchange.path,
+        order=exchange.order,
+    )
+
+
+_ROLES = ("core that waits", "core that it waits for")
+
+
+def _sent(there: E.Substitution, exchange: Operation, other: Operation, here: Expr) -> Bool:
+    """That the other core comes to ``other``, which sends what ``exchange`` receives."""
+    facts = [_comes_to(there, other)]
+    for role, mine in (("send_to_rank", here), ("pipe_id", exchange.value("pipe_id"))):
+        its = other.value(role)
+        if isinstance(its, Expr) and isinstance(mine, Expr):
+            facts.append(E.eq(there.expr(its), mine))
+    src, dst = other.view("src"), exchange.view("dst")
+    if src is not None and dst is not None:
+        facts.append(E.eq(there.expr(src.partitions), dst.partitions))
+        facts.append(E.eq(there.expr(src.free), dst.free))
+    return E.and_(*facts)
+
+
+def _all_answer(span: Span) -> Check:
+    """What a core waits for in an exchange is sent."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text="the core received from sends a tile of this shape to this core, on the same pipe",
+        message="an exchange that the other core does not answer: this one waits for ever",
+        facts=("NKI-SRV02", "NKI-SRV04"),
+        help=(
+            "let both cores call it as often, with each other's rank, one pipe_id and one shape",
+        ),
+    )
 
 
 def _reached_by_all(
@@ -133,14 +207,15 @@ register(
         summary="every core comes to a barrier that one core comes to",
         reason=(
             "At a barrier each core waits until all have come. Under a condition on the program "
-            "index, or in a loop whose trips depend on it, some do not come: the kernel hangs."
+            "index, or in a loop whose trips depend on it, some do not come: the kernel hangs. "
+            "A core that receives in a sendrecv waits in the same way for the one that sends."
         ),
-        facts=("NKI-BAR02", "PPL-B11"),
+        facts=("NKI-BAR02", "NKI-SRV02", "NKI-SRV04", "PPL-B11"),
         on="trace",
         check=divergence,
         monitors=(Monitor(Awaited, never_come),),
         dialects=(NKI, PPL),
-        sources=("NKI LNC guide", "NKI ISA core_barrier"),
+        sources=("NKI LNC guide", "NKI ISA core_barrier", "NKI ISA sendrecv"),
         failing=_MEET.replace("@@", "1"),
         passing=_MEET.replace("@@", "2"),
     )

@@ -35,9 +35,9 @@ class Barriers:
 
     @staticmethod
     def of(trace: Trace) -> Barriers:
-        exchanges = [op for op in trace.operations if _exchanges(op)]
-        mutual = tuple(op for op in exchanges if _mutual(op, trace.grid))
-        unclear = len(mutual) < len(exchanges)
+        sent = exchanges(trace)
+        mutual = tuple(op for op in sent if _mutual(op, trace.grid))
+        unclear = len(mutual) < len(sent)
         return Barriers((*barriers(trace), *mutual), trace.grid, unclear)
 
     def tied(self, first: Access, second: Access) -> tuple[Access, Access, bool] | None:
@@ -88,6 +88,11 @@ class Barriers:
 def barriers(trace: Trace) -> tuple[Operation, ...]:
     """The operations in which instances wait for each other."""
     return tuple(op for op in trace.operations if _waits(op) and _for_all(op))
+
+
+def exchanges(trace: Trace) -> tuple[Operation, ...]:
+    """The operations in which cores wait for what others send."""
+    return tuple(op for op in trace.operations if _exchanges(op))
 
 
 def _waits(operation: Operation) -> bool:

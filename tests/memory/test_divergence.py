@@ -74,3 +74,70 @@ def test_all_come_to_a_barrier(kernel: str, body: str, lines: list[int]) -> None
 def test_one_core_waits_for_nobody() -> None:
     result = analyze_source(_PPL.format("    if core < n:\n        pl.sync()"), target="bm1684x")
     assert [k.status for k in result.kernels] == ["verified"]
+
+
+_EXCHANGE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def swap(x, n: int):
+    assert x.shape == (2, 48, 40) and x.dtype == nl.float32
+    assert nl.num_programs(0) == 2 and n >= 1
+    core = nl.program_id(0)
+    out = nl.ndarray((2, 48, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    own = nl.ndarray((48, 40), dtype=x.dtype, buffer=nl.sbuf)
+    other = nl.ndarray((48, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=own, src=x[core])
+    nisa.dma_copy(dst=other, src=x[core])
+    wide = 40 if core == 0 else 20
+{}
+    nisa.dma_copy(dst=out[core], src=other)
+    return out
+"""
+
+
+def _sent(to: str = "1 - core", source: str = "1 - core", pipe: str = "0", part: str = "") -> str:
+    return (
+        f"nisa.sendrecv(src=own{part}, dst=other{part}, send_to_rank={to}, "
+        f"recv_from_rank={source}, pipe_id={pipe})"
+    )
+
+
+_SENT = _sent()
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (f"    {_SENT}", []),
+        (f"    if n == 3:\n        {_SENT}", []),
+        (f"    for i in range(n):\n        {_SENT}", []),
+        (f"    {_sent(pipe='n')}", []),
+        (f"    {_sent('core', 'core', 'core')}", []),
+        (f"    for i in range(2):\n        {_sent('(core + i) % 2', '(core + i) % 2')}", []),
+        (f"    if core == 0:\n        {_sent('1', '1')}\n    else:\n        {_sent('0', '0')}", []),
+        (f"    {_sent(part='[:, 0:20]')}", []),
+        (f"    if core == 0:\n        {_SENT}", [2]),
+        (f"    if core == n:\n        {_SENT}", [2]),
+        (f"    for i in range(core + 1):\n        {_SENT}", [2]),
+        (f"    {_sent(pipe='core')}", [1]),
+        (f"    {_sent('0', '1')}", [1]),
+        (f"    {_sent('1 - core', 'core')}", [1]),
+        (f"    {_sent(part='[:, 0:wide]')}", [1]),
+        (
+            f"    if core == 0:\n        {_SENT}\n    else:\n        {_sent(pipe='1')}",
+            [2, 4],
+        ),
+    ],
+)
+def test_what_a_core_waits_for_is_sent(body: str, lines: list[int]) -> None:
+    result = analyze_source(_EXCHANGE.format(body), target="trn2")
+    first = _EXCHANGE[: _EXCHANGE.index("{}")].count("\n")
+    found = [d for d in result.diagnostics if d.rule == "core-barrier-divergence"]
+    assert [d.span.line - first for d in found] == lines
+    assert {d.severity for d in found} <= {"error", "warning"}
+    if not lines:
+        assert [k.status for k in result.kernels] == ["verified"]
