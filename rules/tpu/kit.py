@@ -227,29 +227,49 @@ def system_block(tensor: SystemTensor) -> tuple[Expr, Expr]:
 
 
 def is_dense(chip: Chip, tensor: LocalTensor) -> bool:
-    """Whether the tensor uses all of its place but the padding of its channels.
+    """Whether the tensor uses all of its place but the padding of its channels, by folding alone."""
+    return _dense(chip, tensor) is E.TRUE
 
-    Its strides are those of the aligned or the compact layout, as far as folding tells. Nothing
-    else may use the padding (ADR-07). That they are of the right lane is another rule's business
-    (LAY-06).
+
+def _dense(chip: Chip, tensor: LocalTensor) -> Bool:
+    """When the tensor uses all of its place but the padding of its channels.
+
+    Its strides are those of the aligned or the compact layout, or it is one run of elements in each
+    lane. Nothing else may use the padding (ADR-07). That strides are of the right lane is another
+    rule's business (LAY-06).
     """
-    if not tensor.given:
-        return True
     size = tensor.dtype.itemsize
+    if not tensor.given:
+        return E.TRUE
     if not size.is_const or chip.eu_bytes % size.const:
-        return False
+        return E.FALSE
     lanes = [lane(chip, tensor), E.const(0)]
     if tensor.stride_lane is not None:
         lanes.append(tensor.stride_lane)
+    cases = [_one_run(chip, tensor)]
     for start_lane in lanes:
         counts = places.steps(chip.lanes, start_lane, tensor.shape)
         for expected in (
             layouts.aligned(chip.lanes, chip.eu_bytes, start_lane, tensor.shape, size.const),
             layouts.compact(chip.lanes, start_lane, tensor.shape),
         ):
-            if layouts.agree(tensor.strides, expected, counts) is E.TRUE:
-                return True
-    return False
+            agree = layouts.agree(tensor.strides, expected, counts)
+            if agree is E.TRUE:
+                return E.TRUE
+            cases.append(agree)
+    return E.or_(*cases)
+
+
+def _one_run(chip: Chip, tensor: LocalTensor) -> Bool:
+    """When a tensor is one run of elements in each lane."""
+    images, slots, rows, columns = places.steps(chip.lanes, lane(chip, tensor), tensor.shape)
+    _, _, row, column = tensor.strides
+    return E.and_(
+        E.le(images, 1),
+        E.le(slots, 1),
+        E.or_(E.le(rows, 1), E.eq(row, columns)),
+        E.or_(E.le(columns, 1), E.eq(column, 1)),
+    )
 
 
 def nonempty(shape: Quad) -> tuple[Bool, ...]:
@@ -409,8 +429,12 @@ def fills(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
     """When each element of one tensor is an element of another, which may have gaps."""
     if same_place(outer, inner):
         return E.TRUE
-    if is_dense(chip, outer):
-        return holds(chip, outer, inner)
+    within = E.and_(_dense(chip, outer), holds(chip, outer, inner))
+    return E.or_(within, _part_of(outer, inner))
+
+
+def _part_of(outer: LocalTensor, inner: LocalTensor) -> Bool:
+    """When one tensor begins where another does, and goes on in its steps, as long or shorter."""
     return E.and_(
         E.eq(outer.address, inner.address),
         E.eq(outer.dtype.itemsize, inner.dtype.itemsize),
