@@ -61,7 +61,12 @@ def _reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
 
 
 def dimension_name(view: View, dimension: int) -> str:
-    """``rows`` and ``columns`` of a matrix, ``partitions`` on chip, else the number."""
+    """``rows`` and ``columns`` of a matrix, ``partitions`` on chip, else the number.
+
+    ``elements`` where a tensor of more dimensions is counted through from its start.
+    """
+    if len(view.frame) == 1 and len(view.storage.shape) > 1:
+        return "elements"
     if view.frame_partition is not None and dimension == view.frame_partition:
         return "partitions"
     rank = len(view.frame)
@@ -73,7 +78,7 @@ def dimension_name(view: View, dimension: int) -> str:
 
 
 def region(access: Access) -> str:
-    """``rows 0 .. 128*(M // 128), columns 0 .. N``: the dimensions that are not whole."""
+    """``rows 0 to 128*(M // 128) - 1, columns 0 to 22``: the dimensions that are not whole."""
     parts: list[str] = []
     if access.view.mask is not E.TRUE:
         return ""  # the mask says more than any range
@@ -82,11 +87,29 @@ def region(access: Access) -> str:
         if ends is None:
             continue
         start, end = ends
-        if start.is_const and start.const == 0 and end is extent:
+        gaps = _has_gaps(access, dimension)
+        if start.is_const and start.const == 0 and end is extent and not gaps:
             continue
         name = dimension_name(access.view, dimension)
-        parts.append(f"{name} {pretty(start)} .. {pretty(end)}")
+        some = "some of " if gaps else ""
+        parts.append(f"{some}{name} {pretty(start)} to {pretty(end - 1)}")
     return ", ".join(parts)
+
+
+def _has_gaps(access: Access, dimension: int) -> bool:
+    """Whether elements along a dimension are certainly left out between the first and the last."""
+    coord = access.view.coords[dimension]
+    sizes = {axis.symbol: axis.size for axis in access.view.axes}
+    sizes |= {loop.symbol: loop.trips for loop in access.loops}
+    moving = sorted((abs(coord.coefficient(s)), s.id, sizes[s]) for s in coord.free() if s in sizes)
+    dense = 1  # how many elements in a row the smaller steps take
+    for step, _, size in moving:
+        if not step or not size.is_const or size.const < 1:
+            return False
+        if step > dense and size.const > 1:
+            return True
+        dense += step * (size.const - 1)
+    return False
 
 
 def write_note(access: Access) -> Note:
@@ -142,7 +165,12 @@ def coordinate_name(view: View, dimension: int) -> str:
     return f"index {dimension} of `{name}`"
 
 
-_SINGULAR: Final = {"rows": "row", "columns": "column", "partitions": "partition"}
+_SINGULAR: Final = {
+    "rows": "row",
+    "columns": "column",
+    "partitions": "partition",
+    "elements": "element",
+}
 
 
 def partly_written(view: View, writes: Sequence[Access]) -> list[int]:

@@ -57,7 +57,7 @@ def test_notes_say_what_is_written() -> None:
     n = size("n")
     (check,) = uninitialised_reads(row_buffer(n, 256).trace, TRN2)
     assert [note.text for note in check.notes] == [
-        "only columns 0 .. 256*(n // 256) are written here",
+        "only columns 0 to 256*(n // 256) - 1 are written here",
         "`buf` is allocated here",
     ]
 
@@ -179,8 +179,8 @@ def test_output_tiles() -> None:
     assert not verdicts(unwritten_outputs, trace, divides(128, m), divides(512, n))
     assert verdicts(unwritten_outputs, trace, divides(128, m)) == {
         "refuted": [
-            "`out` is returned, but not all of it is written: only rows 0 .. 128*(m // 128), "
-            "columns 0 .. 512*(n // 512) are stored"
+            "`out` is returned, but not all of it is written: only rows 0 to 128*(m // 128) - 1, "
+            "columns 0 to 512*(n // 512) - 1 are stored"
         ]
     }
 
@@ -293,3 +293,23 @@ def test_branches_that_tell_three_cases_apart(last: int, whole: bool) -> None:
                 kernel.copy(kernel.view(buf), kernel.view(source))
         kernel.read(kernel.view(buf))
     assert (not verdicts(uninitialised_reads, kernel.trace)) is whole
+
+
+def test_ends_of_what_is_written_are_the_last_ones() -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (E.const(30), E.const(24)))
+    kernel.write(kernel.view(out, (E.const(0), E.const(30)), (E.const(0), E.const(23))))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert check.message.endswith("not all of it is written: only columns 0 to 22 are stored")
+
+
+def test_elements_counted_from_the_start_are_no_dimension() -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (E.const(30), E.const(24)))
+    view = kernel.view(out, (E.const(0), E.const(30)), (E.const(0), E.const(12)))
+    row, column = (axis.index for axis in view.axes)
+    kernel.write(replace(view, frame=(E.const(720),), coords=(row * 24 + column * 2,)))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert check.message.endswith(": only some of elements 0 to 718 are stored")
