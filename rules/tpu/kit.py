@@ -227,7 +227,7 @@ def system_block(tensor: SystemTensor) -> tuple[Expr, Expr]:
 
 
 def is_dense(chip: Chip, tensor: LocalTensor) -> bool:
-    """Whether the tensor uses all of its place but the padding of its channels, as folding tells."""
+    """Whether the tensor uses all of its place but the padding of its channels, by folding."""
     return _dense(chip, tensor) is E.TRUE
 
 
