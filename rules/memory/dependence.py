@@ -296,30 +296,33 @@ def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
-    """No iteration reads what an earlier one wrote, unless it has written it anew itself."""
+    """No iteration reads what an earlier one wrote, unless it has written it anew itself.
+
+    A sum may be carried on, but no iteration may look at what it has come to (NKI-LP02).
+    """
     for read in uses.reads:
-        if not _unordered(read, uses, level, ITERATIONS):
-            continue
-        if accumulates(read.operation) and any(
-            view.storage is uses.storage for _, view in read.operation.writes
-        ):
+        if not _unordered(read, uses, level, ITERATIONS) or _carried_on(read):
             continue
         loop = read.loops[level]
         inside = [w for w in uses.writes if level < len(w.loops) and w.loops[level] is loop]
-        writes = [write for write in inside if not accumulates(write.operation)]
-        if not writes:
-            continue
-        if any(dominates(w, read) and contains(w.view, read.view) for w in inside):
+        anew = [write for write in inside if not accumulates(write.operation)]
+        if not inside or any(dominates(w, read) and contains(w.view, read.view) for w in anew):
             continue
         own, own_exact, _ = covered(
-            (way for w in inside for way in before(w, read, inside=level + 1)),
+            (way for w in anew for way in before(w, read, inside=level + 1)),
             read.view,
             Known((*read.path, *read.ranges), read.loops),
         )
         if own is E.TRUE:
             continue
-        for write in writes:
+        for write in inside:
             yield _flow_check(read, write, level, own, own_exact)
+
+
+def _carried_on(read: Access) -> bool:
+    """Whether it is what a sum is added to."""
+    operation = read.operation
+    return accumulates(operation) and any(view is read.view for _, view in operation.writes)
 
 
 def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: bool) -> Check:

@@ -111,6 +111,8 @@ class Watch:
         self._born: WeakKeyDictionary[Memory, int] = WeakKeyDictionary()
         #: per element: when it was written last; 0 if that is of no interest
         self._stamps: WeakKeyDictionary[Memory, Cells] = WeakKeyDictionary()
+        #: the same of sums: by depth of loops, the first since the loop began or it was set
+        self._sums: WeakKeyDictionary[Memory, list[Cells]] = WeakKeyDictionary()
         #: where it was written
         self._writers: dict[int, Span] = {}
         self._inputs: dict[int, _Use] = {}
@@ -159,19 +161,30 @@ class Watch:
         if not turns:
             return
         sums = operation.accumulates != "no" and operation.accumulates is not E.FALSE
-        targets = [bounds[role].memory for role in writes] if sums else []
         for role in reads:
+            if sums and role in writes:
+                continue  # it is carried on
             found = bounds[role]
-            stamps = self._stamps.get(found.memory)
-            around = self._around(turns, found.memory)
-            if stamps is None or not around or any(found.memory is own for own in targets):
-                continue
-            box = self._box(found)
-            carried = _earlier(stamps.get(box, found.place), around)
+            carried = self._carried(found, self._around(turns, found.memory))
             if carried is not None:
                 self._read_after_write(operation, role, found.memory, carried)
         for role in writes:
             self._write(operation, bounds[role], turns, sums)
+
+    def _carried(self, found: Bound, around: list[_Turn]) -> tuple[_Turn, int] | None:
+        """The loop of which an earlier iteration wrote what is read, or a part of its sum."""
+        if not around:
+            return None
+        box = self._box(found)
+        stamps = self._stamps.get(found.memory)
+        carried = _earlier(stamps.get(box, found.place), around) if stamps is not None else None
+        if carried is not None:
+            return carried
+        for turn, parts in zip(around, self._sums.get(found.memory, ()), strict=False):
+            carried = _earlier(parts.get(box, found.place), [turn])
+            if carried is not None:
+                return carried
+        return None
 
     def postponed(self, program: Program, found: Bound, origin: Origin) -> bool:
         """Whether another program instance may yet write what is read here."""
@@ -191,25 +204,35 @@ class Watch:
         around = self._around(turns, memory)
         if memory.template.kind is StorageKind.CONSTANT or not around:
             return
+        if sums:
+            self._add(found, around)
+            self._writers[self.clock] = operation.span
+            return
         stamps = self._stamps.get(memory)
         if stamps is None:
-            if sums:
-                return
             stamps = self._stamps[memory] = Cells(memory.template)
         box = self._box(found)
         before = stamps.get(box, found.place)
-        if not sums and buffer.off_chip and before.size:
+        if buffer.off_chip and before.size:
             carried = _earlier(before, around)
             if carried is not None:
                 turn, stamp = carried
                 first = self._writers[stamp]
                 self._meet(CarriedWrite(memory.name, first, operation.span, turn.span, turn.name))
-        if not sums:
-            stamps.put(box, found.place, self.clock)
-            self._writers[self.clock] = operation.span
-        elif bool((before < around[-1].now).any()):
-            # a sum may be carried on; what it adds to is no result that an iteration waits for
-            stamps.put(box, found.place, np.where(before < around[-1].now, 0, before))
+        stamps.put(box, found.place, self.clock)
+        self._writers[self.clock] = operation.span
+        for parts in self._sums.get(memory, ()):
+            parts.put(box, found.place, 0)
+
+    def _add(self, found: Bound, around: list[_Turn]) -> None:
+        """Something is added to a sum: note when that began, in each loop."""
+        memory, box = found.memory, self._box(found)
+        depths = self._sums.setdefault(memory, [])
+        while len(depths) < len(around):
+            depths.append(Cells(memory.template))
+        for turn, parts in zip(around, depths, strict=False):
+            begun = parts.get(box, found.place)
+            parts.put(box, found.place, np.where(begun > turn.start, begun, self.clock))
 
     def _box(self, found: Bound) -> Box:
         template, place = found.memory.template, found.place
