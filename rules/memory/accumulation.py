@@ -10,6 +10,7 @@ from rules.memory.cases import (
     Copy,
     apart,
     before,
+    between,
     common_loops,
     contains,
     copy,
@@ -111,52 +112,87 @@ def _started(access: Access, uses: Uses, target: Target) -> Check:
 
 def _foreign(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
     """A sum never continues what something else than a matmul wrote."""
-    name = uses.storage.name
+    instance = tensor(access.view)
     for write in uses.writes:
-        if is_tensor_engine(write.operation) or write.order > access.order:
+        if is_tensor_engine(write.operation):
             continue
         what = write.operation.name.rpartition(".")[2]
-        wrong = fault(written(write.operation), _effect(access), target, name, what)
+        content = written(write.operation)
+        wrong = fault(content, _effect(access), target, uses.storage.name, what)
         if wrong is None:
             continue
         shared = common_loops(write.loops, access.loops)
-        sums = [w for w in _sums(uses) if w.order > write.order]
-        other = copy(write, shared, instance=tensor(access.view))
-        predicate: Bool = E.TRUE
-        exact = True
-        given: tuple[Bool, ...] = ()
-        if other is not None:
-            adds = access.operation.accumulates
-            different, exact = apart(access.view, other.view)
-            ways = (way for w in sums for way in before(w, access, inside=shared))
-            resumed, sums_exact, _ = covered(
-                ways, access.view, Known((*access.path, *access.ranges), access.loops)
-            )
-            predicate = E.or_(different, resumed)
-            exact = exact and sums_exact and access.view.exact
-            given = (*access.ranges, *other.ranges)
-            if isinstance(adds, Bool):
-                given = (*given, adds)
-        where = element(access.view)
-        yield Check(
-            predicate=predicate,
-            span=access.span,
-            text=wrong.text,
-            message=wrong.message,
-            facts=(wrong.fact,),
-            given=(*given, *where.given),
-            values=where.values,
-            notes=(Note(write.operation.span, f"`{name}` is written by `{what}` here"),),
-            help=(
-                f"drop the `{what}`: the first matmul of a sum overwrites its target "
-                "(accumulate=False or None)",
-            ),
-            severity=wrong.severity,
-            exact=exact,
-            reason="" if exact else f"where `{name}` was written is not known exactly",
-            path=access.path,
-            order=access.order,
+        precedes = write.order < access.order
+        if precedes:
+            found = copy(write, shared, instance=instance)
+            yield _foreign_check(access, uses, wrong, write, found, shared)
+        for level in reversed(range(shared)):
+            loop = access.loops[level]
+            if loop.kind is LoopKind.GRID:
+                continue
+            if precedes and not depends_on(write, write.loops[level:shared]):
+                continue  # the write of this iteration comes later, and writes the same
+            found = copy(write, level, below=loop.index, instance=instance)
+            if found is not None:
+                yield _foreign_check(access, uses, wrong, write, found, level)
+
+
+def _foreign_check(
+    access: Access, uses: Uses, wrong: Fault, write: Access, found: Copy | None, level: int
+) -> Check:
+    """``found`` shares one iteration of the outermost ``level`` loops; None: it never precedes."""
+    name = uses.storage.name
+    what = write.operation.name.rpartition(".")[2]
+    predicate: Bool = E.TRUE
+    exact = True
+    given: tuple[Bool, ...] = ()
+    if found is not None:
+        predicate, exact = _resumed(access, uses, found, level)
+        given = (*access.ranges, *found.ranges)
+        if isinstance(access.operation.accumulates, Bool):
+            given = (*given, access.operation.accumulates)
+    where = element(access.view)
+    message, values = wrong.message, where.values
+    help_text = (
+        f"drop the `{what}`: the first matmul of a sum overwrites its target "
+        "(accumulate=False or None)"
+    )
+    if level < common_loops(write.loops, access.loops):
+        loop = access.loops[level]
+        called = loop.name or "i"
+        message = f"{message} in an earlier iteration of `{called}`"
+        values = (*values, (f"trips of `{called}`", loop.trips))
+        help_text = (
+            f"let `{what}` write into another tile than `{name}`, or pass accumulate=False to the "
+            "first matmul after it"
         )
+    return Check(
+        predicate=predicate,
+        span=access.span,
+        text=wrong.text,
+        message=message,
+        facts=(wrong.fact,),
+        given=(*given, *where.given),
+        values=values,
+        notes=(Note(write.operation.span, f"`{name}` is written by `{what}` here"),),
+        help=(help_text,),
+        severity=wrong.severity,
+        exact=exact,
+        reason="" if exact else f"where `{name}` was written is not known exactly",
+        path=access.path,
+        order=access.order,
+    )
+
+
+def _resumed(access: Access, uses: Uses, found: Copy, level: int) -> tuple[Bool, bool]:
+    """Whether a write is of other elements, or a matmul overwrites it before; exactness."""
+    different, exact = apart(access.view, found.view)
+    if different is E.TRUE:
+        return E.TRUE, True
+    ways = (way for w in _sums(uses) for way in between(w, found, level, access))
+    known = Known((*access.path, *access.ranges), access.loops)
+    resumed, sums_exact, _ = covered(ways, access.view, known)
+    return E.or_(different, resumed), exact and sums_exact and access.view.exact
 
 
 # -- sums that were used, and are added to ---------------------------------------------
@@ -266,31 +302,10 @@ def _begun_since(access: Access, uses: Uses, use: _Use) -> tuple[Bool, bool]:
             write = replace(write, given=(*write.given, E.not_(adds)), reaches={})
         elif accumulates(write.operation):
             continue
-        ways += _between(write, access, use)
+        ways += between(write, use.copy, use.shared, access)
     known = Known((*access.path, *access.ranges), access.loops)
     begun, exact, _ = covered(ways, access.view, known)
     return begun, exact
-
-
-def _between(write: Access, access: Access, use: _Use) -> Iterator[Copy]:
-    """The ways in which a write comes after a use of a sum and before ``access``."""
-    together = common_loops(write.loops, use.read.loops)
-    after = write.order > use.read.order
-    if use.level is None:
-        if after and together <= use.shared:
-            yield from before(write, access, inside=use.shared)
-        return
-    yield from before(write, access, inside=use.level + 1)
-    loop = access.loops[use.level]
-    if use.level >= len(write.loops) or write.loops[use.level] is not loop:
-        return
-    found = copy(write, use.level, below=loop.index, instance=tensor(access.view))
-    if found is None or not found.private or not use.copy.private:
-        return
-    mine, its = found.private[0].index, use.copy.private[0].index
-    same = after and together == use.level + 1
-    order = E.ge(mine, its) if same else E.gt(mine, its)
-    yield replace(found, constraints=(*found.constraints, order))
 
 
 def _sums_before(access: Access, uses: Uses, use: _Use) -> Iterator[Copy]:

@@ -32,6 +32,8 @@ class Copy:
     view: View
     private: tuple[Loop, ...]
     constraints: tuple[Bool, ...]
+    #: index of each renamed loop, outermost first: a private one, or what the instance makes it
+    at: tuple[Expr, ...] = ()
 
     @property
     def ranges(self) -> tuple[Bool, ...]:
@@ -104,8 +106,7 @@ def copy(
         index = table[loop.symbol]
         symbol = index.as_atom()
         assert isinstance(symbol, E.Sym)
-        if symbol in solved:
-            value = solved[symbol]
+        if (value := solved.get(symbol)) is not None:
             facts += (E.ge(value, 0), E.lt(value, count))
         else:
             kept.append(replace(loop, index=index, trips=settle.expr(count)))
@@ -114,7 +115,8 @@ def copy(
     if any(fact is E.FALSE for fact in facts):
         return None
     view = _substituted(access.view, rename, settle, table)
-    return Copy(access, view, tuple(kept), tuple(facts))
+    at = tuple(settle.expr(table[loop.symbol]) for loop in renamed)
+    return Copy(access, view, tuple(kept), tuple(facts), at)
 
 
 def _substituted(
@@ -182,6 +184,58 @@ def before(
         found = copy(earlier, level, below=loop.index, instance=instance)
         if found is not None:
             yield found
+
+
+def between(write: Access, first: Copy, level: int, later: Access) -> Iterator[Copy]:
+    """The ways in which ``write`` happens after ``first`` and before ``later``.
+
+    ``first`` shares one iteration of the outermost ``level`` loops with ``later``. It is of an
+    earlier iteration of the next loop if they share that too; else it precedes in program order.
+    """
+    old = first.access
+    shared = common_loops(old.loops, later.loops)
+    with_later = common_loops(write.loops, later.loops)
+    if level < shared:
+        if with_later > level:
+            # in the iteration of `later`, or in one between the two
+            yield from before(write, later, inside=level + 1)
+            yield from _after(write, first, level, later, below=later.loops[level].index)
+    elif with_later > shared:
+        if write.order > old.order:
+            yield from before(write, later, inside=shared)
+    elif with_later == shared and write.order < later.order:
+        yield from _after(write, first, shared, later)
+
+
+def _after(
+    write: Access, first: Copy, level: int, later: Access, *, below: Expr | None = None
+) -> Iterator[Copy]:
+    """The ways in which ``write`` follows ``first``, on the tensor of ``later``.
+
+    Both share one iteration of the outermost ``level`` loops with ``later``; ``below`` bounds the
+    index of the next loop (exclusive).
+    """
+    found = copy(write, level, below=below, instance=tensor(later.view))
+    if found is None:
+        return
+    old = first.access
+    together = common_loops(write.loops, old.loops)
+    after = write.order > old.order
+    same: list[Bool] = []
+    others: list[Copy] = []
+    for depth in range(level, together):
+        mine, its = found.at[depth - level], first.at[depth - level]
+        # where it does the same in each iteration, that of the first access says it all
+        if not after or depends_on(write, write.loops[depth:together]):
+            others.append(_where(found, (*same, E.gt(mine, its))))
+        same.append(E.eq(mine, its))
+    if after:
+        yield _where(found, same)
+    yield from others
+
+
+def _where(way: Copy, facts: Iterable[Bool]) -> Copy:
+    return replace(way, constraints=(*way.constraints, *facts))
 
 
 def covered(
@@ -500,6 +554,7 @@ __all__ = [
     "Copy",
     "apart",
     "before",
+    "between",
     "common_loops",
     "contains",
     "copy",
