@@ -12,7 +12,7 @@ from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.events import Awaited
+from verifier.symbolic.memory.events import Awaited, Unanswered
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
@@ -179,6 +179,11 @@ def never_come(event: Awaited, target: Hardware) -> Iterator[Check]:
     yield replace(_all_come(event.span), values=values)
 
 
+def never_sent(event: Unanswered, target: Hardware) -> Iterator[Check]:
+    """An exchange of a run in which nothing that fits is ever sent."""
+    yield _all_answer(event.span)
+
+
 _MEET = """\
 import nki
 import nki.isa as nisa
@@ -213,7 +218,7 @@ register(
         facts=("NKI-BAR02", "NKI-SRV02", "NKI-SRV04", "PPL-B11"),
         on="trace",
         check=divergence,
-        monitors=(Monitor(Awaited, never_come),),
+        monitors=(Monitor(Awaited, never_come), Monitor(Unanswered, never_sent)),
         dialects=(NKI, PPL),
         sources=("NKI LNC guide", "NKI ISA core_barrier", "NKI ISA sendrecv"),
         failing=_MEET.replace("@@", "1"),

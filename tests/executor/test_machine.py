@@ -383,7 +383,7 @@ def test_cores_exchange_what_they_have(tmp_path: Path) -> None:
 
 def test_a_core_that_nobody_sends_to_is_named(tmp_path: Path) -> None:
     body = EXCHANGE.replace("range(3)", "range(3 - me)")
-    with pytest.raises(KernelError, match="never sent"):
+    with pytest.raises(KernelViolation, match="the other core does not answer"):
         made(tmp_path, body)[2](normal(2, 32, 8))
     with pytest.raises(KernelError, match="only one runs"):
         made(tmp_path, EXCHANGE)(normal(2, 32, 8))

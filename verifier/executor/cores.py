@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verifier.executor.findings import UnsupportedError
+from verifier.symbolic.memory.events import Unanswered
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
     from verifier.executor.programs import Program
+    from verifier.source.ir import Span
 
 #: between the orders of events on two cores: what is live on one says nothing about the other
 _APART = 1 << 40
@@ -162,6 +164,11 @@ class Cores:
         Raises:
             UnsupportedError: it waits for what nobody will send.
         """
+        if not self._moves(number):
+            raise UnsupportedError("a core waits for what is never sent to it")
+
+    def _moves(self, number: int) -> bool:
+        """Let another instance go on; whether it comes further than it was."""
         before, caller = self._count, self._current
         core = self._cores[number]
         self._current = number
@@ -169,8 +176,7 @@ class Cores:
             core.resume()
         finally:
             self._current = caller
-        if not core.done and self._count == before:
-            raise UnsupportedError("a core waits for what is never sent to it")
+        return core.done or self._count != before
 
     def barrier(self, cores: tuple[int, ...]) -> int:
         """Stand still until each of these cores has gone through as many barriers.
@@ -198,26 +204,36 @@ class Cores:
                     core.pause()
         return missing
 
-    def exchange(self, to: int, source: int, pipe: object, array: Any) -> Any:
+    def exchange(self, to: int, source: int, pipe: object, array: Any, span: Span) -> Any:
         """Send an array to one core and wait for one from another (or the same).
 
+        Gives the own array where nothing of its shape is ever sent: that is reported.
+
         Raises:
-            UnsupportedError: there is no such core, or it never sends anything.
+            UnsupportedError: there is no such core.
         """
         own = self._current
         if not (0 <= to < len(self._cores) and 0 <= source < len(self._cores)):
             raise UnsupportedError(f"core {own} exchanges with a core that the launch has not")
         self._sent.setdefault((own, to, pipe), deque()).append(array)
         self._count += 1
+        found = self._received(source, own, pipe)
+        self._count += 1
+        if found is None or found.size != array.size or found.shape[:1] != array.shape[:1]:
+            self._cores[own].machine.meet(Unanswered(span))
+            return array
+        return found
+
+    def _received(self, source: int, own: int, pipe: object) -> Any:
+        """What another core sends; None if it never does."""
         core, other = self._cores[own], self._cores[source]
         while True:
             waiting = self._sent.get((source, own, pipe))
             if waiting:
-                self._count += 1
                 return waiting.popleft()
+            if other.done or other is core:
+                return None
             if not core.inline:
                 core.pause()
-            elif other.done or other is core:
-                raise UnsupportedError("a core waits for what is never sent to it")
-            else:
-                self._let_run(source)
+            elif not self._moves(source):
+                return None

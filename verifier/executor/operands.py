@@ -426,6 +426,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if steps.waits:
         _wait(machine, operation, steps.waits)
     if shapes_only:
+        if steps.joins:
+            _exchange(Operands(machine, steps, bounds))
         for role in steps.writes:
             _mark(steps, bounds, role)
     elif steps.direct is None or not steps.direct(bounds):
@@ -448,6 +450,15 @@ def _wait(machine: ConcreteMachine, operation: Operation, waits: tuple[str, ...]
     missing = barrier(cores) if callable(barrier) else 0
     if missing:
         machine.meet(Awaited(operation.span, missing, len(cores)))
+
+
+def _exchange(io: Operands) -> None:
+    """An exchange on shapes: the cores wait for each other as they do on numbers."""
+    exchange, operation = io.state.get("exchange"), io.operation
+    ranks = [plain(operation.value(role)) for role in io.steps.joins]
+    if callable(exchange) and set(ranks) != {io.state.get("rank", 0)}:
+        sent = np.broadcast_to(np.uint8(0), io.shape("src"))
+        exchange(*ranks, plain(operation.value("pipe_id")), sent, operation.span)
 
 
 def _joined(machine: ConcreteMachine, operation: Operation, joins: tuple[str, ...]) -> None:

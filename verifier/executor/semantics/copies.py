@@ -247,7 +247,8 @@ def sendrecv(op: Operation, io: IO) -> None:
     exchange = io.state.get("exchange")
     if not callable(exchange):
         raise SemanticsMissing(op.name, "between cores of which only one runs")
-    put(io, "dst", exchange(to, source, option(io, "pipe_id"), io.read_raw("src").copy()))
+    array = io.read_raw("src").copy()
+    put(io, "dst", exchange(to, source, option(io, "pipe_id"), array, op.span))
 
 
 @semantics("isa.core_barrier")

@@ -171,6 +171,13 @@ class Awaited:
     cores: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """An exchange in which a core waits for what is never sent, or is of another shape."""
+
+    span: Span
+
+
 # ------------------------------------------------------------------------ extents
 
 
