@@ -45,6 +45,7 @@ from verifier.configuration.contracts import (
 from verifier.configuration.grammar import ContractError, parse
 from verifier.configuration.meanings import DTYPES
 from verifier.configuration.showing import text_of
+from verifier.engine.contracts import inputs_of
 from verifier.hardware import dtypes
 
 
@@ -133,6 +134,8 @@ def test_values_of_python() -> None:
     assert few == ChoiceSpec(options)
     assert x == TensorSpec(("float16", "bfloat16"), (Name("K"), Anything()))
     assert eps == DefaultSpec() and scale == FloatSpec(2.5)
+    paths = tuple(path for path, _ in inputs_of(contract))
+    assert paths[:5] == ("cfg", "cfg.0", "cfg.tile", "cfg.tile[0]", "cfg.tile[1]")
 
 
 def test_conditions_of_python() -> None:

@@ -153,8 +153,21 @@ def each_role(field: str) -> dict[tuple[str, str], Any]:
     }
 
 
+#: element types that the tables before said nothing of
+NEW_ELEMENT_TYPES = {
+    ("collectives.all_gather_v", "metadata_tensor"),
+    ("collectives.all_to_all_v", "metadata_tensor"),
+    *(("isa.exponential", role) for role in ("max_value", "reduce_init")),
+    *(("isa.rand2", role) for role in ("max", "min")),
+    *(("isa.tensor_scalar_cumulative", role) for role in ("imm0", "imm1")),
+    ("isa.tensor_scalar_reduce", "reduce_init"),
+    ("isa.dropout", "prob"),
+}
+
+
 def test_element_types() -> None:
     found = each_role("dtypes")
+    assert set(found) == {(name, role) for name, role, *_ in FROZEN["dtypes"]} | NEW_ELEMENT_TYPES
     for name, parameter, admitted, words, fact, since in FROZEN["dtypes"]:
         types = found[name, parameter]
         assert isinstance(types, Types)

@@ -82,7 +82,7 @@ class Effect:
         }
         self._bind_sizes(contract)
         # Sizes of buffers may be integers that are inputs themselves.
-        self._said = dict(_inputs(contract))
+        self._said = dict(inputs_of(contract))
         for path, spec in sorted(self._said.items(), key=lambda item: _turn(item[1])):
             pin = self._pin(path, spec)
             if pin is not None:
@@ -100,7 +100,7 @@ class Effect:
 
     def _bind_sizes(self, contract: Contract) -> None:
         """A name that is no parameter stands for the first size or integer that it is alone."""
-        for path, spec in _inputs(contract):
+        for path, spec in inputs_of(contract):
             options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
             tensors = [option for option in options if isinstance(option, tree.TensorSpec)]
             for axis, size in enumerate(tensors[0].shape or () if tensors else ()):
@@ -367,7 +367,7 @@ class Effect:
         return single
 
 
-def _inputs(contract: Contract) -> Iterator[tuple[str, tree.Spec]]:
+def inputs_of(contract: Contract) -> Iterator[tuple[str, tree.Spec]]:
     """All inputs that it speaks of, a parameter before its parts."""
     pending = [(p.name, p.spec) for p in reversed(contract.parameters)]
     while pending:
@@ -449,4 +449,4 @@ def _plain(option: tree.Spec) -> object:
     return option
 
 
-__all__ = ["Contract", "ContractMismatchError", "Effect"]
+__all__ = ["Contract", "ContractMismatchError", "Effect", "inputs_of"]

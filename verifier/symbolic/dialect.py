@@ -16,7 +16,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.python.kind import Kind, M
 from verifier.symbolic.tensors import LoopKind, View
-from verifier.symbolic.values import ApiRef, Range
+from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Range
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
@@ -104,8 +104,10 @@ class Dialect(Protocol[M]):
         """``bool(tensor)``."""
         ...
 
-    def on_device(self, machine: M, use: str, what: str, span: Span) -> object:
-        """What the host makes of a value that only the device knows: a condition, an integer."""
+    def on_device(
+        self, machine: M, use: HostUse, data: DeviceData, what: str, span: Span
+    ) -> object:
+        """What the host makes of ``what``, which only the device knows: a condition, an integer."""
         ...
 
     def traced_once(self, machine: M, kind: LoopKind) -> bool:

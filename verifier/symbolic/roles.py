@@ -24,6 +24,7 @@ class Takes(Enum):
     TILES = "a list of tensors"
     OPERATOR = "an operator"
     FLAG = "a truth value"
+    CONSTANT = "a number that is known when the kernel is compiled"
     PLAIN = "a plain value"
     INTEGER = "an integer"
     INTEGERS = "a list of integers"
@@ -316,6 +317,8 @@ class Role:
     dtypes: Types | None = None
     same_dtype: SameType | None = None
     shape: Shape | None = None
+    #: the fact that says what it takes, of a constant
+    constant: str = ""
     #: a fact: the partition that it starts at follows a rule of its own
     own_start: str = ""
     #: where it may be of rank 1, and stands for one column then

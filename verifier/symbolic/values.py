@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from verifier.hardware.memories import Buffer
@@ -61,9 +62,32 @@ class OpaqueOf(Opaque):
     interval: tuple[float, float] | None = None
 
 
+class DeviceData(Enum):
+    """What only the device knows."""
+
+    TENSOR = "what a tensor holds"
+    REGISTER = "a register, or what is computed with it"
+    INDEX = "the index of a loop on the device"
+
+
+class HostUse(Enum):
+    """What a program on the host needs the value for, in words."""
+
+    CONDITION = "a condition"
+    LOOP = "the condition of a while loop"
+    RANGE = "`range()`"
+    INTEGER = "`int()`"
+    FLOAT = "`float()`"
+
+
 @dataclass(frozen=True, slots=True)
 class OnDevice(Opaque):
-    """What a program on the host makes of a scalar that only the device knows."""
+    """What a program on the host makes of a scalar that only the device knows.
+
+    ``of``: the register, in words.
+    """
+
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from verifier.symbolic.trace import Operation
 def _start(op: Operation) -> Expr | None:
     """The first index, a whole number (RSL05), which NKI 0.4 writes as ``0.0``."""
     value = op.value("range_start")
-    whole = isinstance(value, float) and value.is_integer()
-    return E.const(int(value)) if isinstance(value, float) and whole else kit.as_expr(value)
+    if isinstance(value, float) and value.is_integer():
+        return E.const(int(value))
+    return kit.as_expr(value)
 
 
 def _range_select(op: Operation, target: Target) -> Iterator[Check]:

@@ -18,10 +18,19 @@ from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.python.whiles import WHILE
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import ApiRef, IndexMask, Missing, Opaque, Range, Ref, SliceValue
+from verifier.symbolic.values import (
+    ApiRef,
+    DeviceData,
+    HostUse,
+    IndexMask,
+    Missing,
+    Opaque,
+    Range,
+    Ref,
+    SliceValue,
+)
 
 
 def _to_be_written(
@@ -60,28 +69,31 @@ class NkiDialect(PlainDialect):
             view.storage.kind is StorageKind.RESULT or view.shape != view.storage.shape
         )
         if held or machine.api == "beta1":
-            self.on_device(machine, "a condition", "a tensor", span)
+            self.on_device(machine, HostUse.CONDITION, DeviceData.TENSOR, "a tensor", span)
         return machine.unknown_bool("a condition depends on a tensor", span)
 
-    def on_device(self, machine: VM, use: str, what: str, span: Span) -> object:
+    def on_device(
+        self, machine: VM, use: HostUse, data: DeviceData, what: str, span: Span
+    ) -> object:
         """A kernel is traced before its data is there: no generation has a value for the host."""
-        beta1_loop = machine.api == "beta1" and use == WHILE
-        device_loop = not newer(machine.api, "0.6") and use == WHILE and what != "a tensor"
-        if not beta1_loop and not device_loop:
+        in_tensor = data is DeviceData.TENSOR
+        # loops on the device were written so: in Beta 1 on tensors, up to 0.5 on registers
+        taken = machine.api == "beta1" or (not in_tensor and not newer(machine.api, "0.6"))
+        if use is not HostUse.LOOP or not taken:
             known = "is known on the device alone"
             machine.check(
                 "device-condition",
                 E.FALSE,
                 span,
                 "what decides is known when the kernel is traced",
-                f"{use} depends on {what}, which {known}",
-                facts=("G37", "REG07") if what != "a tensor" else ("G38", "G39", "E05", "E12"),
+                f"{use.value} depends on {what}, which {known}",
+                facts=("G38", "G39", "E05", "E12") if in_tensor else ("G37", "REG07"),
                 help=(
                     "compute both, and choose with `nl.where` or a mask; loop with "
                     "`nl.dynamic_range` or `nl.while_loop`",
                 ),
             )
-        return Opaque(f"{use} of {what}")
+        return Opaque(f"{use.value} of {what}")
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A condition may not ask for the index of a loop on the device (NKI-G37)."""
@@ -89,7 +101,7 @@ class NkiDialect(PlainDialect):
         for loop in machine.loops:
             if loop.kind is LoopKind.DYNAMIC and loop.symbol in atoms:
                 index = f"`{loop.name}`, the index of a loop on the device"
-                self.on_device(machine, "a condition", index, stmt.test.span)
+                self.on_device(machine, HostUse.CONDITION, DeviceData.INDEX, index, stmt.test.span)
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""

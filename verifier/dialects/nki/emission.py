@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import names
@@ -235,6 +236,10 @@ def _inside(inner: Span, outer: Span) -> bool:
     )
 
 
+#: what is no operand of the device
+_PLAIN: Final = frozenset({Takes.PLAIN, Takes.CONSTANT, Takes.INTEGER, Takes.INTEGERS})
+
+
 def _mask(machine: Machine, operand: Operand | None) -> IndexMask | Bool | None:
     if operand is None or operand.value is None:
         return None
@@ -261,7 +266,7 @@ def _gather(
 ) -> None:
     role = instruction.role(name)
     takes = Takes.PLAIN if role is None else role.takes
-    if role is None or takes in (Takes.PLAIN, Takes.INTEGER, Takes.INTEGERS):
+    if role is None or takes in _PLAIN:
         value = _plain(machine, operand.value, operand.span)
         if takes is Takes.INTEGERS:
             value = _numbers(machine, value, operand.span)

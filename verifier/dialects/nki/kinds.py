@@ -78,7 +78,7 @@ _TEXT: Final = Wanted("a text", _NAMED | _HELD | {Given.NUMBER, Given.FLAG}, ("N
 _FLAG: Final = Wanted("a truth value", _NAMED | _HELD | {Given.TEXT}, ("N09",))
 _NUMBER: Final = Wanted("a number", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
 _CONSTANT: Final = Wanted(
-    "a number that is known when the kernel is compiled",
+    Takes.CONSTANT.value,
     _NAMED | _HELD | {Given.TEXT},
     ("N09",),
 )
@@ -107,21 +107,12 @@ _BY_NAME: Final[dict[str, Wanted]] = {
 #: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
 _ENUMS_OF: Final = {"perf_mode": "matmul_perf_mode"}
 
-#: what an instruction is given as it is encoded
-_CONSTANTS: Final[dict[tuple[str, str], str]] = {
-    ("isa.memset", "value"): "MST01",
-    ("isa.affine_select", "on_false_value"): "AFS03",
-}
-
 #: functions that ask what memory a tensor, or a memory, is
 _ASK: Final = frozenset(f"language.is_{each}" for each in ("hbm", "sbuf", "psum", "on_chip"))
 
 
 def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     """What a parameter takes; None where anything may go, or tensors are spoken of elsewhere."""
-    constant = _CONSTANTS.get((signature.name, parameter.name))
-    if constant is not None:
-        return _CONSTANT._replace(facts=(constant,))
     instruction = isa.find(signature.name)
     role = instruction.role(parameter.name) if instruction is not None else None
     takes = role.takes if role is not None else None
@@ -130,6 +121,8 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     if takes is Takes.TILES:
         fact = role.count.fact if role is not None and role.count is not None else "N09"
         return _LISTED._replace(facts=(fact,))
+    if role is not None and takes is Takes.CONSTANT:
+        return _CONSTANT._replace(facts=(role.constant,))
     if takes is Takes.FLAG:
         return _FLAG
     if takes in (Takes.INTEGER, Takes.INTEGERS):

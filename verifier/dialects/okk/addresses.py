@@ -139,4 +139,4 @@ class AddressInputKind(ParameterKind):
         return vm.inputs.address(value) if value.kind in (None, InputKind.ADDRESS) else None
 
 
-__all__ = ["AddressKind", "InputKind", "is_address"]
+__all__ = ["AddressInputKind", "AddressKind", "is_address"]

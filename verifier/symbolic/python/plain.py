@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Declare, GridAxis
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import LoopKind, View
-from verifier.symbolic.values import ApiRef, Range
+from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Range
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
@@ -37,9 +37,11 @@ class PlainDialect:
         """As Python does."""
         return None
 
-    def on_device(self, machine: VM, use: str, what: str, span: Span) -> object:
+    def on_device(
+        self, machine: VM, use: HostUse, data: DeviceData, what: str, span: Span
+    ) -> object:
         """Not followed."""
-        return machine.unfollowed(f"{use} of {what} is not followed", span)
+        return machine.unfollowed(f"{use.value} of {what} is not followed", span)
 
     def tensor_truth(self, machine: VM, view: View | None, span: Span) -> Bool:
         """A tensor is an object like others."""

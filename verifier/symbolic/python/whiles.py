@@ -13,14 +13,13 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
+from verifier.symbolic.python.lifting import of_device
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import Loop, LoopKind, View
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import OnDevice, Register
+from verifier.symbolic.values import HostUse
 
-#: what a value of the device is used for there, in words
-WHILE = "the condition of a while loop"
 #: trips that are followed one by one
 LIMIT = 4096
 #: trips whose condition the facts do not decide, before the loop is a generic one
@@ -65,9 +64,8 @@ class _While:
 
     def test(self) -> Bool:
         value, span = self.vm.eval(self.stmt.test), self.stmt.test.span
-        if isinstance(value, (View, Register, OnDevice)):
-            what = "a tensor" if isinstance(value, View) else "a register"
-            self.vm.dialect.on_device(self.vm, WHILE, what, span)
+        if of_device(self.vm, HostUse.LOOP, value, span) is not None:
+            what = self.vm.kind(value).describe(self.vm, value)
             return self.vm.unknown_bool(f"a while loop depends on {what}", span)
         return self.vm.truth(value, span)
 

@@ -118,6 +118,11 @@ def plain(name: str, value: Limit | None = None) -> Role:
     return Role(name=name, takes=Takes.PLAIN, value=value)
 
 
+def constant(name: str, fact: str) -> Role:
+    """A number that is part of the instruction as it is encoded."""
+    return Role(name=name, takes=Takes.CONSTANT, constant=fact)
+
+
 def whole(name: str) -> Role:
     """An integer, of which rules say more."""
     return Role(name=name, takes=Takes.INTEGER)

@@ -21,8 +21,10 @@ from verifier.symbolic.python.model import TensorMethod
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.values import (
+    DeviceData,
     DynamicSlice,
     Guarded,
+    HostUse,
     IndexGrid,
     IndexMask,
     IndexTensor,
@@ -355,11 +357,12 @@ class RegisterKind(Kind[VM]):
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         what = self.describe(vm, value)
-        vm.dialect.on_device(vm, "a condition", what, span)
+        vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.REGISTER, what, span)
         return vm.unknown_bool(f"a condition depends on {what}", span)
 
     def _computed(self, vm: VM, value: Any) -> Opaque:
-        return OnDevice(f"a value of {self.describe(vm, value)}, which only the device knows")
+        of = self.describe(vm, value)
+        return OnDevice(f"a value of {of}, which only the device knows", of=of)
 
 
 class OnDeviceKind(OpaqueKind):
@@ -367,8 +370,12 @@ class OnDeviceKind(OpaqueKind):
 
     name = "register"
 
+    def describe(self, vm: VM, value: Any) -> str:
+        return f"a value of {value.of}"
+
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        vm.dialect.on_device(vm, "a condition", value.reason.partition(",")[0], span)
+        what = self.describe(vm, value)
+        vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.REGISTER, what, span)
         return super().truth(vm, value, span)
 
 

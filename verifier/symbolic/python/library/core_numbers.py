@@ -17,16 +17,12 @@ from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.iteration import Mapped, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
-from verifier.symbolic.python.lifting import lifted, unfollowed_operand
+from verifier.symbolic.python.lifting import lifted, of_device, unfollowed_operand
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import View
-from verifier.symbolic.values import TEXT, Opaque, Ratio, Register
+from verifier.symbolic.values import TEXT, HostUse, Opaque, Ratio
 
 NUMBERS: Final = Table()
-
-#: what makes a number of the host out of what it is given
-_NUMBER_OF: Final = ("`int()`", "`float()`")
 
 
 def number_of(vm: VM, value: object, span: Span) -> object:
@@ -51,8 +47,6 @@ def unusable(vm: VM, what: str, value: object, span: Span) -> object:
     if known is not None:
         return known
     kind = vm.kind(value)
-    if isinstance(value, (View, Register)) and what in _NUMBER_OF:
-        return vm.dialect.on_device(vm, what, kind.describe(vm, value), span)
     if kind.complete:
         vm.fault(TypeError, f"{what} does not take {kind.describe(vm, value)}", span)
     return vm.unfollowed(f"{what} of {kind.describe(vm, value)} is not followed", span)
@@ -221,7 +215,11 @@ def make_int(vm: VM, span: Span, x: object = UNBOUND, /, base: object = UNBOUND)
         if is_integer(own) or isinstance(own, Opaque):
             return own
         return vm.unfollowed("what `__trunc__` returns is not followed", span)
-    return truncated(vm, "`int()`", number_of(vm, x, span), span)
+    value = number_of(vm, x, span)
+    result = of_device(vm, HostUse.INTEGER, value, span)
+    if result is not None:
+        return result
+    return truncated(vm, HostUse.INTEGER.value, value, span)
 
 
 def truncated(vm: VM, what: str, value: object, span: Span) -> object:
@@ -243,12 +241,17 @@ def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
     if own is not UNBOUND:
         return vm.each(own, lambda v: make_float(vm, span, v) if is_integer(v) else v)
     value = number_of(vm, x, span)
+    result = of_device(vm, HostUse.FLOAT, value, span)
+    if result is not None:
+        return result
     held = to_host(vm, value)
     if isinstance(held, (int, float, str, bytes, bytearray, complex)):
         return run(vm, span, float, held)
     if is_integer(value):
         return quotients.quotient(vm, as_expr(value), E.const(1), span)
-    return value if isinstance(value, (Ratio, Opaque)) else unusable(vm, "`float()`", value, span)
+    if isinstance(value, (Ratio, Opaque)):
+        return value
+    return unusable(vm, HostUse.FLOAT.value, value, span)
 
 
 @lifted

@@ -19,11 +19,12 @@ from verifier.symbolic.python.kinds.sources import iterator_of, reversed_of
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.library.pairing import PAIRING, ZIP
 from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
+from verifier.symbolic.python.lifting import of_device
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import LoopKind, View
-from verifier.symbolic.values import OnDevice, Opaque, OpaqueOf, Range, Ref, Register
+from verifier.symbolic.tensors import LoopKind
+from verifier.symbolic.values import HostUse, Opaque, OpaqueOf, Range, Ref
 
 ITERATION: Final = Table()
 _TYPES: Final = Table()
@@ -228,9 +229,9 @@ def _ranged(vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: 
         number = index_of(vm, value, span)
         if number is not None:
             return _ranged(vm, given[1:], (*numbers, number), span)
-        if isinstance(value, (View, Register, OnDevice)):
-            what = "a tensor" if isinstance(value, View) else "a register"
-            return vm.dialect.on_device(vm, "`range()`", what, span)
+        result = of_device(vm, HostUse.RANGE, value, span)
+        if result is not None:
+            return result
         if isinstance(value, Opaque):
             return value
         if vm.kind(value).complete or isinstance(value, (float, str)):
