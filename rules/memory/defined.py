@@ -2,7 +2,8 @@
 
 An element is defined if the last write to it set it, and everything that this write carried into it
 was defined. What is undefined may be moved and computed upon; nothing undefined may decide: be
-stored where the caller sees it, be an index or a condition, or be folded with what is defined.
+stored where the caller sees it, be an index or a condition, or be folded into registers that keep
+it. What is folded with something undefined is undefined.
 
 Operations are gone through in program order. A read says of each of its elements whether it is
 defined, as a formula; a write that carries what was read counts where that formula holds. What
@@ -13,7 +14,7 @@ that is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from rules.memory.cases import (
@@ -42,7 +43,8 @@ from verifier.symbolic.memory.index import (
     tensor,
 )
 from verifier.symbolic.memory.index import Index as Table
-from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
+from verifier.symbolic.regions import exists
+from verifier.symbolic.tensors import Axis, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 #: parts of a formula that is carried on
@@ -147,22 +149,23 @@ class Flow:
 
     def carried(self, write: Write) -> Bool:
         """That what a write carries is defined, for the element that its axes name."""
-        known = self._phi.get(id(write))
-        if known is not None:
-            return known
+        found = self._phi.get(id(write))
+        if found is not None:
+            return found
         parts: list[Bool] = []
         final = True
+        known = self.known(write)
         for read in self.sources(write):
+            defined = read.defined
             if not read.done:
                 read.assumed = True
                 final = False
-                if read.taken is not E.TRUE:
-                    parts.append(_at_destination(read, write, read.taken))
-            elif read.defined is not E.TRUE:
-                parts.append(_at_destination(read, write, read.defined))
+                defined = read.taken
+            if defined is not E.TRUE:
+                parts.append(_at_destination(read, write, defined, known)[0])
         phi = E.and_(*parts)
         if phi is not E.TRUE:
-            phi = self._known(write).without(phi)
+            phi = known.without(phi)
         if final:
             self._phi[id(write)] = phi
         return phi
@@ -201,9 +204,9 @@ class Flow:
 
     def _nothing(self, write: Write) -> bool:
         """Whether there is no element that a write is about."""
-        return self._known(write).without(E.not_(write.access.view.mask)) is E.TRUE
+        return self.known(write).without(E.not_(write.access.view.mask)) is E.TRUE
 
-    def _known(self, write: Write) -> Ranges:
+    def known(self, write: Write) -> Ranges:
         return Ranges(write.access, self.table.assumed(write.access.order))
 
 
@@ -331,21 +334,61 @@ def _place(fate: Carried | Folded, operation: Operation, index: Index) -> Line |
     return fate.source(operation, index)
 
 
-def _at_destination(read: Read, write: Write, defined: Bool) -> Bool:
-    """That a read's element is ``defined``, by the axes of the write that it is carried to."""
-    assert read.fate is not None
-    place = _place(read.fate, read.access.operation, _index(write.access.view))
+def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> tuple[Bool, bool]:
+    """That a read's element is ``defined``, by the axes of the write that it is carried to.
+
+    Of a line, that all of its elements are; not exact: it does not say how far they are.
+    """
+    fate, operation = read.fate, read.access.operation
+    assert fate is not None
+    index = _index(write.access.view)
+    place = _place(fate, operation, index)
     axes = read.access.view.axes
     if place is None or len(place) != len(axes):
-        return E.FALSE
+        return E.FALSE, True
     put: dict[E.Sym, Expr] = {
-        axis.symbol: E.const(0) if at is None else at for axis, at in zip(axes, place, strict=True)
+        axis.symbol: at for axis, at in zip(axes, place, strict=True) if at is not None
     }
+    if isinstance(fate, Carried) and fate.sender:
+        sender = operation.value(fate.sender)
+        grid = next((loop for loop in read.access.loops if loop.kind is LoopKind.GRID), None)
+        if not isinstance(sender, Expr):
+            return E.FALSE, False
+        if grid is not None:
+            put[grid.symbol] = sender
     own = {id(axis.index): axis.size for axis in write.access.view.axes}
     # of what lies outside of the operand something else is said
     inside = [a.within for a, at in zip(axes, place, strict=True) if own.get(id(at)) is not a.size]
-    read_at_all = (*read.access.given, read.access.view.mask, *inside)
-    return E.Substitution(put).bool(E.or_(*map(E.not_, read_at_all), defined))
+    lost = [*read.access.given, read.access.view.mask, *inside, E.not_(defined)]
+    line = [axis for axis, at in zip(axes, place, strict=True) if at is None]
+    if isinstance(fate, Folded) and fate.prefix:
+        lost.append(_no_later(read.access.view, write.access.view))
+    by = E.Substitution(put)
+    conditions = [by.bool(fact) for fact in lost]
+    if not any(axis.symbol in fact.free() for axis in line for fact in conditions):
+        return E.not_(E.and_(*conditions)), True
+    sizes = [(axis.symbol, by.expr(axis.size)) for axis in line]
+    found, exact = exists(sizes, conditions, decide=known.known.decide)
+    return E.not_(found), exact
+
+
+def _no_later(source: View, target: View) -> Bool:
+    """That an element of the free axes of one view streams by no later than one of another."""
+    mine, its = source.axes[1:], target.axes[1:]
+    if len(mine) == len(its) and all(a.size is b.size for a, b in zip(mine, its, strict=True)):
+        found = E.TRUE
+        for a, b in zip(reversed(mine), reversed(its), strict=True):
+            found = E.or_(E.lt(a.index, b.index), E.and_(E.eq(a.index, b.index), found))
+        return found
+    return E.le(_number(mine), _number(its))
+
+
+def _number(axes: Sequence[Axis]) -> Expr:
+    """How many elements stream by before the one that some axes name."""
+    number = E.const(0)
+    for axis in axes:
+        number = number * axis.size + axis.index
+    return number
 
 
 def _running(read: Read) -> list[E.Sym]:
@@ -403,15 +446,33 @@ class _Definition:
             # nothing is said of where it is carried to: what it carries has to be defined
             read.why, read.exact, read.defined = "it is carried on", False, E.TRUE
             return
+        kept = isinstance(read.fate, Folded) and bool(read.fate.kept)
+        if not kept and not self._told():
+            # which lines are spoilt cannot be said: none may be
+            read.why, read.exact, read.defined = "it is folded with others", False, E.TRUE
+            return
         if read.assumed and self._less_than_taken():
             # more may be undefined than what is said of the reads that it comes round to
             read.why, read.exact, read.open = "it is carried on", False, True
             return
         read.demand = E.TRUE
         along = set(_running(read)) & set(read.defined.free())
-        if along:
+        if along and kept:
             read.why = "it is folded with what is defined"
             read.demand = E.or_(read.defined, E.not_(self._elsewhere(along)))
+
+    def _told(self) -> bool:
+        """Whether it can be said which elements are undefined that it is carried to."""
+        read, flow = self.read, self.flow
+        operation = read.access.operation
+        target = _destination(operation, read.to)
+        writes = flow.writes.get(id(target.storage), ()) if target is not None else ()
+        return all(
+            _at_destination(read, write, read.defined, flow.known(write))[1]
+            for write in writes
+            if write.access.operation is operation
+            and write.access.role.partition("[")[0] == read.to
+        )
 
     def _less_than_taken(self) -> bool:
         taken, found = self.read.taken, self.read.defined

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -185,6 +186,12 @@ class Flow:
             lost = np.where(memory.content.at(place) >= SUM, lost, 0)
         self._add(role, lost)
 
+    def traded(self, role: str, exchange: Callable[[Lost], Lost]) -> None:
+        """What is written comes from another core, to which this one sends as much."""
+        shape = self._bounds[role].place.shape
+        sent = self._lost.get(role, np.zeros(shape, np.int32))
+        self._lost[role] = exchange(sent).reshape(shape)
+
     def done(self) -> None:
         """The operation has written what it writes."""
         for role, lost in self._lost.items():
@@ -234,13 +241,19 @@ class Flow:
             self._carry(route.to, np.full(target.place.shape, part.max(), np.int32), outward)
             return
         if route.folded:
-            missing = part > 0
-            every = missing | ~_there(self._bounds[role].place)
-            gone = every.all(axis=route.folded, keepdims=True)
-            broken = np.where(gone, 0, part)
-            if bool(broken.any()):
-                self._fault(broken, route.why)
-            part = np.where(gone, self._line(part, route.folded), 0)
+            there = _there(self._bounds[role].place)
+            part = np.where(there, part, 0)
+            if route.why:
+                every = (part > 0) | ~there
+                gone = every.all(axis=route.folded, keepdims=True)
+                broken = np.where(gone, 0, part)
+                if bool(broken.any()):
+                    self._fault(broken, route.why)
+                part = np.where(gone, part, 0)
+            if route.prefix and part.size == prod(target.place.shape):
+                self._carry(route.to, self._so_far(part).reshape(target.place.shape), outward)
+                return
+            part = self._line(part, route.folded)
         self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
 
     def _carry(self, to: str, lost: Lost, outward: bool) -> None:
@@ -262,7 +275,15 @@ class Flow:
         for number in np.unique(part[part > 0]):
             found = np.where((part == number).any(axis=axes, keepdims=True), number, 0)
             total = found if total is None else self._origins.both(total, found)
-        assert total is not None
+        return part.max(axis=axes, keepdims=True) if total is None else total
+
+    def _so_far(self, part: Lost) -> Lost:
+        """The same of what is made of an element and all that stream by before it."""
+        rows = part.reshape(part.shape[0], -1)
+        total = np.zeros_like(rows)
+        for number in np.unique(rows[rows > 0]):
+            reached = np.logical_or.accumulate(rows == number, axis=1)
+            total = self._origins.both(total, np.where(reached, number, 0).astype(np.int32))
         return total
 
     def _fault(self, lost: Lost, why: str) -> None:

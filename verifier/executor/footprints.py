@@ -67,7 +67,8 @@ class Route:
 
     ``index``: for the elements of the operand ``to``, the coordinates of what goes into them, 0
     along the axes ``folded``; None: not known. ``moved``: as they are. ``why``: of a read that
-    decides.
+    decides; of a folded one: why an undefined part of a line does. ``prefix``: each with what
+    streams by before it.
     """
 
     part: Part
@@ -76,6 +77,7 @@ class Route:
     index: tuple[Any, ...] | None = None
     folded: tuple[int, ...] = ()
     moved: bool = False
+    prefix: bool = False
 
 
 # ------------------------------------------------------------------------ footprints on numbers
@@ -133,7 +135,8 @@ def _route(read: Reads, call: Operation | _Call, bounds: Mapping[str, Bound], ro
     line = fate.line(call, index)
     folded = () if line is None else tuple(k for k, at in enumerate(line) if at is None)
     found = _numbers(line, numbers)
-    return Route(part, "it is put together with others", fate.to, found, folded)
+    why = "it is put together with others" if fate.kept or found is None else ""
+    return Route(part, why, fate.to, found, folded, prefix=fate.prefix)
 
 
 def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> list[Route]:

@@ -13,6 +13,7 @@ from verifier.executor import places
 from verifier.executor.access import NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
+from verifier.executor.footprints import Lost
 from verifier.executor.memory import CONTENTS, SUM, Bound, ConcreteStorage, Memory
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
@@ -407,7 +408,6 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     """Run an operation whose operands are found."""
     machine.performed += 1
     operation = steps.operation
-    shapes_only = machine.options.shapes_only
     if machine.performed >= machine.probed:
         machine.probe()
     if machine.watch is not None:
@@ -415,7 +415,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     lost = _undefined(machine, steps, bounds)
     if steps.own_sum is not None:
         found = bounds[steps.own_sum]
-        found.memory.settle(found.place, numbers=not shapes_only)
+        found.memory.settle(found.place, numbers=not machine.options.shapes_only)
     for role in steps.sums:
         _check_sum(machine, steps, bounds[role])
     if steps.used:
@@ -425,19 +425,28 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         found.memory.content.use(found.place)
     if steps.waits:
         _wait(machine, operation, steps.waits)
-    if shapes_only:
-        if steps.joins:
-            _exchange(Operands(machine, steps, bounds))
-        for role in steps.writes:
-            _mark(steps, bounds, role)
-    elif steps.direct is None or not steps.direct(bounds):
-        _meaning(operation.name)(operation, Operands(machine, steps, bounds))
+    _compute(machine, steps, bounds)
     if steps.joins:
+        lost = lost or _flow(machine, steps, bounds)
+        for role in steps.writes:
+            lost.traded(role, partial(_told, Operands(machine, steps, bounds)))
         _joined(machine, operation, steps.joins)
     if lost is not None:
         lost.done()
     for role in steps.started:
         _started(bounds[role], steps)
+
+
+def _compute(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
+    """Write what an operation writes: numbers, or only that they are there."""
+    if machine.options.shapes_only:
+        if steps.joins:
+            _exchange(Operands(machine, steps, bounds))
+        for role in steps.writes:
+            _mark(steps, bounds, role)
+    elif steps.direct is None or not steps.direct(bounds):
+        name = steps.operation.name
+        _meaning(name)(steps.operation, Operands(machine, steps, bounds))
 
 
 def _wait(machine: ConcreteMachine, operation: Operation, waits: tuple[str, ...]) -> None:
@@ -454,11 +463,25 @@ def _wait(machine: ConcreteMachine, operation: Operation, waits: tuple[str, ...]
 
 def _exchange(io: Operands) -> None:
     """An exchange on shapes: the cores wait for each other as they do on numbers."""
+    _sent(io, "", np.broadcast_to(np.uint8(0), io.shape("src")))
+
+
+def _told(io: Operands, lost: Lost) -> Lost:
+    """What is undefined of what another core sends, which is told what is of what is sent to it."""
+    found: Lost = _sent(io, "undefined", lost)
+    return found
+
+
+def _sent(io: Operands, what: str, array: Array) -> Array:
+    """What comes from another core, to which an array is sent: the same one of one's own."""
     exchange, operation = io.state.get("exchange"), io.operation
     ranks = [plain(operation.value(role)) for role in io.steps.joins]
-    if callable(exchange) and set(ranks) != {io.state.get("rank", 0)}:
-        sent = np.broadcast_to(np.uint8(0), io.shape("src"))
-        exchange(*ranks, plain(operation.value("pipe_id")), sent, operation.span)
+    if not callable(exchange) or set(ranks) == {io.state.get("rank", 0)}:
+        return array
+    found: Array = exchange(
+        *ranks, (plain(operation.value("pipe_id")), what), array, operation.span
+    )
+    return found
 
 
 def _joined(machine: ConcreteMachine, operation: Operation, joins: tuple[str, ...]) -> None:

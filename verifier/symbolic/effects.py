@@ -89,26 +89,33 @@ class Carried:
     An undefined source makes that element of ``to`` undefined, and nothing else. ``moved``: bit for
     bit or converted, not computed upon. ``source`` gives None where it cannot be told which element
     it is: any undefined one of the operand may be. ``fits``: the sizes that are equal where it is
-    so; elsewhere it cannot be told either.
+    so; elsewhere it cannot be told either. ``sender``: the operand that names the core whose
+    element it is; without one, it is that of the core that calls.
     """
 
     source: Callable[[Call, Index], Index | None]
     to: str = "dst"
     moved: bool = False
     fits: Callable[[Call], Bool] = _anyhow
+    sender: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
     """Element ``i`` of ``to`` is made of the elements of ``line(call, i)`` together.
 
-    A line that is undefined as a whole is carried; an undefined part of one decides. ``line`` gives
-    None where it cannot be told which line it is. ``fits``: as of :class:`Carried`.
+    An undefined element of a line makes that element of ``to`` undefined, and nothing else.
+    ``line`` gives None where it cannot be told which line it is. ``fits``: as of :class:`Carried`.
+    ``prefix``: of the line, only what streams by no later than element ``i``. ``kept``: the
+    registers that keep what is made as well, where nothing follows it: there a line is undefined
+    as a whole, or an undefined part of it decides.
     """
 
     line: Callable[[Call, Index], Line | None]
     to: str = "dst"
     fits: Callable[[Call], Bool] = _anyhow
+    prefix: bool = False
+    kept: str = ""
 
 
 Fate: TypeAlias = Decides | Carried | Folded

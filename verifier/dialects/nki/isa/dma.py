@@ -14,6 +14,7 @@ from verifier.dialects.nki.isa.shared import (
     moved,
     operator,
     plain,
+    received,
     streamed,
     tile,
     tiles,
@@ -199,7 +200,7 @@ SENDRECV: Final = Instruction(
     engines=Engines(Engine.DMA),
     needs=(Capability.CORES, ("NKI-SRV01", "NKI-H77")),
     footprint=Footprint(
-        reads=(moved("src"),),
+        reads=(received("src", "recv_from_rank"),),
         writes=written("dst"),
         orders=("send_to_rank", "recv_from_rank"),
     ),

@@ -39,11 +39,17 @@ def both_operators(
     )
 
 
-def reduced(data: str, *lanes: str, when: When = REDUCES, initial: str = "") -> tuple[Reads, ...]:
+def reduced(
+    data: str,
+    *lanes: str,
+    when: When = REDUCES,
+    initial: str = "",
+    state: tuple[tuple[str, str], ...] = SUMS_OF_VECTOR,
+) -> tuple[Reads, ...]:
     """What goes into ``reduce_res``: the data, what is held beside it, what is loaded before."""
     return (
         *(per_lane(role, "reduce_res", when=when) for role in lanes),
-        folded(data, "reduce_res", when=when),
+        folded(data, "reduce_res", when=when, kept=state[0][0]),
         *([per_lane(initial, "reduce_res", when=LOADS)] if initial else []),
     )
 
@@ -60,7 +66,7 @@ def and_reduced(
         reads=(
             streamed(data),
             *(per_lane(role) for role in lanes),
-            *reduced(data, *lanes, when=when, initial=initial),
+            *reduced(data, *lanes, when=when, initial=initial, state=state),
         ),
         writes=written("dst", "reduce_res"),
         state=state,

@@ -25,6 +25,7 @@ from verifier.dialects.nki.isa.shared import (
     exactly,
     folded,
     folded_over,
+    folded_so_far,
     for_gpsimd,
     on_chip,
     operator,
@@ -159,7 +160,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
     footprint=Footprint(
-        reads=(folded("src"), per_lane("imm0"), per_lane("imm1")),
+        reads=(folded("src", kept=SUMS_OF_VECTOR[0][0]), per_lane("imm0"), per_lane("imm1")),
         writes=written("dst"),
         state=SUMS_OF_VECTOR,
     ),
@@ -189,7 +190,8 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
     operators=both_operators(ARITHMETIC, "NKI-SCN04"),
     one_psum_input=("data0", "data1", "NKI-SCN02"),
     footprint=Footprint(
-        reads=(folded("data0"), folded("data1"), per_lane("initial")), writes=written("dst")
+        reads=(folded_so_far("data0"), folded_so_far("data1"), per_lane("initial")),
+        writes=written("dst"),
     ),
     result=Like(("data0",)),
 )

@@ -447,9 +447,21 @@ def per_lane(role: str, to: str = "dst", *, when: When = ALWAYS) -> Reads:
     return Reads(role=role, when=when, fate=Carried(_lane(role), to))
 
 
-def folded(role: str, to: str = "dst", *, where: Where = ALL, when: When = ALWAYS) -> Reads:
-    """All elements of a partition together."""
-    return Reads(role=role, where=where, when=when, fate=Folded(_row(role), to))
+def received(role: str, sender: str, to: str = "dst") -> Reads:
+    """Copied, element by element, from the core that the operand ``sender`` names."""
+    return Reads(role=role, fate=replace(_element(role, to, moved=True), sender=sender))
+
+
+def folded(
+    role: str, to: str = "dst", *, where: Where = ALL, when: When = ALWAYS, kept: str = ""
+) -> Reads:
+    """All elements of a partition together; ``kept``: the registers that keep what they make."""
+    return Reads(role=role, where=where, when=when, fate=Folded(_row(role), to, kept=kept))
+
+
+def folded_so_far(role: str, to: str = "dst") -> Reads:
+    """With each element all that stream by before it."""
+    return Reads(role=role, fate=Folded(_row(role), to, prefix=True))
 
 
 def folded_over(role: str, axes: str, to: str = "dst") -> Reads:
