@@ -39,6 +39,17 @@ def test_integers() -> None:
     assert pretty(E.ite(E.le(big, 5), big, m) + 3) == "(K if K <= 5 else M) + 3"
 
 
+def test_a_quotient_by_nothing_has_a_text() -> None:
+    n, m = E.symbol("n"), E.symbol("m")
+    quotient = E.floordiv(-n + 3, m)
+    (sizes,) = (atom for atom in quotient.atoms() if isinstance(atom, E.Div))
+    (divisor,) = sizes.den.atoms()
+    assert isinstance(divisor, E.Sym)
+    nothing = E.Substitution({divisor: E.const(0)}).expr(quotient)
+    assert pretty(nothing) == "-ceil((n - 3) / 0)"
+    assert pretty(-nothing) == "ceil((n - 3) / 0)"
+
+
 def test_comparisons() -> None:
     big, m, k = names()
     assert pretty(E.le(128 * k + 128, big)) == "128*k + 128 <= K"

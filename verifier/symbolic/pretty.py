@@ -201,7 +201,7 @@ class _Printer:
             return None
         parts = [(1, text, strength) for _, text, strength in parts]
         number, moved = -atom.num.const, 0
-        if atom.den.is_const and number < 0:
+        if atom.den.is_const and atom.den.const and number < 0:
             moved = (-number + atom.den.const - 1) // atom.den.const
             number += moved * atom.den.const
         if number:
