@@ -37,6 +37,7 @@ _PATTERN: Final = ".ap(pattern=[[36, 64], [1, 36]], offset=0, {}, indirect_dim=0
 _ROWS: Final = "x" + _PATTERN.format("vector_offset=index")
 _START: Final = "x" + _PATTERN.format("scalar_offset=index")
 _SELECTED: Final = "x.vector_select(0, index)"
+_OFFSET: Final = _PATTERN.format("vector_offset=index")
 
 
 #: rows that the example gathers
@@ -98,6 +99,9 @@ INDICES: Final = (
     Twin("X29", _gather("held.vector_select(0, index)"), _gather(_SELECTED), "0.5", "trn2"),
     Twin("X29", _gather(f"{_SELECTED}.slice(0, 0, 64)"), _gather(_SELECTED), "0.6", "trn3"),
     Twin("X27", _gather(f"{_SELECTED}.slice(0, 0, 64)"), _gather(_SELECTED), "0.6", "trn2"),
+    Twin("X48", _gather(f"{_SELECTED}[0:64]"), _gather(f"{_SELECTED}[:]"), "0.6", "trn2"),
+    Twin("X48", _gather(f"{_SELECTED}{_OFFSET}"), _gather(_ROWS), "0.5", "trn2"),
+    Twin("X43", _gather(_ROWS.replace("x.", "x[1:].")), _gather(), "0.4", "trn2"),
 )
 
 _VECTORS: Final[_Inputs] = {

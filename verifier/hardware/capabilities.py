@@ -32,6 +32,7 @@ class Capability(Enum):
     WIDE_SUMS = "one matmul fills several banks of PSUM (NKI-MMU05)"
     HARDWARE_DESCRIPTORS = "a hardware engine for DMA descriptors (NKI-H74)"
     INDIRECT_DMA = "gathers, scatters and transposition of DMA by an index (NKI-H75)"
+    INDIRECTION = "operands whose columns an index names, `.indirect` (NKI-H87)"
     DMA_PRIORITIES = "priorities of DMA (NKI-H88)"
     STATE_IN_PSUM = "rand_get_state into PSUM (NKI-H89)"
     SMALL_TILES = "tiles of the array of 32 by 32 (NKI-MMU14)"

@@ -99,6 +99,7 @@ _TRN3: Final = _TRN2 | {
     Capability.BFLOAT16_SUMS,
     Capability.OCP_FLOAT8,
     Capability.WIDE_SUMS,
+    Capability.INDIRECTION,
     Capability.DMA_PRIORITIES,
     Capability.STATE_IN_PSUM,
 }

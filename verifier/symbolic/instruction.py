@@ -123,6 +123,27 @@ class Engines:
         return self.default if isinstance(self.default, Engine) else self.default(call)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indirection:
+    """Which operands may be columns that an index names (``.indirect``), and what goes with it.
+
+    ``source``: the operand whose lanes those of the destination are; ``lanes``: the fact that says
+    so. ``engines``: who runs the call then, if not all that can. ``dtypes``: what such operands
+    hold, if not anything. ``pairs``: both are columns of one index, or none is. ``unless``: a flag,
+    and the operand that it forbids. ``never_of``: dtypes that the call does not compute then.
+    """
+
+    operands: frozenset[str]
+    source: str
+    lanes: str = "NKI-TI06"
+    engines: frozenset[Engine] = frozenset()
+    dtypes: frozenset[int] = frozenset()
+    pairs: tuple[tuple[str, str], ...] = ()
+    unless: tuple[str, str] | None = None
+    untiled: str = ""
+    never_of: frozenset[int] = frozenset()
+
+
 class Trait(Enum):
     """What rules of one kind of instruction go by."""
 
@@ -281,6 +302,8 @@ class Instruction:
     chain: Chain | None = None
     #: what its operand `index` names
     picks: Picks | None = None
+    #: which operands may be columns that an index names
+    indirection: Indirection | None = None
     #: the operand that says how many rows and columns the result has
     square: str = ""
     #: facts: as many elements come as go; until which generation axes of size 1 are repeated

@@ -178,6 +178,14 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Picked:
+    """Columns that an index names (``.indirect``): the tile that they are of, and the index."""
+
+    of: View
+    index: View
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class View:
     """A tile or tensor as an operand sees it.
 
@@ -209,6 +217,8 @@ class View:
     indices: tuple[View, ...] = ()
     #: of those the one that says where each row lies: a gather, or a scatter
     rows_from: View | None = None
+    #: where an index says which columns its elements are
+    picked: Picked | None = None
     #: strides in elements that were given by hand (PPL); None: those of the layout
     strides: tuple[Expr, ...] | None = None
     #: an exact view of the bytes that an inexact one reinterprets, if there is one

@@ -10,12 +10,14 @@ from verifier.dialects.nki import isa
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.emission import perform
 from verifier.dialects.nki.results import shape_items
+from verifier.dialects.nki.versions import newer
+from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.tensors import Operand, View
+from verifier.symbolic.tensors import Operand, Picked, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import BufferValue, Opaque
 
@@ -261,6 +263,9 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         arguments.bad = arguments.bad or dtype is None
     if arguments.bad:
         return _lost(machine, call)
+    if not newer(machine.api, "0.5") and view.exact and not views.is_whole(view):
+        whole = "the pattern is of a whole tensor"
+        _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
     gathered = _check_offsets(machine, view, arguments, pattern)
     return views.ap(
         machine,
@@ -286,6 +291,10 @@ def _check_offsets(
     each = None if vector is None or vector.value is None else vector
     if one is not None and each is not None:
         _misused(machine, view, FALSE, each, "one kind of offset", "two", ("X47", "DCP07"))
+    again = one or each
+    if again is not None:
+        direct = E.truth(not view.indirect)
+        _misused(machine, view, direct, again, "no index picks from it", "an index", ("X48",))
     if one is not None and isinstance(one.value, View):
         single = E.and_(E.eq(one.value.elements, 1), E.truth(one.value.buffer.on_chip))
         text = "the offset is a register, or one element in SBUF"
@@ -311,12 +320,25 @@ def _misused(
     what: str,
     facts: tuple[str, ...],
 ) -> None:
+    _unlike(machine, view, predicate, argument, text, f"{what} of an access pattern", facts)
+
+
+def _unlike(
+    machine: Machine,
+    view: View,
+    predicate: Bool,
+    argument: Arg,
+    text: str,
+    what: str,
+    facts: tuple[str, ...],
+) -> None:
+    """A view is made as its method says only where the predicate holds."""
     machine.check(
         "view-precondition",
         predicate,
         argument.span,
         text,
-        f"{what} of an access pattern of `{view.name}`",
+        f"{what} of `{view.name}`",
         facts=facts,
     )
 
@@ -331,9 +353,16 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
         count = arguments.integer("num_elem")
     if arguments.bad:
         return _lost(machine, call)
+    given = Arg(index, arguments.found["index"].span)
+    held = E.truth(index.rank == 2 and index.buffer is Buffer.SBUF)
+    fits = E.and_(held, E.eq(index.partitions, view.partitions), E.le(count, index.elements))
+    text = "the index is (partitions, columns) in SBUF, with at least num_elem elements"
+    _unlike(machine, view, fits, given, text, "an index that does not fit", ("TI02",))
+    once = E.truth(not view.indirect)
+    _unlike(machine, view, once, given, "no index picks from it yet", "a second index", ("X48",))
     axes = (machine.axis(view.partitions), machine.axis(count))
     out = views.inexact(view, axes, "indirect access", indirect=True)
-    return replace(out, indices=(*view.indices, index))
+    return replace(out, indices=(*view.indices, index), picked=Picked(view, index))
 
 
 def _astype(machine: Machine, view: View, call: Call) -> object:

@@ -17,6 +17,7 @@ from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
 
 BOUNDS_RULE = "slice-bounds"
+METHOD_RULE = "view-precondition"
 
 
 def subscript(
@@ -100,6 +101,7 @@ class _Basic:
                 axes.append(self.machine.axis(E.const(1)))
                 continue
             axis = view.axes[dim]
+            self._not_named(item, dim)
             start, size, step = self._item(item, dim, axis)
             if start is None:
                 inexact, indirect = True, True
@@ -148,6 +150,23 @@ class _Basic:
                 break
             axes.insert(place, single)
         return axes
+
+    def _not_named(self, item: object, dim: int) -> None:
+        """What an index of the device names is not picked from again (NKI-X48)."""
+        view = self.view
+        rows, columns = view.rows_from is not None, view.picked is not None
+        whole = isinstance(item, SliceValue) and (item.start, item.stop, item.step) == (None,) * 3
+        if whole or not ((rows and dim == 0) or (columns and dim == 1)):
+            return
+        what = "rows" if rows and dim == 0 else "columns"
+        self.machine.check(
+            METHOD_RULE,
+            FALSE,
+            self.span,
+            "a dimension that no index picks from",
+            f"a part of the {what} of `{view.name}` that an index names",
+            facts=(*self.facts, *(("NKI-X29",) if rows else ()), "NKI-X48"),
+        )
 
     # -- one index -----------------------------------------------------------------------
 

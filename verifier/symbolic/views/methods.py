@@ -19,11 +19,11 @@ from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Register, SliceValue
-from verifier.symbolic.views.basic import subscript
+from verifier.symbolic.views.basic import METHOD_RULE, subscript
 from verifier.symbolic.views.common import inexact, is_one, product, rewrite
 from verifier.symbolic.views.reshaping import refactor, resolve_shape, stride_of
 
-RULE = "view-precondition"
+RULE = METHOD_RULE
 
 #: memories in which indices may lie, as far as is known
 _KNOWN_SBUF = (Buffer.SBUF, Buffer.UNKNOWN)
@@ -56,19 +56,6 @@ def _position(
         machine, view, FALSE, f"-{rank} <= {dim} < {rank}", f"{what} of no dimension", fact, span
     )
     return None
-
-
-def _not_gathered(machine: Machine, view: View, dim: int, what: str, fact: str, span: Span) -> None:
-    """Rows that an index picks are not picked from again."""
-    if view.rows_from is not None and dim == 0:
-        machine.check(
-            RULE,
-            FALSE,
-            span,
-            "a dimension that no index picks from",
-            f"{what} of gathered rows of `{view.name}`",
-            facts=(fact, "NKI-X29"),
-        )
 
 
 def _not_partition(
@@ -287,7 +274,6 @@ def slice_dim(
     place = _position(machine, view, dim, "slice", "NKI-X27", span)
     if place is None:
         return view
-    _not_gathered(machine, view, place, "slice", "NKI-X27", span)
     index = (*[SliceValue(None, None, None)] * place, SliceValue(start, end, step))
     return subscript(machine, view, index, span, generation=generation, facts=("NKI-X27",))
 
@@ -302,7 +288,6 @@ def select(
     if place is None:
         return view
     _not_partition(machine, view, place, "select", "NKI-X28", span)
-    _not_gathered(machine, view, place, "select", "NKI-X28", span)
     if isinstance(index, (View, Register)):
         _demand(
             machine,

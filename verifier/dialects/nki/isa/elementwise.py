@@ -25,6 +25,7 @@ from verifier.dialects.nki.isa.shared import (
     engines,
     holds_integers,
     in_sbuf,
+    indirect,
     moved,
     on_chip,
     operator,
@@ -152,6 +153,7 @@ TENSOR_TENSOR: Final = Instruction(
     engines=Engines(_of_two_tiles, engines("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
     operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
     one_psum_input=("data1", "data2", "NKI-TTN02"),
+    indirection=indirect("dst data1", "data1", engines="gpsimd vector"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
     result=Like(("data1",)),
 )
@@ -190,6 +192,8 @@ TENSOR_SCALAR: Final = Instruction(
         bits="NKI-TSC05",
         unmixed="NKI-TSC04",
     ),
+    # integers of 32 bits are added and multiplied as addresses are (NKI-TI13)
+    indirection=indirect("dst data", "data", engines="gpsimd scalar vector", never_of=_WORDS),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), per_lane("operand1")), writes=written("dst")
     ),
@@ -254,6 +258,7 @@ TENSOR_COPY: Final = Instruction(
         "NKI-N29",
         {Engine.SCALAR: (Capability.COPY_ON_SCALAR, ("NKI-CPY04", "NKI-H80", "NKI-OQ11"))},
     ),
+    indirection=indirect("dst src", "src", engines="scalar vector"),
     footprint=copies("src"),
     result=Like(("src",)),
 )
@@ -320,6 +325,7 @@ TENSOR_COPY_PREDICATED: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     one_psum_input=("src", "predicate", "NKI-CPP04"),
+    indirection=indirect("dst predicate", "predicate"),
     footprint=Footprint(
         reads=(moved("src", where=SOME), decides("predicate", "it is a condition")),
         writes=(Writes(role="dst", where=SOME, keeps="NKI-CPP05"),),
@@ -432,6 +438,7 @@ EXPONENTIAL: Final = Instruction(
         words("idle load_reduce reduce reset_reduce"), "NKI-EXP07", "reduce_init", unset=0
     ),
     needs=(Capability.EXPONENTIAL, ("NKI-EXP01", "NKI-H85")),
+    indirection=indirect("dst src", "src"),
     footprint=and_reduced("src", "max_value", initial="reduce_init"),
 )
 

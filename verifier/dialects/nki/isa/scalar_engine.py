@@ -10,6 +10,7 @@ from verifier.dialects.nki.isa.shared import (
     EVERY,
     FP32,
     HALF,
+    indirect,
     on_chip,
     operator,
     tile,
@@ -80,6 +81,7 @@ ACTIVATION: Final = Instruction(
         admits("reduce_op", words("add"), "NKI-ACT10"),
     ),
     commands=Commands(_COMMANDS, "NKI-ACT12", operator="reduce_op"),
+    indirection=indirect("dst data", "data"),
     footprint=and_reduced("data", "bias", "scale", state=SUMS_OF_SCALAR),
     result=Like(("data",)),
 )
@@ -108,6 +110,7 @@ ACTIVATION_REDUCE: Final = Instruction(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
         admits("reduce_op", words("add"), "NKI-ACR02"),
     ),
+    indirection=indirect("dst data", "data"),
     footprint=and_reduced("data", "bias", "scale", when=ALWAYS, state=SUMS_OF_SCALAR),
     result=Like(("data",)),
 )
@@ -167,6 +170,7 @@ ACTIVATE2: Final = Instruction(
         "NKI-ATW02",
         ("relu_param", "op", "prelu", "NKI-ATW08"),
     ),
+    indirection=indirect("dst data", "data"),
     footprint=and_reduced("data", "imm0", "imm1", state=SUMS_OF_SCALAR),
 )
 

@@ -26,7 +26,7 @@ from verifier.symbolic.effects import (
     Writes,
 )
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
+from verifier.symbolic.instruction import Indirection, Trait
 from verifier.symbolic.roles import In, Limit, Role, SameType, Shape, Takes, Types
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Enumerator
@@ -111,6 +111,22 @@ def tile(
 
 def exactly(size: int, fact: str) -> Limit:
     return Limit(least=size, most=size, fact=fact)
+
+
+def indirect(
+    operands: str,
+    source: str,
+    *,
+    engines: str = "",
+    never_of: frozenset[int] = frozenset(),
+) -> Indirection:
+    """Operands that may be columns which an index names (NKI-TI09), on some engines (TI10)."""
+    return Indirection(
+        operands=words(operands),
+        source=source,
+        engines=frozenset(map(Engine, engines.split())),
+        never_of=never_of,
+    )
 
 
 def plain(name: str, value: Limit | None = None) -> Role:

@@ -6,6 +6,8 @@ from typing import Final
 
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
+    FLOAT8,
+    HALF,
     decides,
     engines,
     flag,
@@ -20,16 +22,18 @@ from verifier.dialects.nki.isa.shared import (
     unless_set,
     when_set,
     wholes,
+    words,
     written,
 )
 from verifier.dialects.nki.results import Product, Sum, Turned, TurnedByEngine
+from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Effect, Folded, Footprint, Index, Line, Reads, Writes
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.instruction import Engines, Indirection, Instruction, Trait
 from verifier.symbolic.roles import Role, Sized, Takes
 from verifier.symbolic.values import Enumerator
 
@@ -137,6 +141,14 @@ NC_MATMUL: Final = Instruction(
         wholes("tile_size"),
     ),
     engines=Engines(Engine.TENSOR),
+    indirection=Indirection(
+        operands=words("dst stationary moving"),
+        source="stationary",
+        lanes="NKI-TI11",
+        dtypes=HALF | FLOAT8 | dt.codes("float8_e4m3fn"),
+        unless=("is_transpose", "moving"),
+        untiled="NKI-TI11",
+    ),
     footprint=Footprint(
         reads=(
             Reads(role="stationary", when=MULTIPLIES, fate=Folded(_row_of_sum)),
@@ -175,6 +187,13 @@ NC_MATMUL_MX: Final = Instruction(
     ),
     engines=Engines(Engine.TENSOR),
     needs=(Capability.MX_MATMUL, ("NKI-MMX01", "NKI-H82")),
+    indirection=Indirection(
+        operands=words("dst stationary moving stationary_scale moving_scale"),
+        source="stationary",
+        lanes="NKI-TI06",
+        pairs=(("stationary", "stationary_scale"), ("moving", "moving_scale")),
+        untiled="NKI-TI12",
+    ),
     footprint=Footprint(
         reads=(
             Reads(role="stationary", fate=Folded(_row_of_sum)),
