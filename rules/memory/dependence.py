@@ -9,7 +9,8 @@ from typing import Final
 from rules.memory import examples
 from rules.memory.alike import alike
 from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
-from rules.memory.order import Barriers, Foreign, reads_of_others, same_value
+from rules.memory.order import Barriers, Foreign, reads_of_others, result_of, same_value
+from rules.memory.winners import Winner, winners
 from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.memories import Buffer
@@ -89,6 +90,8 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
             for level in _levels(uses):
                 if buffer.off_chip:
                     yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
+                else:
+                    yield from (_last_one(found, level) for found in winners(table, uses, level))
                 yield from _flow(table, uses, level)
 
 
@@ -101,7 +104,7 @@ def _levels(uses: Uses) -> list[int]:
     found: dict[int, None] = {}
     for access in uses.writes:
         for level, loop in enumerate(access.loops):
-            if loop.kind is LoopKind.AFFINE and loop not in uses.storage.loops:
+            if loop.kind.unordered and loop not in uses.storage.loops:
                 found.setdefault(level)
     return sorted(found)
 
@@ -113,7 +116,7 @@ def _unordered(access: Access, uses: Uses, level: int, beside: SideBySide) -> bo
     if access.view.buffer.on_chip and beside is CORES:
         return False  # each core has its own
     if beside is ITERATIONS:
-        return loop.kind is LoopKind.AFFINE and loop not in uses.storage.loops
+        return loop.kind.unordered and loop not in uses.storage.loops
     return loop.kind is LoopKind.GRID
 
 
@@ -134,9 +137,12 @@ def _overlapping_writes(
     ]
     for position, first in enumerate(writes):
         for second in writes[position:]:
-            if first.loops[level] is not second.loops[level]:
+            loop = first.loops[level]
+            if loop is not second.loops[level]:
                 continue
             if beside is not ITERATIONS and same_value(table, first, second):
+                continue
+            if beside is ITERATIONS and result_of(table, first.operation, loop):
                 continue
             tied = barriers.tied(first, second)
             if tied is None:
@@ -179,6 +185,7 @@ def _disjoint(
             *where.values,
         ),
         notes=(*words.notes, allocation_note(storage)),
+        severity=_severity(loop.kind),
         exact=not reason,
         reason=reason,
         path=first.path,
@@ -187,15 +194,24 @@ def _disjoint(
 
 
 def _written_once(
-    beside: SideBySide, index: str, name: str, span: Span, again: Span | None, around: Span
+    beside: SideBySide,
+    index: str,
+    name: str,
+    span: Span,
+    again: Span | None,
+    around: Span,
+    used: Span | None = None,
 ) -> Check:
     """No two of those that run side by side write one element of ``name``.
 
     ``again``: where the second of them writes. ``around``: the loop, or the program index.
+    ``used``: where a tile on chip is read behind the loop; within, it may be written over.
     """
     notes = [Note(around, beside.place)]
     if again is not None:
         notes.insert(0, Note(again, "and written here"))
+    if used is not None:
+        notes.append(Note(used, "behind the loop, this is what one of them has left"))
     return Check(
         predicate=E.FALSE,
         span=span,
@@ -221,6 +237,31 @@ def _no_common_element(
     elif not known:
         reason = "how often the instances wait for each other is not known"
     return predicate, (*first.ranges, *other.ranges), reason
+
+
+def _last_one(found: Winner, level: int) -> Check:
+    """What is read behind a loop without order is not what its last iteration has left."""
+    first, second, read = found.first, found.second, found.read
+    loop, storage = first.loops[level], read.view.storage
+    spans = {write.operation.span for write in (first, second)}
+    # either of them may come last: said once, in the order of the text
+    one, *other = sorted(spans, key=lambda span: (span.line, span.column))
+    again = other[0] if other else None
+    where = element(read.view)
+    words = _written_once(
+        ITERATIONS, loop.name or "i", storage.name, one, again, loop.span, read.span
+    )
+    return replace(
+        words,
+        predicate=found.predicate,
+        given=(*found.given, *where.given) if found.predicate is not E.TRUE else (),
+        values=where.values,
+        severity=_severity(loop.kind),
+        exact=found.exact,
+        reason="" if found.exact else f"what the loop leaves in `{storage.name}` is not known",
+        path=read.path,
+        order=read.order,
+    )
 
 
 def _alike(table: Index, first: Access, second: Access, level: int, other: Copy) -> Bool:
@@ -292,7 +333,10 @@ def foreign_write(event: ForeignWrite, target: Target) -> Iterator[Check]:
 def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
     """Two iterations of a run write one element."""
     again = event.again if event.again != event.span else None
-    yield _written_once(ITERATIONS, event.index, event.name, event.span, again, event.loop)
+    words = _written_once(
+        ITERATIONS, event.index, event.name, event.span, again, event.loop, event.used
+    )
+    yield replace(words, severity=_severity(event.kind))
 
 
 def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
@@ -350,7 +394,7 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
         predicate=predicate,
         given=(*given, *where.given),
         values=(*values, *where.values),
-        severity=_severity(read.view.buffer.on_chip),
+        severity=_severity(loop.kind),
         exact=exact,
         reason="" if exact else f"where `{name}` is accessed is not known exactly",
         path=read.path,
@@ -358,9 +402,9 @@ def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: b
     )
 
 
-def _severity(on_chip: bool) -> str | None:
-    """Of a read of what an earlier iteration wrote: a pipelined schedule may keep the order."""
-    return "warning" if on_chip else None
+def _severity(kind: LoopKind) -> str | None:
+    """Of iterations that need an order: a schedule that is asked for may keep it."""
+    return "warning" if kind is LoopKind.SCHEDULED else None
 
 
 def _own_iteration(name: str, span: Span, written: Span, loop: Span, index: str) -> Check:
@@ -384,7 +428,7 @@ def _own_iteration(name: str, span: Span, written: Span, loop: Span, index: str)
 def carried_read(event: CarriedRead, target: Target) -> Iterator[Check]:
     """An iteration of a run reads what an earlier one wrote."""
     words = _own_iteration(event.name, event.span, event.written, event.loop, event.index)
-    yield replace(words, severity=_severity(event.on_chip))
+    yield replace(words, severity=_severity(event.kind))
 
 
 def reordered(event: Reordered, target: Target) -> Iterator[Check]:

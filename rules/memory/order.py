@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 from rules.memory.cases import apart, common_loops, copy
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Carried
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.content import constant
+from verifier.symbolic.memory.content import constant, folded, moved
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
@@ -133,18 +132,27 @@ def _number(table: Index, operation: Operation, *, through: bool = True) -> int 
     """The number that an operation writes, itself or by moving what holds nothing else."""
     if not operation.reads:
         return constant(operation)
-    instruction = operation.instruction
-    if instruction is None or not through or len(operation.reads) != 1:
+    if not through or moved(operation) is None:
         return None
-    if instruction.footprint.orders:
-        return None  # it is what another core has sent
-    ((role, view),) = operation.reads
-    fates = [entry.fate for entry in instruction.footprint.reads_of(role)]
-    if not fates or not all(isinstance(fate, Carried) and fate.moved for fate in fates):
-        return None
+    ((_, view),) = operation.reads
     writes = table.uses(view.storage).writes
     numbers = {_number(table, write.operation, through=False) for write in writes}
     return numbers.pop() if len(numbers) == 1 else None
+
+
+def result_of(table: Index, operation: Operation, loop: Loop) -> bool:
+    """Whether what is written is folded over the iterations of a loop: the same for all of them."""
+    if _folds(operation, loop):
+        return True
+    if moved(operation) is None:
+        return False
+    ((_, view),) = operation.reads
+    writes = table.uses(view.storage).writes
+    return bool(writes) and all(_folds(write.operation, loop) for write in writes)
+
+
+def _folds(operation: Operation, loop: Loop) -> bool:
+    return any(index is loop.index for index in folded(operation))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -178,6 +178,31 @@ def flows(run_: Run, storage: Storage, loop: Loop) -> bool:
     return found
 
 
+def leftovers(run_: Run, storage: Storage, loop: Loop) -> bool:
+    """Whether something outside a loop reads what several iterations of it wrote to one place."""
+    writers: dict[tuple[object, Element], set[int]] = {}
+    last: dict[Element, object] = {}
+    found = False
+    for event in run_.events:
+        loops = [item[0] for item in event.iteration]
+        level = loops.index(loop) if loop in loops else None
+        outer = None if level is None else tuple(value for _, value in event.iteration[:level])
+        for touched in event.reads.values():
+            for item in touched:
+                left = last.get(item) if item[0] == storage.id else None
+                if left is not None and left != outer and len(writers[left, item]) > 1:
+                    found = True
+        if event.operation.accumulates != "no":
+            continue
+        for touched in event.writes.values():
+            for item in touched:
+                last[item] = outer
+                if level is not None:
+                    now = event.iteration[level][1]
+                    writers.setdefault((outer, item), set()).add(now)
+    return found
+
+
 def value(term: Expr | Bool, **env: int | bool) -> int | bool:
     return E.evaluate(term, env)
 

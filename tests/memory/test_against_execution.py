@@ -171,6 +171,8 @@ def test_carried_dependences(kernel: Kernel, n: int) -> None:
                 continue
             if storage.buffer is not Buffer.SBUF and oracle.overlapping(run, storage, loop):
                 fine = False
+            if storage.buffer is Buffer.SBUF and oracle.leftovers(run, storage, loop):
+                fine = False
             if oracle.flows(run, storage, loop):
                 fine = False
     checks = list(carried_dependences(kernel.trace, TARGET))

@@ -58,6 +58,18 @@ class Cells:
         else:
             self._flat()[elements(self.template, place)] = value
 
+    def align(self, other: Cells) -> None:
+        """Have the same blocks as another one of the same tensor, so that numbers go together.
+
+        Raises:
+            TooFineError: as in ``get``.
+        """
+        for dimension in range(len(self.blocks)):
+            block = gcd(self.blocks[dimension], other.blocks[dimension])
+            for cells in (self, other):
+                if cells.blocks[dimension] != block:
+                    cells._divide(dimension, block)
+
     def _slices(self, box: tuple[tuple[int, int], ...]) -> tuple[slice, ...]:
         out = []
         for dimension, (low, high) in enumerate(box):

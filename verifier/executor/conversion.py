@@ -195,14 +195,15 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
     every = range(integer(value.start), integer(value.stop), integer(value.step) or 1)
     numbers: Sequence[int] = every
     if machine.options.abridge is not None:
-        numbers = abridged(every, machine.options.abridge, Tensor, f"{value.kind.value}_range")
+        kind = LoopKind.AFFINE if value.kind.unordered else value.kind
+        numbers = abridged(every, machine.options.abridge, Tensor, f"{kind.value}_range")
         machine.abridged |= len(numbers) < len(every)
-    if value.kind is not LoopKind.AFFINE:
+    if not value.kind.unordered:
         return numbers
     if machine.options.loop_order != "forward":
         numbers = list(reversed(numbers))
         if machine.options.loop_order == "shuffled":
             machine.rng.shuffle(numbers)
     if machine.watch is not None and machine.api == "beta1":
-        return Turns(machine.watch, machine.program, numbers)
+        return Turns(machine.watch, machine.program, numbers, value.kind)
     return numbers

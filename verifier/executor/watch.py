@@ -7,7 +7,7 @@ Only what some rule judges is remembered: it costs time. What was met is told as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor import places
-from verifier.executor.cells import Box, Cells, TooFineError, along, box_of
+from verifier.executor.cells import Box, Cells, TooFineError, Values, along, box_of
 from verifier.executor.flow import Steps
 from verifier.executor.instances import Instances, several, shared
+from verifier.executor.left import Left
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.memory.content import constant, folded, moved
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
@@ -33,7 +35,7 @@ from verifier.symbolic.memory.events import (
     Origin,
     Reached,
 )
-from verifier.symbolic.tensors import StorageKind
+from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Operation
 
 #: what is met through the notes of :class:`Watch`
@@ -43,21 +45,32 @@ _ORDER: Final = frozenset({CarriedRead, CarriedWrite, ForeignRead, ForeignWrite}
 
 @dataclass(eq=False, slots=True)
 class _Turn:
-    """A loop that promises independent iterations: when it began, and its iteration of now."""
+    """A loop that promises independent iterations: when it began, and its iteration of now.
+
+    ``index``: the number that the loop counts in this iteration.
+    """
 
     span: Span
     name: str
     start: int
     now: int
+    kind: LoopKind
+    index: int = 0
+    #: what an iteration reads as an earlier one left it
+    carried: WeakSet[Memory] = field(default_factory=WeakSet)
+
+
+_NO_TURNS: Final[frozenset[_Turn]] = frozenset()
 
 
 class Turns:
     """The numbers of an ``affine_range``, with a note of which iteration is being run."""
 
-    def __init__(self, watch: Watch, program: Program, numbers: Any) -> None:
+    def __init__(self, watch: Watch, program: Program, numbers: Any, kind: LoopKind) -> None:
         self._watch = watch
         self._program = program
         self._numbers = numbers
+        self._kind = kind
         self._place = places.here()
 
     def __len__(self) -> int:
@@ -70,12 +83,12 @@ class Turns:
         watch = self._watch
         turns = watch.turns(self._program)
         name = self._place.target_name or "i"
-        turn = _Turn(self._place.span, name, watch.clock, watch.clock)
+        turn = _Turn(self._place.span, name, watch.clock, watch.clock, self._kind)
         turns.append(turn)
         try:
             for number in self._numbers:
                 watch.clock += 1
-                turn.now = watch.clock
+                turn.now, turn.index = watch.clock, int(number)
                 yield number
         finally:
             turns.remove(turn)
@@ -113,6 +126,11 @@ class Watch:
         self._stamps: WeakKeyDictionary[Memory, Cells] = WeakKeyDictionary()
         #: the same of sums: by depth of loops, the first since the loop began or it was set
         self._sums: WeakKeyDictionary[Memory, list[Cells]] = WeakKeyDictionary()
+        #: tiles on chip that several iterations have written, and what an operation writes there
+        self._left: WeakKeyDictionary[Memory, Left[_Turn]] = WeakKeyDictionary()
+        self._numbers: dict[int, int | float] = {}
+        #: what is folded over the iterations of loops: of which
+        self._folded: WeakKeyDictionary[Memory, frozenset[_Turn]] = WeakKeyDictionary()
         #: where it was written
         self._writers: dict[int, Span] = {}
         self._inputs: dict[int, _Use] = {}
@@ -158,7 +176,9 @@ class Watch:
         if several(program):
             boxes = {role: self._box(bounds[role]) for role in (*reads, *writes)}
             self.instances.operation(program, operation, bounds, (reads, writes), boxes)
-        if not turns:
+        for role in reads if self._left else ():
+            self._behind(operation, role, bounds[role], turns)
+        if not turns and not self._left:
             return
         sums = operation.accumulates != "no" and operation.accumulates is not E.FALSE
         for role in reads:
@@ -168,8 +188,9 @@ class Watch:
             carried = self._carried(found, self._around(turns, found.memory))
             if carried is not None:
                 self._read_after_write(operation, role, found.memory, carried)
+        over = self._fold(operation, bounds, turns)
         for role in writes:
-            self._write(operation, bounds[role], turns, sums)
+            self._write(operation, bounds[role], turns, sums, over)
 
     def _carried(self, found: Bound, around: list[_Turn]) -> tuple[_Turn, int] | None:
         """The loop of which an earlier iteration wrote what is read, or a part of its sum."""
@@ -198,31 +219,119 @@ class Watch:
         born = self._born.get(memory, -1)
         return [turn for turn in turns if born < turn.now]
 
-    def _write(self, operation: Operation, found: Bound, turns: list[_Turn], sums: bool) -> None:
+    def _fold(
+        self, operation: Operation, bounds: Mapping[str, Bound], turns: list[_Turn]
+    ) -> frozenset[_Turn]:
+        """The loops over whose iterations it is folded what an operation writes."""
+        indices = folded(operation)
+        source = moved(operation) if self._folded and not indices else None
+        if indices:
+            over = frozenset(
+                turn for turn in turns if any(index is E.const(turn.index) for index in indices)
+            )
+        elif source is not None and source in bounds:
+            over = self._folded.get(bounds[source].memory, _NO_TURNS)
+        else:
+            over = _NO_TURNS
+        for role, _ in operation.writes if over or self._folded else ():
+            if role in bounds:
+                memory = bounds[role].memory
+                self._folded[memory] = over & self._folded.get(memory, over)
+        return over
+
+    def _write(
+        self,
+        operation: Operation,
+        found: Bound,
+        turns: list[_Turn],
+        sums: bool,
+        over: frozenset[_Turn],
+    ) -> None:
         memory = found.memory
-        buffer = memory.template.buffer
         around = self._around(turns, memory)
-        if memory.template.kind is StorageKind.CONSTANT or not around:
-            return
-        if sums:
-            self._add(found, around)
-            self._writers[self.clock] = operation.span
+        if memory.template.kind is StorageKind.CONSTANT or not (around or memory in self._left):
             return
         stamps = self._stamps.get(memory)
         if stamps is None:
             stamps = self._stamps[memory] = Cells(memory.template)
         box = self._box(found)
         before = stamps.get(box, found.place)
-        if buffer.off_chip and before.size:
-            carried = _earlier(before, around)
+        if memory.template.on_chip:
+            self._leave(operation, found, around, sums, over)
+        elif before.size and not sums:
+            carried = _earlier(before, [turn for turn in around if turn not in over])
             if carried is not None:
                 turn, stamp = carried
                 first = self._writers[stamp]
-                self._meet(CarriedWrite(memory.name, first, operation.span, turn.span, turn.name))
-        stamps.put(box, found.place, self.clock)
+                self._meet(
+                    CarriedWrite(
+                        memory.name, first, operation.span, turn.span, turn.name, turn.kind
+                    )
+                )
         self._writers[self.clock] = operation.span
+        if sums:
+            self._add(found, around)
+            return
+        stamps.put(box, found.place, self.clock)
         for parts in self._sums.get(memory, ()):
             parts.put(box, found.place, 0)
+
+    def _leave(
+        self,
+        operation: Operation,
+        found: Bound,
+        around: list[_Turn],
+        adds: bool,
+        over: frozenset[_Turn],
+    ) -> None:
+        """A tile is written: note where an earlier iteration wrote something else."""
+        memory, box = found.memory, self._box(found)
+        stamps = self._stamps[memory]
+        number = constant(operation) if not adds else None
+        if number is not None:
+            self._numbers[self.clock] = number
+
+        def differ(moments: Values) -> Values:
+            if number is None:
+                return moments
+            alike = [m for m in np.unique(moments) if self._numbers.get(int(m)) == number]
+            return np.where(np.isin(moments, alike), 0, moments)
+
+        left = self._left.get(memory)
+        if left is None:
+            left = Left(memory.template)
+        place, late = (box, found.place), []
+        sums = self._sums.get(memory, ()) if not adds else ()
+        kept = [stamps, *sums[: len(around)], *left.depths(len(around))]
+        for _ in range(2):  # the last may have divided the blocks of the first
+            for cells in kept:
+                stamps.align(cells)
+        for depth, turn in enumerate(around):
+            last = stamps.get(*place)
+            if depth < len(sums):
+                last = np.maximum(last, sums[depth].get(*place))
+            other = (last > turn.start) & (last < turn.now) & (turn not in over)
+            late.append((turn, differ(np.where(other, last, 0))))
+        if memory in self._left or any(moments.any() for _, moments in late):
+            self._left[memory] = left
+            left.write(place, late, operation.span, adds, differ)
+
+    def _behind(self, operation: Operation, role: str, found: Bound, turns: list[_Turn]) -> None:
+        """Something is read: tell if a loop that is over has left it."""
+        left = self._left.get(found.memory)
+        if left is None:
+            return
+        for turn, moment, again in left.read((self._box(found), found.place)):
+            if turn not in turns and found.memory not in turn.carried:
+                name = found.memory.name
+                first, second = sorted((self._writers[moment], again), key=_position)
+                span = self._where(operation, role)
+                self._meet(CarriedWrite(name, first, second, turn.span, turn.name, turn.kind, span))
+                return
+
+    def _where(self, operation: Operation, role: str) -> Span:
+        place = places.here(operation.name.rpartition(".")[2])
+        return place.keyword(role) if place.keywords else place.span
 
     def _add(self, found: Bound, around: list[_Turn]) -> None:
         """Something is added to a sum: note when that began, in each loop."""
@@ -247,10 +356,10 @@ class Watch:
         self, operation: Operation, role: str, memory: Memory, carried: tuple[_Turn, int]
     ) -> None:
         turn, stamp = carried
-        place = places.here(operation.name.rpartition(".")[2])
-        span = place.keyword(role) if place.keywords else place.span
-        written, on_chip = self._writers[stamp], memory.template.on_chip
-        self._meet(CarriedRead(memory.name, on_chip, span, written, turn.span, turn.name))
+        span = self._where(operation, role)
+        written = self._writers[stamp]
+        turn.carried.add(memory)
+        self._meet(CarriedRead(memory.name, span, written, turn.span, turn.name, turn.kind))
 
     # -- parameters -------------------------------------------------------------------
 
@@ -336,6 +445,10 @@ def _earlier(part: NDArray[Any], turns: list[_Turn]) -> tuple[_Turn, int] | None
         if chosen.size:
             return turn, int(chosen.max())
     return None
+
+
+def _position(span: Span) -> tuple[int, int]:
+    return span.line, span.column
 
 
 def _corner(template: Template, place: Geometry) -> tuple[int, ...]:

@@ -174,6 +174,8 @@ class Footprint:
     state: tuple[tuple[str, str], ...] = ()
     #: the operands that name the cores whose accesses the call puts in order, if it does
     orders: tuple[str, ...] = ()
+    #: the operand that lists the indices of loops whose iterations the call folds together, if any
+    folds: str = ""
 
     def reads_of(self, role: str) -> tuple[Reads, ...]:
         """The reads of an operand, or of a member of a list of operands (``srcs[0]``)."""

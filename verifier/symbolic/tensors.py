@@ -62,12 +62,19 @@ class LoopKind(Enum):
     RANGE = "range"
     #: iterations promised independent in Beta 1
     AFFINE = "affine"
+    #: the same, in a schedule that the kernel asks for: it may keep an order
+    SCHEDULED = "scheduled"
     SEQUENTIAL = "sequential"
     STATIC = "static"
     #: on the device
     DYNAMIC = "dynamic"
     #: the programs of a launch
     GRID = "grid"
+
+    @property
+    def unordered(self) -> bool:
+        """Whether iterations are promised independent."""
+        return self in (LoopKind.AFFINE, LoopKind.SCHEDULED)
 
 
 class StorageKind(Enum):

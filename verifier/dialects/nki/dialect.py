@@ -209,6 +209,7 @@ class NkiDialect(PlainDialect):
         """Beta 1 traces the body of a loop once (NKI-LP12)."""
         return machine.api == "beta1" and kind in (
             LoopKind.AFFINE,
+            LoopKind.SCHEDULED,
             LoopKind.SEQUENTIAL,
             LoopKind.RANGE,
         )

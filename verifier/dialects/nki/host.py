@@ -313,8 +313,11 @@ def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
 
 
 def _range(machine: Machine, bound: Bound, call: Call) -> object:
-    kind = bound.signature.name.rpartition(".")[2].removesuffix("_range")
-    return _bounds(machine, bound, LoopKind(kind), call)
+    kind = LoopKind(bound.signature.name.rpartition(".")[2].removesuffix("_range"))
+    options = call.keywords.keys() - {"start", "stop", "step"}
+    if kind is LoopKind.AFFINE and options:
+        kind = LoopKind.SCHEDULED  # Beta 1 takes options that are documented nowhere
+    return _bounds(machine, bound, kind, call)
 
 
 def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:

@@ -1,9 +1,10 @@
-"""What a location of PSUM holds, and what operations without operands write."""
+"""What a location of PSUM holds, what operations without operands write, what others pass on."""
 
 from __future__ import annotations
 
 from enum import Enum
 
+from verifier.symbolic.effects import Carried
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
 
@@ -36,3 +37,27 @@ def constant(operation: Operation) -> int | float | None:
         if isinstance(value, int | float):
             return value
     return None
+
+
+def moved(operation: Operation) -> str | None:
+    """The role of what an operation passes on as it is, if it reads nothing else."""
+    instruction = operation.instruction
+    if instruction is None or len(operation.reads) != 1 or instruction.footprint.orders:
+        return None  # what another core has sent is no move
+    ((role, _),) = operation.reads
+    fates = [entry.fate for entry in instruction.footprint.reads_of(role)]
+    plain = bool(fates) and all(isinstance(fate, Carried) and fate.moved for fate in fates)
+    return role if plain and operation.accumulates == "no" else None
+
+
+def folded(operation: Operation) -> tuple[Expr, ...]:
+    """The indices of the loops whose iterations an operation folds together.
+
+    What it writes is the same for all of them: it counts when the last one is over.
+    """
+    instruction = operation.instruction
+    if instruction is None or not instruction.footprint.folds:
+        return ()
+    given = operation.value(instruction.footprint.folds)
+    indices = given if isinstance(given, tuple) else (given,)
+    return tuple(index for index in indices if isinstance(index, Expr))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from verifier.source.ir import Span
 from verifier.symbolic.memory.content import Content
-from verifier.symbolic.tensors import Storage
+from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Operation, Trace
 
 # ------------------------------------------------------------------------ what is defined
@@ -117,22 +117,27 @@ class CarriedRead:
     """An iteration of a loop without order, over ``index``, reads what an earlier one wrote."""
 
     name: str
-    on_chip: bool
     span: Span
     written: Span
     loop: Span
     index: str
+    kind: LoopKind
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedWrite:
-    """Two iterations of a loop without order write one element: the earlier at ``span``."""
+    """Two iterations of a loop without order write one element, at ``span`` and ``again``.
+
+    ``used``: where a tile on chip is read behind the loop; None: off chip, wherever it is read.
+    """
 
     name: str
     span: Span
     again: Span
     loop: Span
     index: str
+    kind: LoopKind
+    used: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

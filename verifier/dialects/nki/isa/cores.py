@@ -77,8 +77,11 @@ def _collective(
     )
 
 
-def _folds_over(name: str, others: str, parameters: str) -> Instruction:
-    """A function of Beta 1 that folds a tile over the ``others``: programs, iterations."""
+def _folds_over(name: str, others: str, parameters: str, loops: str = "") -> Instruction:
+    """A function of Beta 1 that folds a tile over the ``others``: programs, or iterations.
+
+    ``loops``: the operand that lists the indices of the latter.
+    """
     return Instruction(
         name=f"language.{name}",
         summary=f"x folded over the {others}",
@@ -88,6 +91,7 @@ def _folds_over(name: str, others: str, parameters: str) -> Instruction:
         footprint=Footprint(
             reads=(decides("x", f"it is folded with that of other {others.split()[0]}"),),
             writes=written("dst"),
+            folds=loops,
         ),
         result=Like(("x",)),
         removal=("NKI-M025",),
@@ -229,7 +233,10 @@ LANGUAGE_ALL_REDUCE: Final = _folds_over(
 )
 
 LANGUAGE_LOOP_REDUCE: Final = _folds_over(
-    "loop_reduce", "iterations of a loop", "x*, op*, loop_indices*, |, dtype=None, mask=None, **"
+    "loop_reduce",
+    "iterations of a loop",
+    "x*, op*, loop_indices*, |, dtype=None, mask=None, **",
+    "loop_indices",
 )
 
 INSTRUCTIONS: Final = (
