@@ -161,6 +161,8 @@ class Rule:
     dialects: tuple[str, ...] = (NKI,)
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
+    #: what does not exist is one finding of a kernel, with all places that ask for it
+    once: bool = False
     #: after a violation, what would have prevented it is taken for granted
     learns: bool = True
     #: a demand on the dtypes of inputs alone is taken as a precondition, not reported

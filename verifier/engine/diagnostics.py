@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
+from verifier.report.details import AGAIN
 from verifier.rulebase import cited
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -60,7 +61,8 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         f"`{name}` is left out" for name in run.inputs.parameters if model.get(left_out(name))
     ]
     notes += _indices(obligation.check.predicate, obligation.trips, model)
-    if verdict.others:
+    again = verdict.others if obligation.rule.once else ()
+    if verdict.others and not again:
         lines = sorted({place.line for place in verdict.others} - {check.span.line})
         if lines:
             listed = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
@@ -84,7 +86,10 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         counterexample=counterexample(run, model) if verdict.model is not None else None,
         structures=structures(run) if verdict.model is not None else (),
         notes=tuple(notes),
-        labels=tuple(report.Label(span(n.span), n.text) for n in check.notes),
+        labels=(
+            *(report.Label(span(n.span), n.text) for n in check.notes),
+            *(report.Label(span(place), AGAIN) for place in again),
+        ),
         undecided=verdict.reason if unknown else "",
         help=check.help,
         assertion=assertion,

@@ -64,7 +64,7 @@ class Verdict:
     reason: str = ""
     query: Query | None = None
     needed: frozenset[str] = frozenset()
-    #: other places of the kernel where the same inputs break the same rule
+    #: other places of the kernel where the same inputs break the same rule, or nothing can help
     others: tuple[Span, ...] = ()
 
     @property
@@ -116,7 +116,7 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
         if verdict.kind is VerdictKind.SOMETIMES and verdict.obligation.rule.gather:
             sizes = frozenset(n for n in verdict.needed if not n.endswith(".dtype"))
             groups.setdefault((verdict.obligation.rule.id, verdict.cap, sizes), []).append(position)
-    out: list[Verdict | None] = list(verdicts)
+    out = list(verdicts)
     for positions in groups.values():
         *earlier, last = positions
         spans = tuple(verdicts[p].obligation.check.span for p in earlier)
@@ -126,7 +126,27 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
             out[position] = replace(
                 verdicts[position], kind=VerdictKind.GATHERED, model=None, query=None
             )
-    return [verdict for verdict in out if verdict is not None]
+    return _said_once(out)
+
+
+def _said_once(verdicts: list[Verdict]) -> list[Verdict]:
+    """One verdict, at the first place, for all places that ask for one thing that is not there."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for position, verdict in enumerate(verdicts):
+        check, rule = verdict.obligation.check, verdict.obligation.rule
+        if verdict.kind is VerdictKind.ALWAYS and rule.once and check.predicate is E.FALSE:
+            groups.setdefault((rule.id, check.message), []).append(position)
+    out = list(verdicts)
+    for positions in groups.values():
+        first, *others = positions
+        spans = dict.fromkeys(verdicts[p].obligation.check.span for p in others)
+        spans.pop(verdicts[first].obligation.check.span, None)
+        out[first] = replace(verdicts[first], others=tuple(spans))
+        for position in others:
+            out[position] = replace(
+                verdicts[position], kind=VerdictKind.GATHERED, model=None, query=None
+            )
+    return out
 
 
 def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from verifier.report.model import Conjunct, Counterexample, Diagnostic, Value
 from verifier.report.text import one_line
+
+#: of a place that a finding is about as well as of its own
+AGAIN: Final = "and here"
 
 
 def details(diagnostic: Diagnostic) -> list[str]:

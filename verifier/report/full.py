@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from verifier.report.blocks import block_lines
-from verifier.report.details import advice, assignments, remarks
+from verifier.report.details import AGAIN, advice, assignments, remarks
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Diagnostic, FileError, RunReport, Span
 from verifier.report.sources import Sources
@@ -133,7 +133,10 @@ def _also(others: Sequence[Diagnostic], margin: str, options: Options) -> list[L
     """The other places of a cause."""
     if not others:
         return []
-    places = dict.fromkeys(f"{d.span.path}:{d.span.line}" for d in others)
+    spans = (
+        span for d in others for span in (d.span, *(x.span for x in d.labels if x.text == AGAIN))
+    )
+    places = dict.fromkeys(f"{span.path}:{span.line}" for span in spans)
     head: Line = [(f"{margin} = ", "gutter"), ("also:", "key"), (" ", "")]
     commas = [","] * (len(places) - 1) + [""]
     body = [(place + comma, "") for place, comma in zip(places, commas, strict=True)]

@@ -110,13 +110,17 @@ def _in_order(machine: Machine, signature: Signature, call: Call) -> Call:
     wrong = _misplaced(machine, signature, call)
     if wrong is None:
         return call
+    if _shape_of_beta1(signature, call):
+        old = lookup(signature.name, "beta1")
+        if old is not None and _misplaced(machine, old, call) is None:
+            # it returned its result: the one that is missing is reported, and no other
+            return _by_name(old, call)
     for generation in reversed(generations_with(signature.name)):
         other = lookup(signature.name, generation)
         if other is None or other.names[:1] != signature.names[:1]:
             continue  # another form, not another order
         places = [parameter.name for parameter in other.positional[: len(call.args)]]
-        keywords = dict(zip(places, call.args, strict=False))
-        again = {name for name in keywords if name in call.keywords or name not in signature.names}
+        again = {name for name in places if name in call.keywords or name not in signature.names}
         if len(places) < len(call.args) or again or _misplaced(machine, other, call) is not None:
             continue
         meant = places[wrong]
@@ -129,8 +133,15 @@ def _in_order(machine: Machine, signature: Signature, call: Call) -> Call:
             facts=("M053", "M072", "M074", "M094"),
             help=(f"write `{meant}=`: positions of parameters differ between NKI generations",),
         )
-        return replace(call, args=(), keywords={**keywords, **call.keywords})
+        return _by_name(other, call)
     return call
+
+
+def _by_name(signature: Signature, call: Call) -> Call:
+    """The call with all arguments by the names that they have in a signature."""
+    names = (parameter.name for parameter in signature.positional)
+    given = dict(zip(names, call.args, strict=False))
+    return replace(call, args=(), keywords={**given, **call.keywords})
 
 
 def _misplaced(machine: Machine, signature: Signature, call: Call) -> int | None:
