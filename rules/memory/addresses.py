@@ -189,17 +189,25 @@ def _apart(first: Storage, second: Storage) -> Check:
     q0, q1, c0, c1 = _rectangle(second)
     later = second if second.order >= first.order else first
     earlier = first if later is second else second
+    names = [first.name, second.name]
+    other = f"`{earlier.name}`"
+    if first.name == second.name:
+        names = [
+            f"the {'later' if each is later else 'earlier'} {each.name}" for each in (first, second)
+        ]
+        where = "here before" if first.span == second.span else f"in line {earlier.span.line}"
+        other = f"the `{earlier.name}` that was placed {where}"
     return Check(
         predicate=E.or_(E.le(p1, q0), E.le(q1, p0), E.le(b1, c0), E.le(c1, b0)),
         span=later.argument_spans.get("address", later.span),
         text=f"`{first.name}` and `{second.name}` occupy different places",
-        message=f"`{later.name}` overlaps `{earlier.name}`, which is still in use",
+        message=f"`{later.name}` overlaps {other}, which is still in use",
         facts=("NKI-B14",),
         values=(
-            (f"first byte of {first.name}", b0),
-            (f"end of {first.name}", b1),
-            (f"first byte of {second.name}", c0),
-            (f"end of {second.name}", c1),
+            (f"first byte of {names[0]}", b0),
+            (f"end of {names[0]}", b1),
+            (f"first byte of {names[1]}", c0),
+            (f"end of {names[1]}", c1),
         ),
         notes=(Note(earlier.span, f"`{earlier.name}` is placed here"),),
         help=("move one of them past the end of the other",),

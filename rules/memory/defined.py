@@ -188,9 +188,15 @@ class Flow:
             passed.add(id(at))
             earlier = list(self._before(at))
             left += earlier
-            if not earlier:
+            if not earlier or not self._written_before(at):
                 found[id(at)] = at
         return sorted(found.values(), key=lambda origin: origin.access.order)
+
+    def _written_before(self, read: Read) -> bool:
+        """Whether some write of the text precedes a read: if not, it begins with what is there."""
+        access = read.access
+        writes = self.writes.get(id(access.view.storage), ())
+        return any(write.access.order < access.order for write in writes)
 
     def _before(self, read: Read) -> Iterator[Read]:
         """The reads that a read may have got what is undefined from."""

@@ -81,7 +81,7 @@ def test_a_launch_grid_pins_the_cores(tmp_path: Path) -> None:
     text = contract + DEALT.replace("rows, 1, width], pl.GLOBAL", "share, 1, width], pl.GLOBAL")
     found = check(tmp_path, text).diagnostics
     assert {d.rule for d in found} == {"ppl-sub-view"}
-    assert all("get_core_num()" not in (d.counterexample or {}) for d in found)
+    assert all((d.counterexample or {})["get_core_num()"] == 4 for d in found)
     assert rules(check(tmp_path, contract + DEALT)) == {}
 
 

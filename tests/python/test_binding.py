@@ -197,3 +197,55 @@ def test_what_is_not_followed_has_as_many_items_as_are_asked_for() -> None:
     p = E.eq(E.symbol("p", 0, 1), 1)
     found = unpacked(vm, join(p, ("a", "b"), lost), 2, None, SPAN)
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "kind", ["({}  for _ in range(count))", "made(count)", "map(note, range(count))"]
+)
+def test_unpacking_a_generator_runs_it_to_its_end(kind: str, count: int) -> None:
+    same(f"""
+        def run():
+            log = []
+            count = {count}
+            def note(k=None):
+                log.append(k)
+                return len(log)
+            def made(n):
+                for k in range(n):
+                    yield note(k)
+                log.append("end")
+            try:
+                a, b = {kind.format("note()")}
+            except ValueError:
+                return "wrong number"
+            return a, b, log
+    """)
+
+
+def test_items_of_a_generator_that_depend_on_an_input() -> None:
+    same_for(
+        """
+        def run(n):
+            try:
+                a, b = (k + n for k in range(n))
+            except ValueError:
+                return None
+            return a, b
+        """,
+        n=range(0, 5),
+    )
+
+
+def test_parts_of_a_tuple_are_evaluated_before_any_is_bound() -> None:
+    same("""
+        def run():
+            log = []
+            class Box:
+                pass
+            box = Box()
+            a, b = 1, 2
+            a, b = b, a
+            box.x, a = a, (log.append("first"), b)
+            return a, b, box.x, log
+    """)

@@ -61,6 +61,23 @@ def test_comparisons() -> None:
     assert pretty(E.lt(k, E.ite(E.ge(m, 128), 128, m))) == "k < (128 if M >= 128 else M)"
 
 
+@pytest.mark.parametrize("shift", [-9, -1, 0, 5, 6])
+@pytest.mark.parametrize("bound", range(-1, 8))
+def test_remainders_of_sums_are_told_by_what_is_added_to(shift: int, bound: int) -> None:
+    big, _m, _k = names()
+    remainder = (big + shift) % 7
+    for term in (
+        E.le(remainder, bound),
+        E.ge(remainder, bound),
+        E.eq(remainder, bound),
+        E.ne(remainder, bound),
+    ):
+        text = pretty(term)
+        for value in range(1, 16):
+            assert eval(text, {"K": value}) == E.evaluate(term, {"K": value}), text
+    assert pretty(E.le((big + 5) % 7, 5)) == "K % 7 != 1"
+
+
 def test_enumerations_and_connectives() -> None:
     big, m, _k = names()
     dtype = E.symbol("q.dtype", 0, 2, domain=("float32", "bfloat16", "float16"))

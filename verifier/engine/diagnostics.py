@@ -128,9 +128,9 @@ def counterexample(run: Run, model: _Model) -> dict[str, report.Value]:
     for name, value in model.items():
         if name.startswith(("num_programs(", "get_core_num(", "get_group_num(")):
             out[name] = int(value)
-    for axis, loop in enumerate(run.trace.grid):  # a contract says how many there are
-        if loop.trips.is_const:
-            out[f"num_programs({axis})"] = loop.trips.const
+    for count, loop in zip(run.trace.grid_counts, run.trace.grid, strict=True):
+        if loop.trips.is_const:  # a contract says how many there are
+            out[count] = loop.trips.const
     return out
 
 

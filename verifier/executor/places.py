@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -106,6 +106,8 @@ class Place:
     arguments: tuple[Span, ...] = ()
     keywords: tuple[tuple[str, Span], ...] = ()
     target_name: str | None = None
+    #: it is what a function gives, which calls it by no name
+    returned: bool = False
     #: of an assignment or an augmented one: the target and the value
     sides: tuple[Span, Span] | None = None
 
@@ -133,7 +135,19 @@ def here(name: str = "") -> Place:
     if found is None:
         found = _place(frame, name)
         _places[key] = found
-    return found
+    return replace(found, target_name=_result_name(frame)) if found.returned else found
+
+
+def _result_name(frame: FrameType) -> str | None:
+    """What the caller of a function calls the result."""
+    caller = user_frame(frame.f_back) if frame.f_back is not None else None
+    if caller is None:
+        return None
+    file = source(caller.f_code.co_filename)
+    node = _node(file, caller, "")
+    if node is None:
+        return None
+    return _result_name(caller) if _returned(file, node) else _target(file, node)
 
 
 def _place(frame: FrameType, name: str) -> Place:
@@ -153,6 +167,7 @@ def _place(frame: FrameType, name: str) -> Place:
             tuple(file.span(a) for a in node.args) if plain else (),
             tuple((k.arg, file.span(k.value)) for k in node.keywords if k.arg is not None),
             _target(file, node),
+            _returned(file, node),
         )
     if isinstance(node, ast.Assign):
         return Place(span, "", sides=(file.span(node.targets[0]), file.span(node.value)))
@@ -164,13 +179,33 @@ def _place(frame: FrameType, name: str) -> Place:
 
 def _target(file: SourceText, node: ast.AST) -> str | None:
     parent = file.parents.get(id(node))
+    outer = file.parents.get(id(parent))
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
         target: ast.AST = parent.targets[0]
     elif isinstance(parent, ast.For) and parent.iter is node:
         target = parent.target
+    elif (
+        isinstance(parent, ast.Tuple) and isinstance(outer, ast.Assign) and len(outer.targets) == 1
+    ):
+        names = outer.targets[0]
+        if not isinstance(names, ast.Tuple) or len(names.elts) != len(parent.elts):
+            return None
+        target = next(
+            name for name, value in zip(names.elts, parent.elts, strict=True) if value is node
+        )
     else:
         return None
+    if isinstance(target, ast.Attribute):
+        return target.attr
     return target.id if isinstance(target, ast.Name) else None
+
+
+def _returned(file: SourceText, node: ast.AST) -> bool:
+    """Whether an expression is all that a function gives."""
+    parent = file.parents.get(id(node))
+    return isinstance(parent, ast.Return) or (
+        isinstance(parent, ast.Lambda) and parent.body is node
+    )
 
 
 def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:

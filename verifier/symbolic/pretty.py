@@ -113,6 +113,32 @@ def _rounds_up(atom: Div) -> bool:
     return positive and atom.den.is_const and 0 < atom.num.const == atom.den.const - 1
 
 
+def _one_remainder(kind: BoolKind, e: Expr) -> tuple[Expr, int, int, str] | None:
+    """``(W, 7, 1, "!=")`` when a comparison of ``(W + 5) % 7`` with a number says just that."""
+    for atom in (mono[0] for mono, _ in e.terms if len(mono) == 1):
+        if not isinstance(atom, Div) or not atom.den.is_const or not atom.num.const:
+            continue
+        modulus = atom.den.const
+        remainder = atom.num - E.from_atom(atom) * modulus
+        for sign in (1, -1):
+            rest = e - remainder * sign
+            if not rest.is_const or modulus < 2:
+                continue
+            bound = -rest.const * sign  # what the remainder is compared with
+            if kind is not BoolKind.LE:
+                value, op = bound, kind.value
+            elif bound == (modulus - 2 if sign > 0 else 1):
+                value, op = (modulus - 1 if sign > 0 else 0), "!="
+            elif bound == (0 if sign > 0 else modulus - 1):
+                value, op = bound, "=="
+            else:
+                return None
+            if not 0 <= value < modulus:
+                return None
+            return atom.num - atom.num.const, modulus, (value - atom.num.const) % modulus, op
+    return None
+
+
 @dataclass(slots=True)
 class _Printer:
     """Prints one term; ``left`` is how many more atoms and comparisons it may print.
@@ -324,6 +350,10 @@ class _Printer:
             item = _enumerated(e)
             if item is not None:
                 return f"{self._name(item[0])} {op} {item[1]}"
+        only = _one_remainder(kind, e)
+        if only is not None:
+            base, modulus, value, op = only
+            return f"{_wrap(*self._expr(base), _PRODUCT)} % {modulus} {op} {value}"
         parts = self._parts(e)
         number = 0
         if parts and parts[-1][1].isdigit():

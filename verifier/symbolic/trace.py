@@ -158,6 +158,8 @@ class Trace:
     assumptions: list[Assumption] = field(default_factory=list)
     ledger: list[LedgerEntry] = field(default_factory=list)
     grid: tuple[Loop, ...] = ()
+    #: how the kernel asks for the sizes of its axes
+    grid_counts: tuple[str, ...] = ()
     #: inputs that are known when the kernel is compiled (PPL: ``pl.constexpr``)
     constants: frozenset[str] = frozenset()
     #: of these, the block sizes that a tiling callback tries until they fit

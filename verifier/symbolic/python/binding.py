@@ -11,6 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import InputKind, LazyShape, Parameter
+from verifier.symbolic.python.kinds.segments import as_list, segments_of, values_in
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
 from verifier.symbolic.trace import AssumptionKind
@@ -79,7 +80,12 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
     symbolic = _of_list(vm, value, count, star, span)
     if symbolic is not None:
         return symbolic
-    items = vm.items_of(value, span)
+    segments = segments_of(vm, value, span)
+    items = None if segments is None else values_in(segments)
+    if segments is not None and items is None:
+        run = _of_list(vm, as_list(vm, segments), count, star, span)
+        if run is not None:
+            return run
     if items is None:
         unknown = vm.unfollowed(
             f"the items of {vm.kind(value).describe(vm, value)} are not followed", span

@@ -136,6 +136,8 @@ class Frame:
     binds: Callable[[str, object], object] | None = None
     #: whether it runs through a generator that stands in a ``try`` or a ``with``
     delegates: bool = False
+    #: what the caller calls the result
+    result_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,14 @@ def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -
     definition = function.definition
     parent = function.closure.id if function.closure is not None else None
     scope = new_scope(vm, names_of(definition), parent, bound)
-    frame = Frame(function.module, scope.id, vm.path_length(), function, span)
-    vm.frames.append(frame)
     hint, vm.target_name = vm.target_name, None
+    frame = Frame(function.module, scope.id, vm.path_length(), function, span, result_name=hint)
+    vm.frames.append(frame)
     vm.depth += 1
     try:
         if isinstance(definition, ir.LambdaExpr):
             body = definition.body
+            vm.target_name = hint
             return vm.gathered(Wait.CALL, lambda: vm.eval(body), cut=True)
         block = definition.body
         return vm.gathered(Wait.CALL, lambda: vm.exec(block), cut=True)

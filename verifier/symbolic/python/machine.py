@@ -122,6 +122,7 @@ class DeviceMachine(Faults):
             index = E.symbol(made.index, 0, origin=E.Origin.LOOP)
             loop = Loop(index, made.size, LoopKind.GRID, made.index, self.trace.span)
             self.trace.grid = (*self.trace.grid, loop)
+            self.trace.grid_counts = (*self.trace.grid_counts, made.count)
             text = f"{made.index} < {made.count}"
             self.trace.assumptions.append(Assumption(loop.within, text, None, AssumptionKind.GRID))
         loop = self.trace.grid[axis]

@@ -49,11 +49,27 @@ def _assign(vm: VM, stmt: ir.Assign) -> None:
 
 
 def _bind_value(vm: VM, target: ir.Expr, node: ir.Expr) -> None:
+    parts: tuple[ir.Expr, ...] = (target,)
+    nodes: tuple[ir.Expr, ...] = (node,)
+    if isinstance(target, ir.TupleExpr) and isinstance(node, ir.TupleExpr):
+        whole = not any(isinstance(e, ir.Starred) for e in (*target.elements, *node.elements))
+        if whole and len(target.elements) == len(node.elements):
+            parts, nodes = target.elements, node.elements
     previous = vm.target_name
-    vm.target_name = target.id if isinstance(target, ir.Name) else None
-    value = vm.eval(node)
+    values = []
+    for part, each in zip(parts, nodes, strict=True):
+        vm.target_name = _called(part)
+        values.append(vm.eval(each))
     vm.target_name = previous
-    binding.assign(vm, target, value, node.span)
+    for part, value in zip(parts, values, strict=True):
+        binding.assign(vm, part, value, node.span)
+
+
+def _called(target: ir.Expr) -> str | None:
+    """What a value is called that is bound to a target."""
+    if isinstance(target, ir.Attribute):
+        return target.attr
+    return target.id if isinstance(target, ir.Name) else None
 
 
 def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
@@ -75,7 +91,9 @@ def _if(vm: VM, stmt: ir.If) -> None:
 
 
 def _return(vm: VM, stmt: ir.Return) -> None:
+    previous, vm.target_name = vm.target_name, vm.frame.result_name
     value = vm.eval(stmt.value) if stmt.value is not None else None
+    vm.target_name = previous
     vm.leave(Exit.RETURN, value, stmt.span)
 
 
