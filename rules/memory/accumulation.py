@@ -17,6 +17,8 @@ from rules.memory.cases import (
     covered,
     depends_on,
     dominates,
+    preceding,
+    renewed,
 )
 from rules.memory.sums import Effect, Fault, fault
 from rules.memory.words import allocation_note, element
@@ -112,7 +114,6 @@ def _started(access: Access, uses: Uses, target: Target) -> Check:
 
 def _foreign(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
     """A sum never continues what something else than a matmul wrote."""
-    instance = tensor(access.view)
     for write in uses.writes:
         if is_tensor_engine(write.operation):
             continue
@@ -121,36 +122,24 @@ def _foreign(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
         wrong = fault(content, _effect(access), target, uses.storage.name, what)
         if wrong is None:
             continue
-        shared = common_loops(write.loops, access.loops)
-        precedes = write.order < access.order
-        if precedes:
-            found = copy(write, shared, instance=instance)
-            yield _foreign_check(access, uses, wrong, write, found, shared)
-        for level in reversed(range(shared)):
-            loop = access.loops[level]
-            if loop.kind is LoopKind.GRID:
-                continue
-            if precedes and not depends_on(write, write.loops[level:shared]):
-                continue  # the write of this iteration comes later, and writes the same
-            found = copy(write, level, below=loop.index, instance=instance)
-            if found is not None:
-                yield _foreign_check(access, uses, wrong, write, found, level)
+        for level, found in sorted(preceding(write, access), key=_depth, reverse=True):
+            yield _foreign_check(access, uses, wrong, write, found, level)
+
+
+def _depth(way: tuple[int, Copy]) -> int:
+    return way[0]
 
 
 def _foreign_check(
-    access: Access, uses: Uses, wrong: Fault, write: Access, found: Copy | None, level: int
+    access: Access, uses: Uses, wrong: Fault, write: Access, found: Copy, level: int
 ) -> Check:
-    """``found`` shares one iteration of the outermost ``level`` loops; None: it never precedes."""
+    """``found`` shares one iteration of the outermost ``level`` loops."""
     name = uses.storage.name
     what = write.operation.name.rpartition(".")[2]
-    predicate: Bool = E.TRUE
-    exact = True
-    given: tuple[Bool, ...] = ()
-    if found is not None:
-        predicate, exact = _resumed(access, uses, found, level)
-        given = (*access.ranges, *found.ranges)
-        if isinstance(access.operation.accumulates, Bool):
-            given = (*given, access.operation.accumulates)
+    predicate, exact = renewed(access, _sums(uses), found, level)
+    given = (*access.ranges, *found.ranges)
+    if isinstance(access.operation.accumulates, Bool):
+        given = (*given, access.operation.accumulates)
     where = element(access.view)
     message, values = wrong.message, where.values
     help_text = (
@@ -182,17 +171,6 @@ def _foreign_check(
         path=access.path,
         order=access.order,
     )
-
-
-def _resumed(access: Access, uses: Uses, found: Copy, level: int) -> tuple[Bool, bool]:
-    """Whether a write is of other elements, or a matmul overwrites it before; exactness."""
-    different, exact = apart(access.view, found.view)
-    if different is E.TRUE:
-        return E.TRUE, True
-    ways = (way for w in _sums(uses) for way in between(w, found, level, access))
-    known = Known((*access.path, *access.ranges), access.loops)
-    resumed, sums_exact, _ = covered(ways, access.view, known)
-    return E.or_(different, resumed), exact and sums_exact and access.view.exact
 
 
 # -- sums that were used, and are added to ---------------------------------------------

@@ -62,8 +62,7 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
     if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
         raise _NotKnownError
     footprint = instruction.footprint
-    kept = (operation.operands.get(role) for _, role in footprint.state)
-    if footprint.orders or any(operand is not None and operand.given for operand in kept):
+    if footprint.orders or footprint.remembers(operation):
         raise _NotKnownError
     yield from operation.path
     for loop in operation.loops:

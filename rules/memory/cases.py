@@ -170,11 +170,18 @@ def before(
         if found is not None:
             yield found
         return
+    yield from (found for _, found in preceding(earlier, later, inside=inside))
+
+
+def preceding(earlier: Access, later: Access, *, inside: int = 0) -> Iterator[tuple[int, Copy]]:
+    """As :func:`before`, with how many outer loops of ``later`` share their iteration."""
+    instance = tensor(later.view)
+    common = common_loops(earlier.loops, later.loops)
     precedes = earlier.order < later.order
     if precedes:
         found = copy(earlier, common, instance=instance)
         if found is not None:
-            yield found
+            yield common, found
     for level in range(inside, common):
         loop = earlier.loops[level]
         if loop.kind is LoopKind.GRID:
@@ -183,7 +190,7 @@ def before(
             continue  # the same iteration does what the earlier one did
         found = copy(earlier, level, below=loop.index, instance=instance)
         if found is not None:
-            yield found
+            yield level, found
 
 
 def between(write: Access, first: Copy, level: int, later: Access) -> Iterator[Copy]:
@@ -236,6 +243,21 @@ def _after(
 
 def _where(way: Copy, facts: Iterable[Bool]) -> Copy:
     return replace(way, constraints=(*way.constraints, *facts))
+
+
+def renewed(access: Access, writes: Iterable[Access], found: Copy, level: int) -> tuple[Bool, bool]:
+    """Whether a write of before is of other elements, or one of ``writes`` comes after it.
+
+    ``found`` is the copy of it that precedes ``access`` in one iteration of the outermost ``level``
+    loops. The last value: whether the formula is exact.
+    """
+    different, exact = apart(access.view, found.view)
+    if different is E.TRUE:
+        return E.TRUE, True
+    ways = (way for write in writes for way in between(write, found, level, access))
+    known = Known((*access.path, *access.ranges), access.loops)
+    formula, covers, _ = covered(ways, access.view, known)
+    return E.or_(different, formula), exact and covers and access.view.exact
 
 
 def covered(
@@ -562,5 +584,7 @@ __all__ = [
     "covered_point",
     "depends_on",
     "dominates",
+    "preceding",
+    "renewed",
     "same_elements",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.rulebase import Twin
+
 _HEAD: Final = """\
 import nki
 import nki.isa as nisa
@@ -170,6 +172,165 @@ _LOOP_LINE: Final = "    for p in range(n // 256):\n"
 ACCUMULATION_PASSING: Final = ACCUMULATION_FAILING.replace(
     _ACC_LINE + _LOOP_LINE, _LOOP_LINE + "    " + _ACC_LINE
 )
+
+# ----------------------------------------------------------------- accumulator-chain
+
+CHAIN_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def partition_sums(x):
+    """exp(x) summed along the rows of x[96, 40*n], a strip of 40 columns at a time."""
+    rows, width = x.shape
+    assert rows == 96 and width % 40 == 0 and x.dtype == nl.float32
+    out = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    sums = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.sbuf)
+    for k in range(width // 40):
+        strip = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)
+        powers = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=strip, src=x[0:96, k * 40 : (k + 1) * 40])
+        command = nisa.reduce_cmd.reduce
+        nisa.activation(
+            dst=powers,
+            op=nl.exp,
+            data=strip,
+            reduce_op=nl.add,
+            reduce_res=sums,
+            reduce_cmd=command,
+        )
+    nisa.dma_copy(dst=out, src=sums)
+    return out
+'''
+)
+
+CHAIN_PASSING: Final = CHAIN_FAILING.replace(
+    "command = nisa.reduce_cmd.reduce",
+    "command = nisa.reduce_cmd.reset_reduce if k == 0 else nisa.reduce_cmd.reduce",
+)
+
+_CHAIN: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def chain(x):
+    """Two strips of x[80, 54], reduced together."""
+    assert x.shape == (80, 54) and x.dtype == nl.float32
+    out = nl.ndarray((80, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.ndarray((80, 27), dtype=nl.float32, buffer=nl.sbuf)
+    b = nl.ndarray((80, 27), dtype=nl.float32, buffer=nl.sbuf)
+    made = nl.ndarray((80, 27), dtype=nl.float32, buffer=nl.sbuf)
+    other = nl.ndarray((80, 1), dtype=nl.float32, buffer=nl.sbuf)
+    sums = nl.ndarray((80, 1), dtype=nl.float32, buffer=nl.sbuf)
+    low = nl.ndarray((80, 1), dtype=nl.float32, buffer=nl.sbuf)
+    high = nl.ndarray((80, 1), dtype=nl.float32, buffer=nl.sbuf)
+    mask = nl.ndarray((80, 27), dtype=nl.uint8, buffer=nl.sbuf)
+    nisa.memset(dst=low, value=3.0)
+    nisa.memset(dst=high, value=19.0)
+    nisa.memset(dst=mask, value=1)
+    nisa.dma_copy(dst=a, src=x[:, 0:27])
+    nisa.dma_copy(dst=b, src=x[:, 27:54])
+'''
+)
+
+
+def _calls(*lines: str) -> str:
+    """A chain of calls: each is a function with a command and what the result is read out into."""
+    made: list[str] = []
+    for line in lines:
+        call, data, command, to = line.split()
+        head, tail = _CALLS[call]
+        result = "" if to == "-" else f", reduce_res={to}"
+        command = f", reduce_cmd=nisa.reduce_cmd.{command}" if command != "-" else ""
+        made.append(f"    nisa.{head}(dst=made, {tail.format(data)}{command}{result})\n")
+    return _CHAIN + "".join(made) + "    nisa.dma_copy(dst=out, src=sums)\n    return out\n"
+
+
+_CALLS: Final = {
+    "act": ("activation", "op=nl.square, data={}, reduce_op=nl.add"),
+    "actr": ("activation_reduce", "op=nl.square, data={}, reduce_op=nl.add"),
+    "tsr": ("tensor_scalar_reduce", "data={}, op0=nl.add, operand0=2.0, reduce_op=nl.maximum"),
+    "least": ("tensor_scalar_reduce", "data={}, op0=nl.add, operand0=2.0, reduce_op=nl.minimum"),
+    "exp": ("exponential", "src={}"),
+    "range": (
+        "range_select",
+        "on_true_tile={}, comp_op0=nl.greater, comp_op1=nl.less, bound0=low, bound1=high",
+    ),
+    "select": ("select_reduce", "predicate=mask, on_true={}, on_false=1.5"),
+}
+
+_LONG: Final = "reset_reduce -"
+_ENDS: Final = "reduce sums"
+
+CHAIN_TWINS: Final = (
+    Twin(
+        "AC01",
+        _calls(f"act a {_LONG}", "actr b - other", f"act b {_ENDS}"),
+        _calls("actr b - other", f"act a {_LONG}", f"act b {_ENDS}"),
+        "0.5",
+        "trn2",
+    ),
+    Twin(
+        "AC02",
+        _calls(f"tsr a {_LONG}", "range b reset_reduce other", f"tsr b {_ENDS}"),
+        _calls(f"tsr a {_LONG}", f"tsr b {_ENDS}", "range b reset_reduce other"),
+        "0.6",
+        "trn3",
+    ),
+    Twin(
+        "AC03",
+        _calls(f"tsr a {_LONG}", "least a reset_reduce other", f"tsr b {_ENDS}"),
+        _calls("least a reset_reduce other", f"tsr a {_LONG}", f"tsr b {_ENDS}"),
+        "0.6",
+        "trn2",
+    ),
+    Twin("AC04", _calls(f"act a {_ENDS}"), _calls("act a reset_reduce sums"), "0.4", "trn2"),
+    Twin(
+        "ACT13",
+        _calls("act a idle sums"),
+        _calls(f"act a {_LONG}", f"act b {_ENDS}"),
+        "0.3",
+        "trn2",
+    ),
+    Twin(
+        "ACR04",
+        _calls("actr a - other", f"act b {_ENDS}"),
+        _calls("actr a - other", "act b reset_reduce sums"),
+        "0.4",
+        "trn2",
+    ),
+    Twin(
+        "AC05",
+        _calls(f"tsr a {_LONG}", "select b idle -", f"tsr b {_ENDS}"),
+        _calls("select b idle -", f"tsr a {_LONG}", f"tsr b {_ENDS}"),
+        "0.6",
+        "trn2",
+    ),
+    Twin("TSR10", _calls(f"tsr a {_ENDS}"), _calls("tsr a reset_reduce sums"), "0.6", "trn2"),
+    Twin(
+        "EXP08",
+        _calls("exp a idle sums"),
+        _calls("exp a idle -", "exp a reset_reduce sums"),
+        "0.6",
+        "trn3",
+    ),
+    Twin(
+        "RSL09",
+        _calls(f"range a {_ENDS}"),
+        _calls(f"range a {_LONG}", f"range b {_ENDS}"),
+        "0.5",
+        "trn3",
+    ),
+    Twin(
+        "SLR08",
+        _calls(f"select a {_LONG}", "select b idle -", f"select b {_ENDS}"),
+        _calls(f"select a {_LONG}", f"select b {_ENDS}", "select b idle -"),
+        "0.5",
+        "trn2",
+    ),
+)
+
+UNREAD_FAILING: Final = _calls(f"act a {_LONG}", "act b reset_reduce sums")
+UNREAD_PASSING: Final = _calls(f"act a {_LONG}", "act b reduce sums")
 
 # ----------------------------------------------------------------- sbuf-capacity
 

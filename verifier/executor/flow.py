@@ -20,6 +20,7 @@ from verifier.executor.memory import SUM, Bound, Memory
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
+from verifier.symbolic.effects import AccumulatorFile
 from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
@@ -116,6 +117,8 @@ class Steps:
     #: operands that name other cores: of what does nothing but to wait for them, and of an exchange
     waits: tuple[str, ...]
     joins: tuple[str, ...]
+    #: accumulators that outlive it
+    accumulators: AccumulatorFile | None
     #: roles of tensors of the caller's: what is read, and what is written
     taken: tuple[str, ...]
     given: tuple[str, ...]
@@ -194,9 +197,21 @@ class Flow:
 
     def done(self) -> None:
         """The operation has written what it writes."""
-        for role, lost in self._lost.items():
+        spoiled: set[int] = set()
+        for role in self._steps.writes:
             found = self._bounds[role]
             part = self._steps.written(self._bounds, role)
+            lost = self._lost.get(role)
+            if lost is None:
+                place = found.place
+                if (
+                    part.mask is None
+                    and isinstance(place, Geometry)
+                    and id(found.memory) in spoiled
+                ):
+                    found.memory.mark(place)  # what is written last stands
+                continue
+            spoiled.add(id(found.memory))
             lost = part.of(lost)
             if isinstance(found.place, Gather) and found.place.mask is not None:
                 lost = np.where(found.place.mask, lost, 0)

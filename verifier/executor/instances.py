@@ -151,8 +151,7 @@ class Instances:
         instruction = operation.instruction
         if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
             return None
-        state = (operation.operands.get(role) for _, role in instruction.footprint.state)
-        if instruction.footprint.orders or any(each is not None and each.given for each in state):
+        if instruction.footprint.orders or instruction.footprint.remembers(operation):
             return None
         parts: list[object] = [operation.name, str(operation.accumulates)]
         for role, operand in operation.operands.items():

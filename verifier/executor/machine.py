@@ -14,6 +14,7 @@ from verifier.dialects.registry import of_generation
 from verifier.executor import findings, places
 from verifier.executor.abridge import Beginning
 from verifier.executor.access import NotConcreteError, integer
+from verifier.executor.accumulators import Accumulators
 from verifier.executor.findings import MisuseError, UnsupportedError, ViolationError
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
@@ -194,8 +195,7 @@ class ConcreteMachine:
         self.storages: list[Storage] = []
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
-        self.plans = known.calls
-        self.kept = known.kept
+        self.plans, self.kept = known.calls, known.kept
         self._templates = known.templates
         heard = frozenset(self.rules.monitors)
         #: whether it matters which elements were written
@@ -205,6 +205,7 @@ class ConcreteMachine:
         #: whether iterations were left out
         self.abridged = False
         self.watch = Watch(self.meet, heard & WATCHED) if heard & WATCHED else None
+        self.accumulators = Accumulators(self.meet)
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
 

@@ -395,6 +395,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         holds=CONTENTS.index(written(operation)),
         waits=footprint.orders if footprint is not None and not writes else (),
         joins=footprint.orders if footprint is not None and writes else (),
+        accumulators=footprint.accumulators if footprint is not None else None,
         taken=tuple(
             role for role in reads if bounds[role].memory.template.kind is StorageKind.INPUT
         ),
@@ -413,11 +414,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if machine.watch is not None:
         machine.watch.operation(machine.program, steps, bounds)
     lost = _undefined(machine, steps, bounds)
-    if steps.own_sum is not None:
-        found = bounds[steps.own_sum]
-        found.memory.settle(found.place, numbers=not machine.options.shapes_only)
-    for role in steps.sums:
-        _check_sum(machine, steps, bounds[role])
+    _check_sums(machine, steps, bounds)
     if steps.used:
         machine.touch(*(bounds[role].memory for role in steps.used))
     for role in steps.consumed:
@@ -562,6 +559,18 @@ def _written(found: Bound) -> bool:
         return True
     chosen = place.positions if place.mask is None else place.positions[place.mask]
     return memory.initialised_positions(chosen.reshape(-1), place.dtype)
+
+
+def _check_sums(machine: ConcreteMachine, steps: Steps, bounds: Mapping[str, Bound]) -> None:
+    """What an operation adds to, in PSUM and in the accumulators of its engine."""
+    if steps.own_sum is not None:
+        found = bounds[steps.own_sum]
+        found.memory.settle(found.place, numbers=not machine.options.shapes_only)
+    for role in steps.sums:
+        _check_sum(machine, steps, bounds[role])
+    if steps.accumulators is not None:
+        index = machine.program.index
+        machine.accumulators.use(index, steps.operation, steps.accumulators, bounds)
 
 
 def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:

@@ -279,6 +279,7 @@ def _finish(
 ) -> None:
     trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
+    machine.accumulators.ended()
     machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))
     results = {id(tensor.memory): tensor.memory for tensor in returned}
     for memory in results.values():

@@ -165,17 +165,62 @@ class Writes:
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulation:
+    """What a call does with accumulators.
+
+    ``begins``: it sets them anew. ``adds``: data goes into them. ``to``: the operand that they are
+    read out into, if the call has it. ``alters``: they mean nothing afterwards. ``operator``: how
+    data is folded into them, if that is said.
+    """
+
+    begins: bool = False
+    adds: bool = False
+    to: str = ""
+    alters: bool = False
+    operator: str = ""
+
+    @property
+    def continues(self) -> bool:
+        """Whether what earlier calls left there goes into a result, or into what is added up."""
+        return not self.begins and (self.adds or bool(self.to))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccumulatorFile:
+    """Accumulators of an engine, one for each lane, that outlive a call.
+
+    ``lanes``: the operand in whose lanes they are used. ``used`` gives None where it is not
+    followed what is done with them. ``command``, ``operator``: the operands that say it. ``facts``:
+    those that say of the function what holds of the accumulators.
+    """
+
+    name: str
+    lanes: str
+    used: Callable[[Call], Accumulation | None]
+    facts: tuple[str, ...] = ()
+    command: str = "reduce_cmd"
+    operator: str = "reduce_op"
+
+
+@dataclass(frozen=True, slots=True)
 class Footprint:
     """What a call reads and writes of its operands."""
 
     reads: tuple[Reads, ...] = ()
     writes: tuple[Writes, ...] = ()
-    #: registers of an engine that outlive the call: which, and the operand that says what is done
-    state: tuple[tuple[str, str], ...] = ()
+    #: those that outlive the call
+    accumulators: AccumulatorFile | None = None
     #: the operands that name the cores whose accesses the call puts in order, if it does
     orders: tuple[str, ...] = ()
     #: the operand that lists the indices of loops whose iterations the call folds together, if any
     folds: str = ""
+
+    def remembers(self, call: Call) -> bool:
+        """Whether what earlier calls left in accumulators may go into the results of a call."""
+        if self.accumulators is None:
+            return False
+        used = self.accumulators.used(call)
+        return used is None or used.continues
 
     def reads_of(self, role: str) -> tuple[Reads, ...]:
         """The reads of an operand, or of a member of a list of operands (``srcs[0]``)."""

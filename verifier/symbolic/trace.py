@@ -65,6 +65,11 @@ class Operation:
         self.value(role)
         return role not in self.unseen
 
+    def given(self, role: str) -> bool:
+        """Whether the call names an argument itself."""
+        operand = self.operands.get(role)
+        return operand is not None and operand.given
+
     def span_of(self, role: str) -> Span:
         operand = self.operands.get(role)
         return operand.span if operand is not None else self.span

@@ -7,7 +7,7 @@ import numpy as np
 from verifier.dialects.nki.isa import INSTRUCTIONS
 from verifier.dialects.nki.results import Like
 from verifier.executor.semantics import alu, casts
-from verifier.executor.semantics.accumulators import SCALAR, VECTOR, accumulate
+from verifier.executor.semantics.accumulators import accumulate
 from verifier.executor.semantics.base import IO, Array, SemanticsMissing, semantics
 from verifier.executor.semantics.operands import (
     flag,
@@ -225,12 +225,11 @@ def activation(op: Operation, io: IO) -> None:
         data = data + lanes(io, op, "bias", data.ndim)
     result = np.asarray(alu.unary(needed(io, "op", op), op.name)(data), np.float32)
     if op.name == "isa.activation_reduce":
-        accumulate(io, op, SCALAR, "data", result, "add", "reset_reduce")
+        accumulate(io, op, result, "add", "reset_reduce")
     else:
         name = operator(io, "reduce_op") or "add"
         command = option(io, "reduce_cmd", "idle")
-        accumulate(io, op, SCALAR, "data", result, name, command)
-    put(io, "dst", result)
+        accumulate(io, op, result, name, command)
 
 
 @semantics("isa.activate2")
@@ -247,8 +246,7 @@ def activate2(op: Operation, io: IO) -> None:
     else:
         result = np.asarray(alu.unary(name, op.name)(value), np.float32)
     reduction = operator(io, "reduce_op") or "add"
-    accumulate(io, op, SCALAR, "data", result, reduction, option(io, "reduce_cmd", "idle"))
-    put(io, "dst", result)
+    accumulate(io, op, result, reduction, option(io, "reduce_cmd", "idle"))
 
 
 @semantics("isa.exponential")
@@ -256,5 +254,4 @@ def exponential(op: Operation, io: IO) -> None:
     data = reading(io, "src")
     result = np.exp(data - lanes(io, op, "max_value", data.ndim))
     command = option(io, "reduce_cmd", "idle")
-    accumulate(io, op, VECTOR, "src", result, "add", command, initial="reduce_init")
-    put(io, "dst", result)
+    accumulate(io, op, result, "add", command)

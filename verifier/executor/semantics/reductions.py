@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from verifier.executor.semantics import alu, casts
-from verifier.executor.semantics.accumulators import VECTOR, accumulate, load
+from verifier.executor.semantics.accumulators import accumulate, load
 from verifier.executor.semantics.base import IO, Array, SemanticsMissing, semantics
 from verifier.executor.semantics.elementwise import step
 from verifier.executor.semantics.operands import (
@@ -227,7 +227,7 @@ def tensor_scalar_cumulative(op: Operation, io: IO) -> None:
     name = needed(io, "op1", op)
     terms = step(io, op, needed(io, "op0", op), source, "imm0", False)
     command = option(io, "reduce_cmd", "reset_reduce")
-    held = load(io, op, VECTOR, "src", terms.shape[0], name, command, "imm1")
+    held = load(io, op, terms.shape[0], name, command, "imm1")
     if name == "subtract":
         # reg = term - reg: signs alternate along the row
         signs = np.where(np.arange(terms.shape[1]) % 2 == 0, 1.0, -1.0).astype(np.float32)
@@ -249,14 +249,11 @@ def tensor_scalar_reduce(op: Operation, io: IO) -> None:
     accumulate(
         io,
         op,
-        VECTOR,
-        "data",
         result,
         needed(io, "reduce_op", op),
         option(io, "reduce_cmd", "reset_reduce"),
         negate=flag(io, "reduce_res_negate"),
     )
-    put(io, "dst", result)
 
 
 # --------------------------------------------------------------------------- selections
@@ -275,8 +272,7 @@ def range_select(op: Operation, io: IO) -> None:
     otherwise = np.float32(option(io, "on_false_value", -3.4028235e38))
     result = np.where(chosen, rows, otherwise)
     command = option(io, "reduce_cmd", "reset_reduce")
-    accumulate(io, op, VECTOR, "on_true_tile", result, "maximum", command)
-    put(io, "dst", result)
+    accumulate(io, op, result, "maximum", command)
 
 
 @semantics("isa.select_reduce")
@@ -287,8 +283,7 @@ def select_reduce(op: Operation, io: IO) -> None:
         chosen = ~chosen
     result = np.where(chosen, data, lanes(io, op, "on_false", 2)).astype(np.float32)
     name = option(io, "reduce_op", "maximum")
-    accumulate(io, op, VECTOR, "on_true", result, name, option(io, "reduce_cmd", "idle"))
-    put(io, "dst", result)
+    accumulate(io, op, result, name, option(io, "reduce_cmd", "idle"))
 
 
 # --------------------------------------------------------------------------- statistics

@@ -1,10 +1,14 @@
-"""What a location of PSUM holds, what operations without operands write, what others pass on."""
+"""What places hold that go on from what is there: locations of PSUM, accumulators of engines.
+
+And what operations without operands write, what others pass on.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
-from verifier.symbolic.effects import Carried
+from verifier.symbolic.effects import Accumulation, Carried
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
 
@@ -17,6 +21,30 @@ class Content(Enum):
     FOREIGN = "what no multiplication wrote"
     SUM = "a sum"
     USED = "a sum that was read"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an accumulator of an engine holds.
+
+    ``by``: the function that set it (or that altered it) last, by its short name; empty: none did.
+    ``operator``: how that folds data into it, if it said so. ``facts``: those about that function.
+    """
+
+    by: str = ""
+    operator: str = ""
+    altered: bool = False
+    facts: tuple[str, ...] = ()
+
+    @staticmethod
+    def after(operation: Operation, used: Accumulation) -> Held | None:
+        """What an accumulator holds that an operation sets or alters; None: it does neither."""
+        instruction = operation.instruction
+        registers = instruction.footprint.accumulators if instruction is not None else None
+        if registers is None or not (used.begins or used.alters):
+            return None
+        name = operation.name.rpartition(".")[2]
+        return Held(name, used.operator, not used.begins, registers.facts)
 
 
 def written(operation: Operation) -> Content:

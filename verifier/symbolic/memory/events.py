@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verifier.source.ir import Span
-from verifier.symbolic.memory.content import Content
+from verifier.symbolic.effects import Accumulation
+from verifier.symbolic.memory.content import Content, Held
 from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Operation, Trace
 
@@ -107,6 +108,22 @@ class Added:
     storage: Storage
     content: Content
     writer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """A call that uses accumulators of its engine in some lane where they hold ``held``."""
+
+    operation: Operation
+    used: Accumulation
+    held: Held
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What an operation has accumulated is gone, and nothing has read it out."""
+
+    operation: Operation
 
 
 # ------------------------------------------------------------------------ order

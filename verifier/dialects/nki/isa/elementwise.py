@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki.isa.families import and_reduced, both_operators, copies
+from verifier.dialects.nki.isa.families import (
+    and_reduced,
+    both_operators,
+    copies,
+    sums_of_vector,
+)
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
     BINARY,
@@ -439,7 +444,12 @@ EXPONENTIAL: Final = Instruction(
     ),
     needs=(Capability.EXPONENTIAL, ("NKI-EXP01", "NKI-H85")),
     indirection=indirect("dst src", "src"),
-    footprint=and_reduced("src", "max_value", initial="reduce_init"),
+    footprint=and_reduced(
+        "src",
+        "max_value",
+        initial="reduce_init",
+        accumulators=sums_of_vector("src", "NKI-EXP08", without="idle"),
+    ),
 )
 
 INSTRUCTIONS: Final = (

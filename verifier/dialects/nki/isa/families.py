@@ -10,6 +10,7 @@ from verifier.dialects.nki.isa.shared import (
     REDUCES,
     decides,
     folded,
+    member,
     moved,
     per_lane,
     picked,
@@ -19,13 +20,83 @@ from verifier.dialects.nki.isa.shared import (
 )
 from verifier.dialects.nki.results import Columns
 from verifier.hardware.engines import Engine
-from verifier.symbolic.effects import SOME, Footprint, Reads, When
+from verifier.symbolic.effects import (
+    SOME,
+    Accumulation,
+    AccumulatorFile,
+    Call,
+    Footprint,
+    Reads,
+    When,
+)
 from verifier.symbolic.instruction import Engines, Instruction, Operators, Reduction, Result, Trait
 from verifier.symbolic.roles import Limit, Role
+from verifier.symbolic.tensors import View
 
-#: registers that outlive a call, and the operand that says what is done with them
-SUMS_OF_VECTOR: Final = (("accumulators of the Vector Engine", "reduce_cmd"),)
-SUMS_OF_SCALAR: Final = (("accumulators of the Scalar Engine", "reduce_cmd"),)
+#: what a command does with accumulators: whether it sets them anew, whether data goes into them
+_COMMANDS: Final = {
+    "idle": (False, False),
+    "reset": (True, False),
+    "reduce": (False, True),
+    "reset_reduce": (True, True),
+    "load_reduce": (True, True),
+}
+
+
+_OF_SCALAR: Final = "accumulators of the Scalar Engine"
+OF_VECTOR: Final = "accumulators of the Vector Engine"
+
+
+def _used(
+    call: Call, to: str, without: str, operator: str, ignored_in: str, alters: bool
+) -> Accumulation | None:
+    value = call.value("reduce_cmd")
+    command = without if value is None else member(call, "reduce_cmd")
+    if command not in _COMMANDS or (call.api == ignored_in and command != "reset_reduce"):
+        return None
+    begins, adds = _COMMANDS[command]
+    result = call.value(to)
+    if result is not None and not isinstance(result, View):
+        return None
+    return Accumulation(
+        begins=begins,
+        adds=adds,
+        to=to if result is not None else "",
+        alters=alters and not (begins or adds),
+        operator=member(call, operator) or "",
+    )
+
+
+def sums_of_vector(
+    lanes: str,
+    *facts: str,
+    to: str = "reduce_res",
+    operator: str = "reduce_op",
+    without: str = "reset_reduce",
+    ignored_in: str = "",
+) -> AccumulatorFile:
+    """Accumulators that `idle` may alter (NKI-AC05).
+
+    ``without``: what is done where no command is given; ``ignored_in``: a generation that does
+    not look at the command.
+    """
+    return AccumulatorFile(
+        name=OF_VECTOR,
+        lanes=lanes,
+        used=lambda call: _used(call, to, without, operator, ignored_in, alters=True),
+        facts=("NKI-AC02", *facts),
+        operator=operator,
+    )
+
+
+def sums_of_scalar(*facts: str, without: str = "idle") -> AccumulatorFile:
+    """Accumulators that `idle` leaves as they are."""
+    return AccumulatorFile(
+        name=_OF_SCALAR,
+        lanes="data",
+        used=lambda call: _used(call, "reduce_res", without, "reduce_op", "", alters=False),
+        facts=("NKI-AC01", *facts),
+    )
 
 
 def both_operators(
@@ -44,12 +115,15 @@ def reduced(
     *lanes: str,
     when: When = REDUCES,
     initial: str = "",
-    state: tuple[tuple[str, str], ...] = SUMS_OF_VECTOR,
+    kept: str,
 ) -> tuple[Reads, ...]:
-    """What goes into ``reduce_res``: the data, what is held beside it, what is loaded before."""
+    """What goes into ``reduce_res``: the data, what is held beside it, what is loaded before.
+
+    ``kept``: the accumulators that keep it as well.
+    """
     return (
         *(per_lane(role, "reduce_res", when=when) for role in lanes),
-        folded(data, "reduce_res", when=when, kept=state[0][0]),
+        folded(data, "reduce_res", when=when, kept=kept),
         *([per_lane(initial, "reduce_res", when=LOADS)] if initial else []),
     )
 
@@ -59,17 +133,17 @@ def and_reduced(
     *lanes: str,
     when: When = REDUCES,
     initial: str = "",
-    state: tuple[tuple[str, str], ...] = SUMS_OF_VECTOR,
+    accumulators: AccumulatorFile,
 ) -> Footprint:
     """The data streams into ``dst`` with what is held in its lane, and into ``reduce_res``."""
     return Footprint(
         reads=(
             streamed(data),
             *(per_lane(role) for role in lanes),
-            *reduced(data, *lanes, when=when, initial=initial, state=state),
+            *reduced(data, *lanes, when=when, initial=initial, kept=accumulators.name),
         ),
         writes=written("dst", "reduce_res"),
-        state=state,
+        accumulators=accumulators,
     )
 
 

@@ -36,9 +36,7 @@ def _one(name: str, fact: str, memories: In | None = None) -> Role:
 
 def _seeds(role: str) -> Footprint:
     """The generator begins anew where an operand says."""
-    return Footprint(
-        reads=(decides(role, "it is a seed"),), state=(("the random number generator", role),)
-    )
+    return Footprint(reads=(decides(role, "it is a seed"),))
 
 
 RNG: Final = Instruction(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import (
-    SUMS_OF_VECTOR,
+    OF_VECTOR,
     and_reduced,
     both_operators,
     of_partition,
+    sums_of_vector,
 )
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
@@ -123,7 +124,9 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
     indirection=indirect("dst data", "data"),
-    footprint=and_reduced("data", "operand0", initial="reduce_init"),
+    footprint=and_reduced(
+        "data", "operand0", initial="reduce_init", accumulators=sums_of_vector("data", "NKI-TSR10")
+    ),
     result=Like(("data",)),
     chain=Chain((Step("op0", "operand0", "reverse0", alone="NKI-TSR02", fixed="NKI-TSR05"),)),
 )
@@ -164,9 +167,9 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
     indirection=indirect("dst src", "src"),
     footprint=Footprint(
-        reads=(folded("src", kept=SUMS_OF_VECTOR[0][0]), per_lane("imm0"), per_lane("imm1")),
+        reads=(folded("src", kept=OF_VECTOR), per_lane("imm0"), per_lane("imm1")),
         writes=written("dst"),
-        state=SUMS_OF_VECTOR,
+        accumulators=sums_of_vector("src", to="dst", operator="op1"),
     ),
 )
 

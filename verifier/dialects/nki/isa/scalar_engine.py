@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki.isa.families import SUMS_OF_SCALAR, and_reduced
+from verifier.dialects.nki.isa.families import and_reduced, sums_of_scalar
 from verifier.dialects.nki.isa.operators import ACTIVATIONS, admits
 from verifier.dialects.nki.isa.shared import (
     EVERY,
@@ -82,7 +82,7 @@ ACTIVATION: Final = Instruction(
     ),
     commands=Commands(_COMMANDS, "NKI-ACT12", operator="reduce_op"),
     indirection=indirect("dst data", "data"),
-    footprint=and_reduced("data", "bias", "scale", state=SUMS_OF_SCALAR),
+    footprint=and_reduced("data", "bias", "scale", accumulators=sums_of_scalar("NKI-ACT13")),
     result=Like(("data",)),
 )
 
@@ -111,7 +111,13 @@ ACTIVATION_REDUCE: Final = Instruction(
         admits("reduce_op", words("add"), "NKI-ACR02"),
     ),
     indirection=indirect("dst data", "data"),
-    footprint=and_reduced("data", "bias", "scale", when=ALWAYS, state=SUMS_OF_SCALAR),
+    footprint=and_reduced(
+        "data",
+        "bias",
+        "scale",
+        when=ALWAYS,
+        accumulators=sums_of_scalar("NKI-ACR04", without="reset_reduce"),
+    ),
     result=Like(("data",)),
 )
 
@@ -171,7 +177,7 @@ ACTIVATE2: Final = Instruction(
         ("relu_param", "op", "prelu", "NKI-ATW08"),
     ),
     indirection=indirect("dst data", "data"),
-    footprint=and_reduced("data", "imm0", "imm1", state=SUMS_OF_SCALAR),
+    footprint=and_reduced("data", "imm0", "imm1", accumulators=sums_of_scalar()),
 )
 
 INSTRUCTIONS: Final = (

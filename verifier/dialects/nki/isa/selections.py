@@ -7,7 +7,7 @@ from math import prod
 from operator import is_
 from typing import Final
 
-from verifier.dialects.nki.isa.families import SUMS_OF_VECTOR, of_partition, reduced
+from verifier.dialects.nki.isa.families import OF_VECTOR, of_partition, reduced, sums_of_vector
 from verifier.dialects.nki.isa.operators import COMPARISONS, RANGES, admits
 from verifier.dialects.nki.isa.shared import (
     EVERY,
@@ -167,10 +167,10 @@ RANGE_SELECT: Final = Instruction(
             streamed("on_true_tile"),
             decides("bound0", "it is the bound of a range"),
             decides("bound1", "it is the bound of a range"),
-            *reduced("on_true_tile"),
+            *reduced("on_true_tile", kept=OF_VECTOR),
         ),
         writes=written("dst", "reduce_res"),
-        state=SUMS_OF_VECTOR,
+        accumulators=sums_of_vector("on_true_tile", "NKI-RSL09", ignored_in="0.2"),
     ),
     result=Like(("on_true_tile",)),
 )
@@ -228,10 +228,10 @@ SELECT_REDUCE: Final = Instruction(
             decides("predicate", "it is a condition"),
             streamed("on_true", where=SOME),
             per_lane("on_false"),
-            *reduced("on_true", "on_false"),
+            *reduced("on_true", "on_false", kept=OF_VECTOR),
         ),
         writes=written("dst", "reduce_res"),
-        state=SUMS_OF_VECTOR,
+        accumulators=sums_of_vector("on_true", "NKI-SLR08", without="idle"),
     ),
 )
 

@@ -1,0 +1,466 @@
+"""Accumulators of engines: what they hold that a call goes on from.
+
+The Scalar and the Vector Engine have one accumulator for each lane, which all functions that
+accumulate share. A chain of calls sets them, adds to them any number of times, and reads them out;
+no other user comes in between. The symbolic check asks what an accumulator holds on each way in
+which one call may come before another; a run keeps it per lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rules.memory import examples
+from rules.memory.cases import (
+    Copy,
+    before,
+    common_loops,
+    contains,
+    covered,
+    dominates,
+    preceding,
+    renewed,
+)
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Accumulation, AccumulatorFile
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.content import Held
+from verifier.symbolic.memory.events import Accumulated, Unread
+from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
+from verifier.symbolic.trace import Operation, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a call that goes on from what accumulators hold."""
+
+    facts: tuple[str, ...]
+    text: str
+    message: str
+    help: str
+
+
+def fault(held: Held, operation: Operation, used: Accumulation) -> Fault | None:
+    """Whether a call is wrong where the accumulators of its engine hold that."""
+    if not used.continues:
+        return None
+    name = _short(operation)
+    does = "adds to" if used.adds else "reads"
+    anew = "pass reduce_cmd=reset_reduce to the first call of a chain"
+    if used.alters:
+        return Fault(
+            _cited("NKI-AC05", operation),
+            "the accumulators are read out by a call that does not alter them",
+            f"`{used.to}` is read out of accumulators that `{name}` with `idle` may alter",
+            "pass reduce_cmd=reset_reduce, or leave out the tile for the result",
+        )
+    if not held.by:
+        return Fault(
+            _cited("NKI-AC04", operation),
+            f"a call resets the accumulators before `{name}` {does} them",
+            f"`{name}` {does} accumulators that nothing has reset",
+            anew,
+        )
+    if held.altered:
+        return Fault(
+            _cited("NKI-AC05", operation),
+            "the accumulators are set anew after a call that may alter them",
+            f"`{name}` {does} accumulators that `{held.by}` with `idle` may have altered",
+            anew,
+        )
+    mixed = bool(held.operator and used.operator) and held.operator != used.operator
+    if held.by == name and not mixed:
+        return None
+    other = f"`{held.by}` with `{held.operator}`" if held.by == name else f"`{held.by}`"
+    return Fault(
+        _cited("NKI-AC03", operation, held),
+        f"no other user of the accumulators comes into the chain of `{name}`",
+        f"`{name}` {does} accumulators that {other} has set",
+        "read a chain out before the engine accumulates something else",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call:
+    """A call that uses accumulators; ``used`` None: how is not followed."""
+
+    access: Access
+    used: Accumulation | None
+
+    @property
+    def begins(self) -> bool:
+        return self.used is not None and self.used.begins
+
+    @property
+    def left(self) -> Held | None:
+        """What the accumulators hold after it, if it sets or alters them."""
+        return None if self.used is None else Held.after(self.access.operation, self.used)
+
+
+def chains(trace: Trace, target: Target) -> Iterator[Check]:
+    """Checks per call that goes on from what others left."""
+    for found in _calls(trace, target).values():
+        for call in found:
+            if call.used is None or call.used.continues:
+                yield from _continued(call, found)
+
+
+def _calls(trace: Trace, target: Target) -> dict[str, list[_Call]]:
+    """The calls that use accumulators, by engine, in program order."""
+    calls: dict[str, list[_Call]] = {}
+    files: dict[str, Storage] = {}
+    for operation in sorted(trace.operations, key=lambda op: op.order):
+        registers = _registers(operation)
+        if registers is None:
+            continue
+        used = registers.used(operation)
+        if used == Accumulation(operator=used.operator if used is not None else ""):
+            continue
+        file = files.setdefault(registers.name, _file(registers.name, trace, target))
+        access = _access(operation, registers, file, trace)
+        calls.setdefault(registers.name, []).append(_Call(access, used))
+    return calls
+
+
+def _registers(operation: Operation) -> AccumulatorFile | None:
+    instruction = operation.instruction
+    return instruction.footprint.accumulators if instruction is not None else None
+
+
+def _file(name: str, trace: Trace, target: Target) -> Storage:
+    """The accumulators of an engine: an element for each lane."""
+    return Storage(
+        id=-1,
+        name=name,
+        buffer=Buffer.SBUF,
+        dtype=DType.named("float32"),
+        shape=(E.const(target.partitions),),
+        partition_axis=0,
+        span=trace.span,
+        kind=StorageKind.ALLOC,
+    )
+
+
+def _access(
+    operation: Operation, registers: AccumulatorFile, file: Storage, trace: Trace
+) -> Access:
+    """The accumulators of the lanes that the data of a call streams through."""
+    data = operation.view(registers.lanes)
+    first = data.start_partition if data is not None else None
+    step = data.partition_step if data is not None else None
+    count = data.partitions if data is not None else file.shape[0]
+    axis = Axis(_symbol(), count)
+    loops = (*trace.grid, *(loop for loop in operation.loops if loop not in trace.grid))
+    known = first is not None and (step is not None or count is E.const(1))
+    start = E.const(0) if first is None else first
+    stride = E.const(1) if step is None else step
+    view = View(
+        storage=file,
+        instance=(),
+        frame=file.shape,
+        frame_partition=0,
+        axes=(axis,),
+        coords=(start + axis.index * stride,),
+        dtype=file.dtype,
+        exact=known,
+        reason="" if known else "which lanes a call uses is not known",
+    )
+    return Access(operation, registers.lanes, view, loops)
+
+
+def _symbol() -> E.Sym:
+    symbol = E.fresh("lane", 0, None, E.Origin.AXIS).as_atom()
+    assert isinstance(symbol, E.Sym)
+    return symbol
+
+
+# -- what a call goes on from ------------------------------------------------------------
+
+
+def _continued(call: _Call, calls: Sequence[_Call]) -> Iterator[Check]:
+    if call.used is None:
+        yield _open(call, "what is done with accumulators is not followed")
+        return
+    operation, used = call.access.operation, call.used
+    wrong = fault(Held(), operation, used)
+    assert wrong is not None
+    if used.alters:
+        yield _check(call, wrong, E.FALSE, True)
+        return
+    yield _begun(call, calls, wrong)
+    for other in calls:
+        if other.used is None:
+            if any(True for _ in preceding(other.access, call.access)):
+                yield _open(call, "what an earlier call does with accumulators is not followed")
+            continue
+        held = other.left
+        wrong = fault(held, operation, used) if held is not None else None
+        if wrong is None:
+            continue
+        sets = [each.access for each in calls if _suits(each, call)]
+        for level, way in preceding(other.access, call.access):
+            formula, exact = renewed(call.access, sets, way, level)
+            given = (*call.access.ranges, *way.ranges)
+            yield _between(call, other, wrong, formula, exact, given, level)
+
+
+def _suits(other: _Call, call: _Call) -> bool:
+    """Whether a call sets accumulators for another one to go on from."""
+    held = other.left
+    assert call.used is not None
+    return held is not None and fault(held, call.access.operation, call.used) is None
+
+
+def _begun(call: _Call, calls: Sequence[_Call], wrong: Fault) -> Check:
+    """Something has set the accumulators of all lanes, or altered them, which is said elsewhere."""
+    access = call.access
+    others = [each.access for each in calls if each.left is not None and each is not call]
+    if any(dominates(other, access) and contains(other.view, access.view) for other in others):
+        return _check(call, wrong, E.TRUE, True)
+    ways = (way for other in others for way in before(other, access))
+    known = Known((*access.path, *access.ranges), access.loops)
+    formula, exact, _ = covered(ways, access.view, known)
+    return _check(call, wrong, formula, exact and access.view.exact, access.ranges)
+
+
+def _check(
+    call: _Call, wrong: Fault, predicate: Bool, exact: bool, given: tuple[Bool, ...] = ()
+) -> Check:
+    access = call.access
+    return Check(
+        predicate=predicate,
+        span=_place(access.operation),
+        text=wrong.text,
+        message=wrong.message,
+        facts=wrong.facts,
+        given=given if predicate is not E.TRUE else (),
+        help=(wrong.help,),
+        exact=exact,
+        reason="" if exact else access.view.reason or "which call comes before is not known",
+        path=access.path,
+        order=access.order,
+    )
+
+
+def _between(
+    call: _Call,
+    other: _Call,
+    wrong: Fault,
+    predicate: Bool,
+    exact: bool,
+    given: tuple[Bool, ...],
+    level: int,
+) -> Check:
+    """``other`` comes before ``call``: ``level`` is how many loops share their iteration."""
+    found = _check(call, wrong, predicate, exact, given)
+    place = Note(other.access.span, f"`{_short(other.access.operation)}` uses them here")
+    found = replace(found, notes=(place,))
+    if level == common_loops(other.access.loops, call.access.loops):
+        return found
+    loop = call.access.loops[level]
+    called = loop.name or "i"
+    return replace(
+        found,
+        message=f"{wrong.message}, in an earlier iteration of `{called}`",
+        values=((f"trips of `{called}`", loop.trips),),
+    )
+
+
+def _open(call: _Call, reason: str) -> Check:
+    access = call.access
+    return Check(
+        predicate=E.FALSE,
+        span=_place(access.operation),
+        text="a chain of calls that accumulate is not interrupted",
+        message="what the accumulators hold is not known",
+        facts=("NKI-AC03",),
+        exact=False,
+        reason=reason,
+        path=access.path,
+        order=access.order,
+    )
+
+
+# -- what is accumulated for nothing -----------------------------------------------------
+
+
+def unread_chains(trace: Trace, target: Target) -> Iterator[Check]:
+    """Checks per call that adds up on demand: it is read out before it is set anew, or the end."""
+    for calls in _calls(trace, target).values():
+        kept = [call for call in calls if _keeps(call)]
+        if not kept or any(call.used is None for call in calls):
+            continue
+        ends = [*(call.access for call in calls if call.begins), _end(kept[0], trace)]
+        reads = [each.access for each in calls if each.begins or (each.used and each.used.to)]
+        for call in kept:
+            for end in ends:
+                good = [access for access in reads if access is not end]
+                for level, way in preceding(call.access, end):
+                    formula, exact = renewed(end, good, way, level)
+                    yield _lost(call, end, way, formula, exact)
+
+
+def _keeps(call: _Call) -> bool:
+    """Whether a call adds to accumulators because it is told to, and does not read them out."""
+    used, operation = call.used, call.access.operation
+    registers = _registers(operation)
+    assert registers is not None
+    return used is not None and used.adds and not used.to and operation.given(registers.command)
+
+
+def _end(call: _Call, trace: Trace) -> Access:
+    """All accumulators of an engine when the kernel is over."""
+    file = call.access.view.storage
+    last = max((operation.order for operation in trace.operations), default=0) + 1
+    over = Operation("", {}, trace.span, trace.api, (), (), last)
+    axis = Axis(_symbol(), file.shape[0])
+    view = View(
+        storage=file,
+        instance=(),
+        frame=file.shape,
+        frame_partition=0,
+        axes=(axis,),
+        coords=(axis.index,),
+        dtype=file.dtype,
+    )
+    return Access(over, "", view, trace.grid)
+
+
+def _lost(call: _Call, later: Access, way: Copy, predicate: Bool, exact: bool) -> Check:
+    operation = call.access.operation
+    wrong = _unread_fault(operation)
+    return Check(
+        predicate=predicate,
+        span=_place(operation),
+        text=wrong.text,
+        message=wrong.message,
+        facts=wrong.facts,
+        given=(*later.ranges, *way.ranges),
+        help=(wrong.help,),
+        exact=exact,
+        reason="" if exact else "which call comes next is not known",
+        path=later.path,
+        order=max(later.order, call.access.order),
+    )
+
+
+def _unread_fault(operation: Operation) -> Fault:
+    name = _short(operation)
+    return Fault(
+        _cited("NKI-AC06", operation),
+        f"what `{name}` adds up is read out",
+        f"what `{name}` adds up in the accumulators is never read out",
+        "pass a tile as reduce_res to the last call of the chain",
+    )
+
+
+# -- both --------------------------------------------------------------------------------
+
+
+def _short(operation: Operation) -> str:
+    return operation.name.rpartition(".")[2]
+
+
+def _cited(fact: str, operation: Operation, held: Held | None = None) -> tuple[str, ...]:
+    """A fact, and those about the functions that are concerned."""
+    registers = _registers(operation)
+    own = registers.facts if registers is not None else ()
+    return tuple(dict.fromkeys((fact, *own, *(held.facts if held is not None else ()))))
+
+
+def _place(operation: Operation) -> Span:
+    registers = _registers(operation)
+    assert registers is not None
+    return (
+        operation.span_of(registers.command)
+        if operation.given(registers.command)
+        else operation.span
+    )
+
+
+def accumulated(event: Accumulated, target: Target) -> Iterator[Check]:
+    """A call of a run that goes on from what accumulators hold."""
+    wrong = fault(event.held, event.operation, event.used)
+    if wrong is not None:
+        yield Check(
+            predicate=E.FALSE,
+            span=_place(event.operation),
+            text=wrong.text,
+            message=wrong.message,
+            facts=wrong.facts,
+            help=(wrong.help,),
+        )
+
+
+def unread(event: Unread, target: Target) -> Iterator[Check]:
+    """What a call of a run has added up for nothing."""
+    wrong = _unread_fault(event.operation)
+    yield Check(
+        predicate=E.FALSE,
+        span=_place(event.operation),
+        text=wrong.text,
+        message=wrong.message,
+        facts=wrong.facts,
+        help=(wrong.help,),
+    )
+
+
+register(
+    Rule(
+        id="accumulator-chain",
+        code="MEM313",
+        family="memory",
+        summary="a call that goes on from accumulators goes on from what its own chain left there",
+        silent=True,
+        reason=(
+            "The Scalar and the Vector Engine keep one accumulator per lane between instructions, "
+            "which all functions that accumulate share. `reduce` adds to whatever is there: what "
+            "was never reset, what another chain left, or what a call with `idle` has altered on "
+            "the Vector Engine."
+        ),
+        facts=(
+            "NKI-AC03",
+            "NKI-AC04",
+            "NKI-AC05",
+        ),
+        enforces=lambda i: i.footprint.accumulators.facts if i.footprint.accumulators else (),
+        on="trace",
+        check=chains,
+        monitors=(Monitor(Accumulated, accumulated),),
+        sources=("NKI ISA activation, exponential, select_reduce, tensor_scalar_reduce",),
+        failing=examples.CHAIN_FAILING,
+        passing=examples.CHAIN_PASSING,
+        twins=examples.CHAIN_TWINS,
+    )
+)
+
+register(
+    Rule(
+        id="accumulator-unread",
+        code="MEM314",
+        family="memory",
+        summary="what a chain of calls adds up in accumulators is read out",
+        severity="warning",
+        reason=(
+            "Without a tile as reduce_res the result of a reduction stays in the accumulators of "
+            "the engine. If no later call of the chain reads it out before they are set anew, and "
+            "before the kernel ends, it is lost."
+        ),
+        facts=("NKI-AC06",),
+        enforces=lambda i: i.footprint.accumulators.facts if i.footprint.accumulators else (),
+        on="trace",
+        check=unread_chains,
+        monitors=(Monitor(Unread, unread),),
+        replayed=Replayed(Shown.AT_THE_END, whole=True),
+        sources=("NKI ISA activation, tensor_scalar_reduce",),
+        failing=examples.UNREAD_FAILING,
+        passing=examples.UNREAD_PASSING,
+    )
+)
