@@ -11,7 +11,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -125,7 +125,23 @@ def judged(kernels: Iterable[Kernel]) -> Iterator[Judgement]:
                 yield Judgement("crash", (), (traceback.format_exc(),))
 
 
+def on_numbers(kernels: Iterable[Kernel]) -> None:
+    """Run several kernels on numbers; what is broken does not stop them."""
+    with isolated():
+        for drawn in kernels:
+            with _loaded(drawn) as case, np.errstate(all="ignore"):
+                case.ran(_STRICT, numbers=True)
+
+
 def _alone(drawn: Kernel) -> Judgement:
+    with _loaded(drawn) as case:
+        kind = _judged(case)
+    return Judgement(kind, tuple(case.reasons), tuple(case.problems))
+
+
+@contextmanager
+def _loaded(drawn: Kernel) -> Iterator[_Case]:
+    """The kernel in a file of its own, with a session of the executor."""
     path = Path(_folder().name, "kernel.py")
     path.write_text(drawn.text, encoding="utf-8")
     places._texts.pop(str(path), None)
@@ -137,11 +153,9 @@ def _alone(drawn: Kernel) -> Judgement:
     before = list(sys.path)
     try:
         with using(session):
-            case = _Case(drawn, path, session, load(path))
-            kind = _judged(case)
+            yield _Case(drawn, path, session, load(path))
     finally:
         sys.path[:] = before
-    return Judgement(kind, tuple(case.reasons), tuple(case.problems))
 
 
 def _judged(case: _Case) -> str:
