@@ -15,6 +15,7 @@ from verifier.symbolic.memory.events import Life, Lived
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime
 from verifier.symbolic.memory.lives import exclusive, lives
+from verifier.symbolic.memory.physical import is_counted, is_placed, window
 from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Trace
 
@@ -22,20 +23,55 @@ from verifier.symbolic.trace import Trace
 def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per two tiles placed by hand that are live at the same time."""
     table = index(trace)
-    placed = [
-        life
-        for uses in table.storages
-        if uses.storage.address is not None
-        and uses.storage.buffer.on_chip
-        and (uses.reads or uses.writes)
-        for life in lives(table, uses)
-    ]
+    placed: list[Lifetime] = []
+    rough: dict[int, Storage] = {}
+    lost: list[Storage] = []
+    for uses in table.storages:
+        storage = uses.storage
+        if not storage.buffer.on_chip or not (uses.reads or uses.writes):
+            continue
+        if is_placed(storage):
+            moved = window(storage, target.psum_bank_bytes)
+            if moved is None:
+                lost.append(storage)
+                continue
+            if is_counted(storage):
+                rough[id(moved)] = storage
+            uses = replace(uses, storage=moved)
+        if uses.storage.address is not None:
+            placed += lives(table, uses)
+    if lost:
+        yield _anywhere(lost[0])
     for position, first in enumerate(placed):
         if first.together and not first.touches:
             yield _any_two(first)
         for second in placed[position + 1 :]:
-            if first.storage.buffer is second.storage.buffer:
-                yield from _meeting(first, second)
+            if first.storage.buffer is not second.storage.buffer:
+                continue
+            for check in _meeting(first, second):
+                several = rough.get(id(first.storage)) or rough.get(id(second.storage))
+                yield check if several is None else _in_part(check, several)
+
+
+def _in_part(found: Check, several: Storage) -> Check:
+    """A tensor of several tiles: when each of them is in use is not told apart."""
+    reason = f"which tiles of `{several.name}` are in use at a time is not known"
+    return replace(found, exact=False, reason=found.reason or reason)
+
+
+def _anywhere(storage: Storage) -> Check:
+    """Where a tensor lies is not followed, so nothing is known of it and any other."""
+    return Check(
+        predicate=E.FALSE,
+        span=storage.span,
+        text=f"`{storage.name}` has a place of its own",
+        message=f"`{storage.name}` may overlap what is still in use",
+        facts=("NKI-B14",),
+        exact=False,
+        reason=f"where `{storage.name}` lies is not known",
+        path=storage.path,
+        order=storage.order,
+    )
 
 
 def _meeting(first: Lifetime, second: Lifetime) -> Iterator[Check]:
@@ -83,7 +119,14 @@ def _different(first: Lifetime, second: Lifetime) -> Bool:
 
 def _placed_lived(event: Lived, target: Target) -> Iterator[Check]:
     """As :func:`address_overlap`, of the tensors of a run: the first two."""
-    placed = [life for life in event.lives if life.storage.address is not None]
+    placed = []
+    for life in event.lives:
+        storage = life.storage
+        if is_placed(storage) and not is_counted(storage):
+            moved = window(storage, target.psum_bank_bytes)
+            life = life if moved is None else replace(life, storage=moved)
+        if life.storage.address is not None:
+            placed.append(life)
     apart: dict[tuple[int, int], bool] = {}
     live: list[Life] = []
     for life in sorted(placed, key=lambda life: life.first):

@@ -464,3 +464,28 @@ def forgotten(source):
 )
 
 NO_OUTPUT_PASSING: Final = NO_OUTPUT_FAILING + "    return target\n"
+
+# ----------------------------------------------------------------- tile-displaced
+
+TILES_FAILING: Final = (
+    _BETA1.replace(
+        "import neuronxcc.nki.language",
+        "import neuronxcc.nki.compiler as ncc\nimport neuronxcc.nki.language",
+    )
+    + '''\
+@nki.jit
+def rotating(x):
+    """Copies x[3, 64, 50] through three tiles, all of which are loaded before one is stored."""
+    assert x.shape == (3, 64, 50)
+    out = nl.ndarray((3, 64, 50), dtype=nl.float32, buffer=nl.shared_hbm)
+    placed = ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
+    tiles = nl.ndarray((3, nl.par_dim(64), 50), dtype=nl.float32, buffer=placed)
+    for i in nl.affine_range(3):
+        tiles[i] = nl.load(x[i])
+    for i in nl.affine_range(3):
+        nl.store(out[i], value=tiles[i])
+    return out
+'''
+)
+
+TILES_PASSING: Final = TILES_FAILING.replace("num_free_tiles=(2,)", "num_free_tiles=(3,)")

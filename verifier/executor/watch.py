@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from verifier.executor import places
 from verifier.executor.cells import Box, Cells, TooFineError, Values, along, box_of
+from verifier.executor.displaced import Places
 from verifier.executor.flow import Steps
 from verifier.executor.instances import Instances, several, shared
 from verifier.executor.left import Left
@@ -29,6 +30,7 @@ from verifier.symbolic.memory.content import constant, folded, moved
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
+    Displaced,
     Filled,
     ForeignRead,
     ForeignWrite,
@@ -39,8 +41,8 @@ from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Operation
 
 #: what is met through the notes of :class:`Watch`
-WATCHED: Final = frozenset({CarriedRead, CarriedWrite, ForeignRead, ForeignWrite, Filled, Reached})
 _ORDER: Final = frozenset({CarriedRead, CarriedWrite, ForeignRead, ForeignWrite})
+WATCHED: Final = _ORDER | {Displaced, Filled, Reached}
 
 
 @dataclass(eq=False, slots=True)
@@ -113,6 +115,7 @@ class Watch:
         self._meet = meet
         self._orders = bool(wanted & _ORDER)
         self._fills = Filled in wanted
+        self._displaces = Displaced in wanted
         self._reaches = Reached in wanted
         #: counts operations and iterations of independent loops
         self.clock = 0
@@ -131,6 +134,8 @@ class Watch:
         self._numbers: dict[int, int | float] = {}
         #: what is folded over the iterations of loops: of which
         self._folded: WeakKeyDictionary[Memory, frozenset[_Turn]] = WeakKeyDictionary()
+        #: of tensors whose tiles share places: who was written there last
+        self._places: WeakKeyDictionary[Memory, Places | None] = WeakKeyDictionary()
         #: where it was written
         self._writers: dict[int, Span] = {}
         self._inputs: dict[int, _Use] = {}
@@ -157,6 +162,8 @@ class Watch:
                 self._depend(program, steps, bounds)
             except TooFineError:
                 self.lost = True
+        if self._displaces:
+            self._displace(steps, bounds)
         if self._fills:
             for role in steps.taken:
                 self._taken.add(bounds[role].memory)
@@ -360,6 +367,29 @@ class Watch:
         written = self._writers[stamp]
         turn.carried.add(memory)
         self._meet(CarriedRead(memory.name, span, written, turn.span, turn.name, turn.kind))
+
+    # -- places -----------------------------------------------------------------------
+
+    def _displace(self, steps: Steps, bounds: Mapping[str, Bound]) -> None:
+        """Tell of reads of tiles of which others have taken the place."""
+        for roles, writes in ((steps.reads, False), (steps.writes, True)):
+            for role in roles:
+                found = bounds[role]
+                memory = found.memory
+                if memory.template.partition_axis is None:
+                    continue
+                if memory not in self._places:
+                    self._places[memory] = Places.of(memory.template)
+                places_of = self._places[memory]
+                if places_of is None:
+                    continue
+                if writes:
+                    places_of.write(self._box(found), found, steps.operation.span)
+                    continue
+                written = places_of.read(self._box(found), found)
+                if written is not None:
+                    span = self._where(steps.operation, role)
+                    self._meet(Displaced(memory.name, span, written, memory.span))
 
     # -- parameters -------------------------------------------------------------------
 

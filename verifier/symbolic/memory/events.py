@@ -158,6 +158,16 @@ class CarriedWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Displaced:
+    """A tile of ``name`` is read after another one was written to its place, at ``written``."""
+
+    name: str
+    span: Span
+    written: Span
+    allocated: Span
+
+
+@dataclass(frozen=True, slots=True)
 class ForeignRead:
     """A program instance reads what another one writes, and nothing orders the two."""
 

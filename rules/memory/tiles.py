@@ -1,0 +1,143 @@
+"""Tiles that share a place: what is read is what was written last, of the same tile.
+
+Modulo allocation of Beta 1 gives fewer places than there are tiles. That is right as long as no
+more tiles are in use at once than there are places: a tile that is read must not have been written
+over by another one of the same place since it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from rules.memory import examples
+from rules.memory.cases import before, between, covered
+from rules.memory.words import element
+from verifier.dialects.names import NKI
+from verifier.hardware.targets import Target
+from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.events import Displaced
+from verifier.symbolic.memory.index import Access, Index, Uses, index
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.memory.physical import Places, is_counted, places
+from verifier.symbolic.regions import same_frame
+from verifier.symbolic.tensors import Storage, View
+from verifier.symbolic.trace import Trace
+
+
+def displaced_tiles(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per read of a tile and write of another one that may lie in the same place."""
+    table = index(trace)
+    for uses in table.storages:
+        storage = uses.storage
+        if not is_counted(storage) or not uses.writes or not (uses.reads or uses.targets):
+            continue
+        found = places(storage)
+        if found is None:
+            yield _not_known(storage)
+        elif not found.enough(storage):
+            for read in (*uses.reads, *uses.targets):
+                for write in uses.writes:
+                    yield from _kept(table, uses, found, read, write)
+
+
+def _kept(table: Index, uses: Uses, found: Places, read: Access, write: Access) -> Iterator[Check]:
+    """No tile that ``write`` writes takes the place of what is read before it is read."""
+    storage = uses.storage
+    for other in before(write, read):
+        apart, exact = _elsewhere(read.view, other.view, found)
+        if apart is E.TRUE:
+            continue
+        shared = len(write.loops) - len(other.at)
+        ways = chain.from_iterable(between(own, other, shared, read) for own in uses.writes)
+        known = Known((*read.path, *read.ranges), read.loops)
+        again, known_again, _ = covered(ways, read.view, known)
+        exact = exact and known_again and read.view.exact
+        where = element(read.view)
+        yield replace(
+            _still_there(storage.name, read.span, write.operation.span, storage.span),
+            predicate=E.or_(apart, again),
+            given=(*read.ranges, *other.ranges, *where.given),
+            values=where.values,
+            exact=exact,
+            reason="" if exact else f"which tiles of `{storage.name}` are in use is not known",
+            path=read.path,
+            order=read.order,
+        )
+
+
+def _elsewhere(read: View, write: View, found: Places) -> tuple[Bool, bool]:
+    """When two views name elements of one tile, or of different places; and exactness."""
+    a, b = same_frame(read, write)
+    storage = read.storage
+    if read.indirect or write.indirect or not (a.exact and b.exact) or a.frame != storage.shape:
+        return E.FALSE, False
+    blocks = len(found.counts)
+    pairs = list(zip(a.coords, b.coords, strict=True))
+    other_place = (
+        E.ne(E.mod(mine, count), E.mod(its, count))
+        for (mine, its), counts in zip(pairs, found.counts, strict=False)
+        for count in counts
+    )
+    other_element = (E.ne(mine, its) for mine, its in pairs[blocks:])
+    same_tile = E.and_(*(E.eq(mine, its) for mine, its in pairs[:blocks]))
+    return E.or_(*other_place, *other_element, same_tile), True
+
+
+def _not_known(storage: Storage) -> Check:
+    """Nothing is known of the places."""
+    return replace(
+        _still_there(storage.name, storage.span, storage.span, storage.span),
+        exact=False,
+        reason=f"where the tiles of `{storage.name}` lie is not known",
+        notes=(),
+        path=storage.path,
+        order=storage.order,
+    )
+
+
+def _still_there(name: str, span: Span, written: Span, allocated: Span) -> Check:
+    """No other tile has been written to the place of one that is read."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"no other tile of `{name}` is written to the place of the one that is read",
+        message=f"a tile of `{name}` is read after another one was written to its place",
+        facts=("NKI-B15",),
+        notes=(
+            Note(written, "written here"),
+            Note(allocated, "fewer places than tiles are asked for here"),
+        ),
+        help=("ask for as many tiles as are in use at once",),
+    )
+
+
+def displaced(event: Displaced, target: Target) -> Iterator[Check]:
+    """A tile is read of which another one has taken the place, in a run."""
+    yield _still_there(event.name, event.span, event.written, event.allocated)
+
+
+register(
+    Rule(
+        id="tile-displaced",
+        code="MEM314",
+        family="memory",
+        summary="no more tiles are in use at once than there are places for them",
+        silent=True,
+        reason=(
+            "`mod_alloc` puts tiles whose block indices are alike modulo the number of tiles into "
+            "one place: writing one of them destroys the other."
+        ),
+        facts=("NKI-B15",),
+        on="trace",
+        dialects=(NKI,),
+        check=displaced_tiles,
+        monitors=(Monitor(Displaced, displaced),),
+        failing=examples.TILES_FAILING,
+        passing=examples.TILES_PASSING,
+    )
+)
