@@ -124,7 +124,7 @@ def displaced(event: Displaced, target: Target) -> Iterator[Check]:
 register(
     Rule(
         id="tile-displaced",
-        code="MEM314",
+        code="MEM315",
         family="memory",
         summary="no more tiles are in use at once than there are places for them",
         silent=True,
