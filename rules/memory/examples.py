@@ -51,6 +51,39 @@ UNINITIALISED_PASSING: Final = UNINITIALISED_FAILING.replace(
     "    assert n >= 256 and n <= 4096\n    assert n % 256 == 0\n",
 )
 
+
+def _picked(given: str) -> str:
+    return (
+        _HEAD
+        + f'''\
+@nki.jit
+def picked(x):
+    """A plane of x[n, 64, 36], at an offset in a register."""
+    assert x.shape == (9, 64, 36) and x.dtype == nl.float32
+    out = nl.ndarray((64, 36), dtype=nl.float32, buffer=nl.shared_hbm)
+    plane = nl.ndarray((64, 36), dtype=nl.float32, buffer=nl.sbuf)
+    first = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=first, value=7)
+    where = nisa.register_alloc()
+    {given}
+    pattern = [[36, 64], [1, 36]]
+    nisa.dma_copy(dst=plane, src=x.ap(pattern, scalar_offset=where, indirect_dim=0))
+    nisa.dma_copy(dst=out, src=plane)
+    return out
+'''
+    )
+
+
+UNINITIALISED_TWINS: Final = (
+    Twin(
+        "REG06",
+        _picked("other = nisa.register_alloc(7)"),
+        _picked("nisa.register_load(where, first)"),
+        "0.5",
+        "trn2",
+    ),
+)
+
 # ----------------------------------------------------------------- output-not-written
 
 OUTPUT_FAILING: Final = (

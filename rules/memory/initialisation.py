@@ -21,6 +21,7 @@ from rules.memory.words import (
 )
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
@@ -139,6 +140,8 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         when = _When.BEFORE
     adder = operation.name.rpartition(".")[2] if first.target else ""
     fact = "PPL-B12" if operation.api == PPL else "NKI-B20"
+    if first.view.buffer is Buffer.REGISTER:
+        fact = "NKI-REG06"
     found = _written_before(name, first.span, when, fact, adder)
     return replace(
         found,
@@ -182,7 +185,7 @@ def undefined_read(event: UndefinedRead, target: Target) -> Iterator[Check]:
     same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
     notes = () if same else (Note(use, f"what became of it decides here: {event.why}"),)
     yield replace(
-        _written_before(origin.name, origin.span, when, NKI),
+        _written_before(origin.name, origin.span, when, "NKI-B20"),
         notes=(*notes, Note(origin.allocated, f"`{origin.name}` is allocated here")),
     )
 
@@ -452,7 +455,7 @@ register(
             "was there before, so results differ from run to run. The usual cause is a loop with "
             "`n // tile` trips that fills a buffer of `n` columns."
         ),
-        facts=("NKI-B20", "PPL-B12"),
+        facts=("NKI-B20", "NKI-REG06", "PPL-B12"),
         on="trace",
         dialects=(NKI, PPL),
         check=uninitialised_reads,
@@ -463,6 +466,7 @@ register(
         replayed=Replayed(whole=True),
         failing=examples.UNINITIALISED_FAILING,
         passing=examples.UNINITIALISED_PASSING,
+        twins=examples.UNINITIALISED_TWINS,
     )
 )
 

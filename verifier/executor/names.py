@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,27 @@ class BufferProxy(Named):
 
 
 class RegisterProxy:
-    """A scalar register with its number."""
+    """A scalar register with its number.
 
-    __slots__ = ("inner", "number")
+    ``unset``: told where the number is used and nothing has set it; None: it is set.
+    """
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    __slots__ = ("_number", "inner", "unset")
+
+    def __init__(self, number: int = 0, unset: Callable[[], None] | None = None) -> None:
+        self._number = number
+        self.unset = unset
         self.inner = RegisterValue("register", self)
+
+    @property
+    def number(self) -> int:
+        if self.unset is not None:
+            self.unset()
+        return self._number
+
+    @number.setter
+    def number(self, value: int) -> None:
+        self._number, self.unset = value, None
 
     def __index__(self) -> int:
         return self.number

@@ -25,6 +25,7 @@ from verifier.executor import calls, operands, places, tpu_shims
 from verifier.executor.access import integer
 from verifier.executor.conversion import constant, inward, outward
 from verifier.executor.findings import MisuseError, UnsupportedError
+from verifier.executor.flow import first_read
 from verifier.executor.names import Harmless, RegisterProxy, dtype_name
 from verifier.executor.objects import NKIObject
 from verifier.executor.regions import Geometry
@@ -32,6 +33,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
 from verifier.executor.tiles import Tensor, call_of
 from verifier.hardware import dtypes as dt
+from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.values import ApiRef, DeviceLoop
 
 #: libraries that kernel files import for their tests; empty modules stand in where they are absent
@@ -219,7 +221,16 @@ def _judged(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Non
 def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     _judged(ref, args, keywords)
     value = args[0] if args else keywords.get("x")
-    return RegisterProxy(_number(value) if value is not None else 0)
+    if value is not None:
+        return RegisterProxy(_number(value))
+    made, machine = places.here(), active().current()
+    name = made.target_name or "register"
+
+    def unset() -> None:
+        used = places.here().span
+        machine.meet(UndefinedRead(Origin(name, made.span, used, False), used, "it is used"))
+
+    return RegisterProxy(unset=unset)
 
 
 def _number(value: Any) -> int:
@@ -295,7 +306,13 @@ def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 def _bound(value: Any) -> Any:
     if isinstance(value, RegisterProxy):
         return value.number
-    return _number(value) if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    found, used = value.bound(), places.here().span
+    if bool(found.memory.undefined(found.place).any()):
+        origin = first_read(found.memory, used)
+        value.machine.meet(UndefinedRead(origin, used, "it is the bound of a loop"))
+    return _number(value)
 
 
 def _program_ndim(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

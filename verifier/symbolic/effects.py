@@ -208,6 +208,8 @@ class Footprint:
 
     reads: tuple[Reads, ...] = ()
     writes: tuple[Writes, ...] = ()
+    #: the operands that are registers, and are set
+    registers: tuple[str, ...] = ()
     #: those that outlive the call
     accumulators: AccumulatorFile | None = None
     #: the operands that name the cores whose accesses the call puts in order, if it does

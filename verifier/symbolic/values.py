@@ -319,9 +319,20 @@ class DTypeText:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A scalar register of the device: its value is known at run time only."""
+    """A scalar register of the device: its value is known at run time only.
+
+    ``place``: the tensor of one element that stands for it, by which is known what has set it; None
+    of those that the device sets itself.
+    """
 
     name: str
+    place: View | None = None
+
+
+def places(*values: object) -> tuple[View, ...]:
+    """The tensors whose elements these values of the running device are, registers among them."""
+    held = (value.place if isinstance(value, Register) else value for value in values)
+    return tuple(value for value in held if isinstance(value, View))
 
 
 @dataclass(frozen=True, slots=True)

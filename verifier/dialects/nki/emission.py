@@ -34,6 +34,7 @@ from verifier.symbolic.values import (
     Opaque,
     Ref,
     Register,
+    places,
 )
 
 #: values that are certainly no tensor
@@ -184,6 +185,7 @@ def perform(
         written = views.use(machine, result, mask, span)
         gathered.operands["dst"] = Operand("dst", written, span, given=False)
         gathered.writes.append(("dst", written))
+    _gather_registers(instruction, gathered)
     operation = Operation(
         name=instruction.name,
         operands=gathered.operands,
@@ -397,6 +399,15 @@ def _numbers(machine: Machine, value: object, span: Span) -> object:
         _numbers(machine, item, span) if isinstance(item, tuple) else _number(machine, item, span)
         for item in value
     )
+
+
+def _gather_registers(instruction: Instruction, gathered: _Gathered) -> None:
+    """Operands in registers: those that the call sets, and those that it takes."""
+    for name, operand in gathered.operands.items():
+        if not isinstance(operand.value, Register):
+            continue
+        into = gathered.writes if name in instruction.footprint.registers else gathered.reads
+        into.extend((name, place) for place in places(operand.value))
 
 
 def _gather_list(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
 from verifier.dialects.binding import Bound
@@ -11,10 +12,13 @@ from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Footprint
 from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import DType, LoopKind, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
@@ -28,6 +32,7 @@ from verifier.symbolic.values import (
     ParDim,
     Range,
     Register,
+    places,
 )
 
 
@@ -300,6 +305,7 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
             return _runtime(machine, f"`{name}` of `{call.text}` is not followed", operand)
         return value
 
+    _use_registers(machine, bound, call, reads=[*bound.operands])
     single = bound.value("stop") is None
     start = E.const(0) if single else read("start", 0)
     stop = read("start", 0) if single else read("stop", 0)
@@ -331,6 +337,7 @@ def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
+    _use_registers(machine, bound, call, reads=("init",))
     return DeviceLoop(bound.value("body_fun"), None, call.span)
 
 
@@ -402,7 +409,76 @@ def _program_ndim(machine: Machine, bound: Bound, call: Call) -> object:
 # --------------------------------------------------------------------------- registers and the rest
 
 
+#: what registers hold (NKI-REG08 lists more; what is said of them does not depend on it)
+_IN_REGISTERS: Final = DType.named("int32")
+
+
 def _register(machine: Machine, bound: Bound, call: Call) -> object:
+    """A new register; one that is given no value holds whatever was there before (NKI-REG06)."""
+    name = call.target_name or "register"
+    place = machine.allocate(
+        name,
+        (E.const(1),),
+        _IN_REGISTERS,
+        Buffer.REGISTER,
+        call.span,
+        partition_axis=None,
+        initialised=bound.value("x") is not None,
+    )
+    return Register(name, place)
+
+
+def _set_register(machine: Machine, bound: Bound, call: Call) -> object:
+    source = next(name for name in ("src", "imm") if name in bound.operands)
+    _use_registers(machine, bound, call, reads=(source,), writes=("dst",))
+    return None
+
+
+def _use_registers(
+    machine: Machine,
+    bound: Bound,
+    call: Call,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+) -> None:
+    """Note that operands that only the device knows are read and written."""
+    read = [
+        (role, views.use(machine, view, None, bound.span(role, call.span)))
+        for role in reads
+        for view in places(bound.value(role))
+    ]
+    written = [(role, view) for role in writes for view in places(bound.value(role))]
+    if read or written:
+        machine.emit(
+            Operation(
+                name=bound.signature.name,
+                operands=dict(bound.operands),
+                span=call.span,
+                api=machine.api,
+                loops=machine.loops,
+                path=machine.path,
+                order=machine.next_order(),
+                reads=tuple(read),
+                writes=tuple(written),
+                call_text=call.text,
+                instruction=replace(_SEQUENCED, name=bound.signature.name),
+            )
+        )
+
+
+#: what the sequencers of the engines do
+_SEQUENCED: Final = Instruction(
+    name="",
+    summary="",
+    signatures={},
+    roles=(),
+    engines=Engines(Engine.SYNC),
+    footprint=Footprint(),
+    traits=frozenset({Trait.NO_LANES}),
+)
+
+
+def _device_rank(machine: Machine, bound: Bound, call: Call) -> object:
     return Register(call.target_name or "register")
 
 
@@ -524,7 +600,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "isa.get_nc_version": _nc_version,
     "isa.get_nc_sub_version": _nc_sub_version,
     "isa.register_alloc": _register,
-    "isa.register_move": _nothing,
+    "isa.register_move": _set_register,
     "compiler.allocation_scope": _context,
     "compiler.enable_stack_allocator": _context,
     "compiler.force_auto_alloc": _context,
@@ -538,7 +614,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "compiler.psum.mod_alloc": _placement,
     "compiler.psum.auto_alloc": _placement,
     "collectives.rank_id": _rank,
-    "collectives.collective_permute_implicit_current_processing_rank_id": _register,
+    "collectives.collective_permute_implicit_current_processing_rank_id": _device_rank,
     "jit": _jit,
     "trace": _jit,
     "simulate": _jit,

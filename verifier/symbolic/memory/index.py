@@ -170,7 +170,7 @@ def tensor(view: View) -> tuple[Expr, ...]:
 
     Off chip, all program instances of a grid see the same tensor.
     """
-    if view.storage.buffer.on_chip:
+    if view.storage.buffer.on_chip or view.storage.buffer is Buffer.REGISTER:
         return view.instance
     return tuple(
         index

@@ -12,6 +12,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.values import places
 from verifier.symbolic.views.common import is_one, product
 from verifier.symbolic.views.linear import linear_start
 
@@ -68,7 +69,7 @@ def ap(
         reason=reason,
         indirect=runtime,
         span=span,
-        indices=tuple(v for v in (scalar_offset, vector_offset) if isinstance(v, View)),
+        indices=places(scalar_offset, vector_offset),
         rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
 

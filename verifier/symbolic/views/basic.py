@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -12,7 +12,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue
+from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue, places
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
 
@@ -86,6 +86,8 @@ class _Basic:
     generation: str
     #: rows of the method that is written, besides those of slices and indices
     facts: tuple[str, ...] = ()
+    #: what says at run time where it begins
+    taken: list[View] = field(default_factory=list)
 
     def apply(self, items: Sequence[object]) -> View:
         view = self.view
@@ -135,6 +137,7 @@ class _Basic:
                 exact=False,
                 indirect=out.indirect or indirect,
                 reason=out.reason or runtime,
+                indices=(*out.indices, *self.taken),
             )
         return replace(out, span=self.span)
 
@@ -237,6 +240,7 @@ class _Basic:
             if found is not None:
                 return found
         if isinstance(value, (View, Register)):
+            self.taken.extend(places(value))
             text = f"runtime offset into dimension {dim} of `{self.view.name}`"
             self.machine.approximate(LedgerKind.RUNTIME, f"{text}: taken to stay inside", self.span)
         else:

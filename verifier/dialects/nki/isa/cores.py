@@ -122,7 +122,7 @@ REGISTER_LOAD: Final = Instruction(
     },
     roles=(tile("src"),),
     engines=Engines(Engine.SYNC),
-    footprint=Footprint(reads=(decides("src", "a register takes it"),)),
+    footprint=Footprint(reads=(decides("src", "a register takes it"),), registers=("dst",)),
     traits=frozenset({Trait.NO_LANES}),
 )
 
