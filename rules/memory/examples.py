@@ -522,3 +522,23 @@ def rotating(x):
 )
 
 TILES_PASSING: Final = TILES_FAILING.replace("num_free_tiles=(2,)", "num_free_tiles=(3,)")
+
+# ----------------------------------------------------------------- transfer-overlap
+
+TRANSFER_FAILING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def shifted(x):
+    """x[64, 24] with each row but the first replaced by the one before it."""
+    assert x.shape == (64, 24) and x.dtype == nl.float32
+    out = nl.ndarray((64, 24), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((64, 24), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    nisa.dma_copy(dst=out[1:64, :], src=out[0:63, :])
+    return out
+'''
+)
+
+TRANSFER_PASSING: Final = TRANSFER_FAILING.replace("src=out[0:63, :]", "src=tile[0:63, :]")

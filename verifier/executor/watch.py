@@ -24,6 +24,7 @@ from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
 from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.transfers import overlapping
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import constant, folded, moved
@@ -35,6 +36,7 @@ from verifier.symbolic.memory.events import (
     ForeignRead,
     ForeignWrite,
     Origin,
+    Overlapped,
     Reached,
 )
 from verifier.symbolic.tensors import LoopKind, StorageKind
@@ -42,7 +44,7 @@ from verifier.symbolic.trace import Operation
 
 #: what is met through the notes of :class:`Watch`
 _ORDER: Final = frozenset({CarriedRead, CarriedWrite, ForeignRead, ForeignWrite})
-WATCHED: Final = _ORDER | {Displaced, Filled, Reached}
+WATCHED: Final = _ORDER | {Displaced, Filled, Overlapped, Reached}
 
 
 @dataclass(eq=False, slots=True)
@@ -116,6 +118,7 @@ class Watch:
         self._orders = bool(wanted & _ORDER)
         self._fills = Filled in wanted
         self._displaces = Displaced in wanted
+        self._overlaps = Overlapped in wanted
         self._reaches = Reached in wanted
         #: counts operations and iterations of independent loops
         self.clock = 0
@@ -164,6 +167,11 @@ class Watch:
                 self.lost = True
         if self._displaces:
             self._displace(steps, bounds)
+        if self._overlaps:
+            role = overlapping(steps.operation, bounds)
+            if role is not None:
+                span = self._where(steps.operation, role)
+                self._meet(Overlapped(bounds[role].memory.name, span))
         if self._fills:
             for role in steps.taken:
                 self._taken.add(bounds[role].memory)

@@ -168,6 +168,14 @@ class Displaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlapped:
+    """One transfer reads elements of ``name`` that it writes, and that go somewhere else."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class ForeignRead:
     """A program instance reads what another one writes, and nothing orders the two."""
 

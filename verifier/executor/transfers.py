@@ -1,0 +1,56 @@
+"""Whether a transfer writes elements that it reads, and that go somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor.cells import elements
+from verifier.executor.memory import Bound
+from verifier.symbolic import expr as E
+from verifier.symbolic.memory.transfers import sources, taken_from
+from verifier.symbolic.trace import Operation
+
+
+def overlapping(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
+    """The role of which a transfer writes elements that go somewhere else; None: of none."""
+    for role in sources(operation):
+        for target, _ in operation.writes:
+            found, written = bounds.get(role), bounds.get(target)
+            if found is not None and written is not None and found.memory is written.memory:
+                if _meet(operation, role, found, written):
+                    return role
+    return None
+
+
+def _meet(operation: Operation, role: str, found: Bound, written: Bound) -> bool:
+    template = found.memory.template
+    reads, writes = (elements(template, each.place) for each in (found, written))
+    if not np.isin(writes, reads).any():
+        return False
+    mine = _moved(operation, role, reads, writes)
+    if mine is None:
+        return True
+    times = np.bincount(reads.reshape(-1), minlength=template.elements)
+    hit = times[writes] > (mine == writes)
+    return bool(hit.any())
+
+
+def _moved(
+    operation: Operation, role: str, reads: NDArray[np.int64], writes: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """What goes to each element that is written, if it is read in some order of the axes."""
+    axes = [E.fresh("at", 0, None, E.Origin.AXIS) for _ in writes.shape]
+    source = taken_from(operation, role, axes)
+    if source is None or len(source) != reads.ndim or reads.ndim != writes.ndim:
+        return None
+    order = [next((k for k, axis in enumerate(axes) if axis is index), None) for index in source]
+    if None in order or sorted(k for k in order if k is not None) != [*range(writes.ndim)]:
+        return None
+    turned = np.transpose(reads, np.argsort([k for k in order if k is not None]))
+    return turned if turned.shape == writes.shape else None
+
+
+__all__ = ["overlapping"]
