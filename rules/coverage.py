@@ -269,7 +269,7 @@ _WHY: Final[dict[str, dict[str, str]]] = {
         "SHF": "06",
     },
     "documentation": {"DX": "01-15"},
-    "question": {"OQ": "01-43"},
+    "question": {"G": "43 45", "OQ": "01-43"},
     "accepted": {
         "MMU": "17",
         "MMX": "14",

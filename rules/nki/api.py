@@ -175,3 +175,46 @@ register(
         passing=_DEVICE_CONDITION.passing,
     )
 )
+
+_PYTHON_SUBSET = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def halved(x, twice=True):
+    assert x.shape == (80, 360)
+    out = nl.ndarray((80, 360), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((80, 360), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+-    if twice is True:
++    if twice == True:
+        nisa.tensor_scalar(dst=rows, data=rows, op0=nl.multiply, operand0=0.5)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+)
+register(
+    Rule(
+        id="python-subset",
+        code="NKI194",
+        family="api",
+        summary="a kernel is written in the Python that its compiler reads",
+        reason=(
+            "Since NKI 0.2 a compiler reads the text of kernels and of the functions that they "
+            "call: classes are objects of NKI's, dictionaries have texts as keys, and kernels "
+            "of 0.2 call no kernels. Since 0.3 it takes no `*` in a signature, no lists as "
+            "arguments, and `==` in place of `is`. CPython runs all of it, and so does the "
+            "simulator."
+        ),
+        facts=("G30", "G31", "G32", "G33", "G34", "G35", "G47"),
+        on="host",
+        replayed=COMPILED,
+        sources=("NKI language guide", "NKI migration guides 0.2 and 0.3"),
+        twins=twins.PYTHON_SUBSET,
+        failing=_PYTHON_SUBSET.failing,
+        passing=_PYTHON_SUBSET.passing,
+    )
+)

@@ -209,3 +209,92 @@ SIGNATURE: Final = (
     Twin("M031", _loaded(", dge_mode=3"), _loaded(", dge_mode=2"), "0.2", "trn2"),
     Twin("N05", _loaded(", dge_mode=2"), _loaded(_mode("hwdge")), "0.3", "trn2"),
 )
+
+_COPIED: Final = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+{before}
+
+@nki.jit
+def copied({parameters}):
+    assert x.shape == (72, 90)
+    out = nl.ndarray((72, 90), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((72, 90), dtype=x.dtype, buffer=nl.sbuf)
+    {body}
+    nisa.dma_copy(dst=rows, src=x)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+
+
+def _copying(body: str = "pass", *, parameters: str = "x", before: str = "") -> str:
+    return _COPIED.format(body=body, parameters=parameters, before=before)
+
+
+def _of_class(bases: str) -> str:
+    before = f"from enum import Enum\n\n\nclass Part{bases}:\n    rows = 8\n"
+    return _copying("part = Part()", before=before)
+
+
+def _member(bases: str) -> str:
+    before = f"from enum import Enum\n\n\nclass Part{bases}:\n    ROWS = 8\n"
+    return _copying("part = Part(8)", before=before)
+
+
+def _cleared(decorator: str) -> str:
+    function = "def cleared(rows):\n    nisa.memset(dst=rows, value=0.0)\n"
+    return _copying("cleared(rows)", before=f"\n{decorator}{function}")
+
+
+_MADE: Final = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def made({parameters}):
+    out = nl.ndarray((72, 90), dtype=nl.float32, buffer=nl.shared_hbm)
+    rows = nl.ndarray((72, 90), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=rows, value=1.0)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+
+PYTHON_SUBSET: Final = (
+    Twin(
+        "G30",
+        _copying(parameters="x, *, rounds=2"),
+        _copying(parameters="x, rounds=2"),
+        "0.3",
+        "trn2",
+    ),
+    Twin(
+        "G30",
+        _copying(parameters="x, *, rounds=2"),
+        _copying(parameters="x, rounds=2"),
+        "0.6",
+        "trn3",
+    ),
+    Twin(
+        "G31",
+        _copying("assert rounds is not 3", parameters="x, rounds=2"),
+        _copying("assert rounds is not None", parameters="x, rounds=2"),
+        "0.4",
+        "trn2",
+    ),
+    Twin(
+        "G32",
+        _copying(parameters="x, axes=[1, 0]"),
+        _copying(parameters="x, axes=(1, 0)"),
+        "0.3",
+        "trn2",
+    ),
+    Twin("G33", _of_class(""), _of_class("(nl.NKIObject)"), "0.2", "trn2"),
+    Twin("G33", _of_class("(nl.NKIObject, object)"), _of_class("(nl.NKIObject)"), "0.6", "trn2"),
+    Twin("G33", _of_class(""), _member("(Enum)"), "0.5", "trn3"),
+    Twin("G34", _copying("sizes = {2: 90}"), _copying("sizes = {'2': 90}"), "0.2", "trn1"),
+    Twin("G35", _cleared("@nki.jit\n"), _cleared(""), "0.2", "trn2"),
+    Twin("G47", _MADE.format(parameters=""), _MADE.format(parameters="rounds=2"), "0.2", "trn2"),
+)

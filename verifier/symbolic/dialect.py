@@ -21,6 +21,7 @@ from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Range
 if TYPE_CHECKING:
     from verifier.source.project import Module
     from verifier.symbolic.python.inputs import Parameter
+    from verifier.symbolic.python.model import Class
 
 
 class Dialect(Protocol[M]):
@@ -86,6 +87,10 @@ class Dialect(Protocol[M]):
 
     def enter(self, machine: M, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """Before a function of the project is called."""
+        ...
+
+    def instantiate(self, machine: M, cls: Class, span: Span) -> None:
+        """Before an instance of a class of the project is made."""
         ...
 
     def branch(self, machine: M, stmt: ir.If, test: Bool) -> None:

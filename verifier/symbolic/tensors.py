@@ -136,6 +136,8 @@ class Storage:
     placement: Mapping[str, object] = field(default_factory=dict)
     argument_spans: Mapping[str, Span] = field(default_factory=dict)
     returned: bool = False
+    #: the place in program order behind which it is not there any more: its maker has ended
+    until: int | None = None
 
     @property
     def free_elements(self) -> Expr:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import host, isa, methods, names, operators
+from verifier.dialects.nki import deviceloops, frontend, host, isa, methods, names, operators
 from verifier.dialects.nki.binding import bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
-from verifier.dialects.nki.versions import newer
 from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.source.project import Module
 from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import GridAxis
@@ -16,6 +16,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.machine import DeviceMachine
+from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
@@ -51,6 +52,10 @@ class NkiDialect(PlainDialect):
 
     name = "nki"
 
+    def __init__(self) -> None:
+        self._scanned: set[Span] = set()
+        self._order = deviceloops.Order()
+
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name (``nki.language``), or None if it is not of NKI."""
         return names.root(dotted)
@@ -77,8 +82,10 @@ class NkiDialect(PlainDialect):
     ) -> object:
         """A kernel is traced before its data is there: no generation has a value for the host."""
         in_tensor = data is DeviceData.TENSOR
-        # loops on the device were written so: in Beta 1 on tensors, up to 0.5 on registers
-        taken = machine.api == "beta1" or (not in_tensor and not newer(machine.api, "0.6"))
+        # loops on the device are written so: in Beta 1 on tensors, later on registers (NKI-LP06)
+        taken = machine.api == "beta1" or not in_tensor
+        if use is HostUse.LOOP and taken:
+            self._order.check(machine, span)
         if use is not HostUse.LOOP or not taken:
             known = "is known on the device alone"
             machine.check(
@@ -132,6 +139,13 @@ class NkiDialect(PlainDialect):
             wrote = _to_be_written(machine, instruction, bound, call)
             absent.writes(machine, wrote, all_of_them=True)
             return Missing(f"the result of {call.text} without its arguments", api=True)
+        if api.name == deviceloops.ORDERED:
+            return self._order.section()
+        if api.name in deviceloops.LOOPS:
+            self._order.check(machine, call.span)
+            deviceloops.check_step(machine, api.name, bound, call)
+        if api.name in deviceloops.WRITES:
+            deviceloops.check_frozen(machine, bound)
         if handler is not None:
             return handler(machine, bound, call)
         assert instruction is not None
@@ -204,6 +218,21 @@ class NkiDialect(PlainDialect):
         operators.store(machine, target, value, op, span, value_span)
 
     # -- the front end ----------------------------------------------------------------------------
+
+    def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
+        """What the compiler does not know of Python is rejected."""
+        frontend.prepare(machine, definition)
+
+    def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """A function is compiled as well: looked through once, and no kernel of its own."""
+        if not machine.importing and definition.span not in self._scanned:
+            self._scanned.add(definition.span)
+            frontend.enter(machine, definition, span)
+
+    def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
+        """An object is one of NKI's."""
+        if not machine.importing:
+            frontend.instantiate(machine, cls, span)
 
     def traced_once(self, machine: VM, kind: LoopKind) -> bool:
         """Beta 1 traces the body of a loop once (NKI-LP12)."""

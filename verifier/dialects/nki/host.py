@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import isa, names
+from verifier.dialects.nki import deviceloops, isa, names
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.versions import newer
@@ -333,12 +333,22 @@ def _fori_loop(machine: Machine, bound: Bound, call: Call) -> object:
         if source in bound.operands
     }
     bounds = _bounds(machine, Bound(bound.signature, operands, True), LoopKind.DYNAMIC, call)
-    return DeviceLoop(bound.value("body_fun"), bounds, call.span)
+    return DeviceLoop(
+        bound.value("body_fun"),
+        bounds,
+        call.span,
+        lambda value: deviceloops.returns_nothing(machine, value, call.span),
+    )
 
 
 def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
     _use_registers(machine, bound, call, reads=("init",))
-    return DeviceLoop(bound.value("body_fun"), None, call.span)
+    return DeviceLoop(
+        bound.value("body_fun"),
+        None,
+        call.span,
+        lambda value: deviceloops.returns_condition(machine, value, call.span),
+    )
 
 
 def _arange(machine: Machine, bound: Bound, call: Call) -> object:
@@ -585,7 +595,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "language.program_id": _program_id,
     "language.num_programs": _num_programs,
     "language.program_ndim": _program_ndim,
-    "language.no_reorder": _harmless,
+    deviceloops.ORDERED: _harmless,
     "language.device_print": _nothing,
     "language.expand_dims": _expand_dims,
     "language.is_hbm": _is_buffer,

@@ -140,6 +140,7 @@ def _base(
         bases.append(HostType(tuple))
     elif isinstance(value, ApiRef) and value.name.rpartition(".")[2] == "NKIObject":
         traits[fields.TRAIT] = ()
+        traits[hierarchy.DEVICE] = True
     elif isinstance(value, (Opaque, ExternalRef, ApiRef, ModuleRef)):
         if not (isinstance(value, Opaque) and value.harmless):
             vm.may_raise(f"the base {vm.kind(value).describe(vm, value)}", stmt.span)

@@ -41,6 +41,9 @@ SPECIAL: Final = "special"
 #: those of them that give back the value that they have changed
 IN_PLACE: Final = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "and", "or", "xor"))
 
+#: the trait of classes whose base an API has for objects that are compiled as well
+DEVICE: Final = "device"
+
 #: ends the name of the table of methods that a class has in another way than the type it heirs
 HEIR: Final = "heir"
 

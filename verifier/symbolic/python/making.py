@@ -44,6 +44,7 @@ def instantiate(vm: VM, cls: Class, call: Call) -> object:
     """``cls(...)``."""
     if hierarchy.trait(cls, "enum") is not None:
         return enums.called(vm, cls, call)
+    vm.dialect.instantiate(vm, cls, call.span)
     if hierarchy.is_external(cls):
         what = f"an instance of `{cls.name}`, whose base is not followed"
         return vm.unfollowed(what, call.span)

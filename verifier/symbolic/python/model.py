@@ -39,7 +39,7 @@ class Class:
 
     ``mro`` starts with the class itself and ends with ``object``; ``traits`` are what decorators
     and bases with a model of their own make of it (``dataclass``, ``enum``, ``namedtuple``,
-    ``nki``), by name, with whatever the model keeps there.
+    ``device``), by name, with whatever the model keeps there.
     """
 
     name: str

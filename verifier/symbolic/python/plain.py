@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verifier.symbolic.python.inputs import Parameter
     from verifier.symbolic.python.kind import Kind
     from verifier.symbolic.python.machine import DeviceMachine
+    from verifier.symbolic.python.model import Class
     from verifier.symbolic.python.vm import VM
 
 
@@ -28,6 +29,9 @@ class PlainDialect:
         """Nothing to do."""
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Nothing to do."""
+
+    def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """Nothing to do."""
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:

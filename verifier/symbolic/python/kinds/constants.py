@@ -264,11 +264,18 @@ def _device_loop(vm: VM, loop: DeviceLoop) -> object:
         count = E.fresh("iterations", 0)
         bounds = Range(E.const(0), count, E.const(1), LoopKind.DYNAMIC, loop.span)
 
+    returned: list[object] = []
+
     def trip(index: object) -> None:
         given = index if loop.bounds is not None else Register(name)
-        vm.call(loop.body, (given,), span=loop.span)
+        returned.append(vm.call(loop.body, (given,), span=loop.span))
 
+    there = len(vm.trace.storages)
     vm.iterate(bounds, trip, loop.span)
+    for storage in vm.trace.storages[there:]:
+        storage.until = vm.next_order()
+    # what the body is like is the same whether or not it runs
+    vm.apart(returned[-1] if returned else Opaque("not run"), loop.returned)
     return None
 
 

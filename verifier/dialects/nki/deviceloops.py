@@ -1,0 +1,144 @@
+"""Loops that run on the device: what they go through, and what their bodies must keep to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verifier.dialects.binding import Bound
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.values import Managed, Opaque, Register
+
+RULE: Final = "device-loop"
+
+#: functions that make one
+LOOPS: Final = frozenset(
+    f"language.{name}" for name in ("dynamic_range", "fori_loop", "while_loop")
+)
+ORDERED: Final = "language.no_reorder"
+#: functions that write to a register
+WRITES: Final = frozenset({"isa.register_load", "isa.register_move"})
+
+#: values of which it is not known whether they are a register
+_UNSEEN: Final = (Opaque,)
+
+
+class Order:
+    """Whether the code that is run stands in ``with nl.no_reorder():``, in a caller's as well."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def section(self) -> Managed:
+        """What ``with`` enters and leaves."""
+        return Managed(self._enter, self._leave)
+
+    def _enter(self) -> None:
+        self._depth += 1
+
+    def _leave(self) -> None:
+        self._depth -= 1
+
+    def check(self, machine: Machine, span: Span) -> None:
+        """A loop on the device is reached (NKI-L66, NKI-LP09)."""
+        if self._depth:
+            _check(
+                machine,
+                E.FALSE,
+                span,
+                "no loop on the device stands in `no_reorder`",
+                "a loop on the device stands in `no_reorder`, which keeps static loops in order",
+                ("L66", "LP09"),
+                ("put `with nl.no_reorder():` into the body of the loop",),
+            )
+
+
+def check_step(machine: Machine, name: str, bound: Bound, call: Call) -> None:
+    """A loop on the device counts up by a constant (NKI-LP05, NKI-LP07)."""
+    operand = bound.operands.get("step")
+    if operand is None:
+        return
+    step = None
+    if not isinstance(operand.value, Register):
+        step = machine.as_int(operand.value, operand.span)
+    if step is None and not isinstance(operand.value, Register):
+        return  # the trips are not followed, which is said
+    fact = "LP07" if name.endswith("fori_loop") else "LP05"
+    _check(
+        machine,
+        E.FALSE if step is None else E.ge(step, 1),
+        operand.span,
+        "step >= 1, and known when the kernel is compiled",
+        f"the step of `{call.text}` is no positive constant",
+        (fact,),
+    )
+
+
+def check_frozen(machine: Machine, bound: Bound) -> None:
+    """The index of a loop on the device is read only (NKI-LP05, NKI-LP07)."""
+    operand = bound.operands.get("dst")
+    if operand is not None and isinstance(operand.value, Expr):
+        _check(
+            machine,
+            E.FALSE,
+            operand.span,
+            "dst is a register of `register_alloc`",
+            "dst is no register that can be written to: a number, or the index of a loop",
+            ("LP05", "LP07"),
+            ("copy it into a register of `register_alloc`",),
+        )
+
+
+def returns_nothing(machine: Machine, value: object, span: Span) -> None:
+    """The body of ``fori_loop`` has no result (NKI-G50)."""
+    if value is not None and not isinstance(value, _UNSEEN):
+        _check(
+            machine,
+            E.FALSE,
+            span,
+            "the body returns nothing",
+            "the body of `fori_loop` returns a value, which nobody takes",
+            ("G50", "LP07"),
+            ("keep what goes from one iteration to the next in SBUF or HBM",),
+        )
+
+
+def returns_condition(machine: Machine, value: object, span: Span) -> None:
+    """The body of ``while_loop`` returns the register that says whether it goes on (NKI-G50)."""
+    if not isinstance(value, (Register, *_UNSEEN)):
+        _check(
+            machine,
+            E.FALSE,
+            span,
+            "the body returns a register",
+            "the body of `while_loop` does not return the register that is its next condition",
+            ("G50", "LP08"),
+            ("load the next condition with `register_load`, and return the register",),
+        )
+
+
+def _check(
+    machine: Machine,
+    predicate: Bool,
+    span: Span,
+    text: str,
+    message: str,
+    facts: tuple[str, ...],
+    help: tuple[str, ...] = (),
+) -> None:
+    machine.check(RULE, predicate, span, text, message, facts=facts, help=help)
+
+
+__all__ = [
+    "LOOPS",
+    "ORDERED",
+    "RULE",
+    "WRITES",
+    "Order",
+    "check_frozen",
+    "check_step",
+    "returns_condition",
+    "returns_nothing",
+]

@@ -1,0 +1,222 @@
+"""The Python that the front ends of NKI take (catalogue section (f)).
+
+Beta 1 traces a kernel as Python runs it. Since 0.2 a compiler reads the text: what it does not know
+is an error, though CPython, and with it the simulator, runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from verifier.dialects.nki.deviceloops import RULE as LOOP_RULE
+from verifier.dialects.nki.versions import newer
+from verifier.source import ir
+from verifier.source.ir import ParamKind, Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.vm import VM
+
+RULE: Final = "python-subset"
+
+#: the built-in types of which a class may be without being an object of NKI's
+_APART: Final = (BaseException,)
+
+
+def prepare(vm: VM, definition: ir.FunctionDef) -> None:
+    """Before a kernel is entered: what its signature must not have."""
+    if not newer(vm.api, "0.2"):
+        return
+    if vm.api == "0.2" and not definition.params:
+        _reject(
+            vm,
+            definition.name_span,
+            "a kernel has parameters",
+            f"`{definition.name}` has no parameters: the compiler of NKI 0.2 fails to call it",
+            "G47",
+        )
+    if newer(vm.api, "0.3"):
+        _signature(vm, definition)
+    scan(vm, definition)
+
+
+def enter(vm: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+    """Before a function of the project is called: it is inlined, and no kernel of its own.
+
+    The migration guide to 0.2 says so; released kernels of 0.3 and later do call kernels.
+    """
+    if not newer(vm.api, "0.2") or not isinstance(definition, ir.FunctionDef):
+        return
+    if vm.api == "0.2" and any(
+        _last(d.func if isinstance(d, ir.Call) else d) == "jit" for d in definition.decorators
+    ):
+        _reject(
+            vm,
+            span,
+            f"`{definition.name}` is a plain function",
+            f"`{definition.name}` is a kernel of its own, which no kernel calls in NKI 0.2",
+            "G35",
+            notes=((definition.name_span, "decorated here"),),
+            help=("leave the decorator out, and write `nki.jit(f)` where it is launched",),
+        )
+    scan(vm, definition)
+
+
+def instantiate(vm: VM, cls: Class, span: Span) -> None:
+    """Before an instance is made: of a class that the compiler reads as well."""
+    definition = cls.definition
+    if not newer(vm.api, "0.2") or definition is None or hierarchy.is_external(cls):
+        return
+    if hierarchy.trait(cls, "enum") is not None:
+        return
+    if any(hierarchy.derives_from_host(cls, each) for each in _APART):
+        return
+    own = hierarchy.trait(cls, hierarchy.DEVICE) is not None
+    if own and len(definition.bases) <= 1:
+        return
+    what = "inherits from other classes besides" if own else "does not inherit from"
+    _reject(
+        vm,
+        span,
+        f"`{cls.name}` inherits from `nl.NKIObject` alone",
+        f"`{cls.name}` {what} `nl.NKIObject`: kernels make instances of no other classes",
+        "G33",
+        notes=((definition.name_span, "defined here"),),
+    )
+
+
+def _signature(vm: VM, definition: ir.FunctionDef) -> None:
+    for p in definition.params:
+        if p.kind is ParamKind.KEYWORD:
+            _reject(
+                vm,
+                p.span,
+                "parameters are positional",
+                f"`{p.name}` is given by name alone: kernels have no `*` in their signature "
+                "since NKI 0.3",
+                "G30",
+                help=("put parameters with defaults last, and leave the `*` out",),
+            )
+        if isinstance(p.default, ir.ListExpr):
+            _reject(
+                vm,
+                p.default.span,
+                "arguments are tuples",
+                f"the default of `{p.name}` is a list, which is no argument of a kernel since "
+                "NKI 0.3",
+                "G32",
+                help=("write a tuple",),
+            )
+
+
+def scan(vm: VM, definition: ir.FunctionDef) -> None:
+    """Report the expressions that the front end rejects, and loops that cannot end."""
+    for node in _walk(definition.body):
+        if isinstance(node, ir.While) and isinstance(node.test, ir.Name):
+            _endless(vm, definition, node, node.test.id)
+        if isinstance(node, ir.Compare) and newer(vm.api, "0.3"):
+            _identity(vm, node)
+        elif isinstance(node, ir.DictExpr):
+            for key in node.keys:
+                if isinstance(key, ir.Const) and not isinstance(key.value, str):
+                    _reject(
+                        vm,
+                        key.span,
+                        "keys are texts",
+                        "a dictionary of a kernel has a key that is no text",
+                        "G34",
+                    )
+
+
+def _endless(vm: VM, definition: ir.FunctionDef, loop: ir.While, name: str) -> None:
+    """``while register:`` whose body has no way to the register (NKI-LP06)."""
+    made = False
+    for node in _everywhere(definition.body):
+        if isinstance(node, ir.Assign):
+            value = node.value
+            if isinstance(value, ir.Name) and value.id == name:
+                return  # it has another name
+            made = made or (
+                any(isinstance(target, ir.Name) and target.id == name for target in node.targets)
+                and isinstance(value, ir.Call)
+                and _last(value.func) == "register_alloc"
+            )
+        elif isinstance(node, ir.FunctionDef) and _mentions(node.body, name):
+            return  # whoever calls it may load the register
+    if made and not _mentions(loop.body, name):
+        vm.check(
+            LOOP_RULE,
+            E.FALSE,
+            loop.test.span,
+            f"the body loads `{name}`",
+            f"nothing in this loop changes the register `{name}`: it never ends",
+            facts=("LP06",),
+            help=(f"load the next condition: `nisa.register_load({name}, ...)`",),
+        )
+
+
+def _mentions(body: Sequence[ir.Node], name: str) -> bool:
+    return any(isinstance(node, ir.Name) and node.id == name for node in _everywhere(body))
+
+
+def _everywhere(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
+    """Every node below, in nested functions too."""
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(ir.children(node))
+
+
+def _identity(vm: VM, node: ir.Compare) -> None:
+    """``is`` and ``is not``, but for None, which released kernels of every version test so."""
+    left = node.left
+    for op, right in zip(node.ops, node.comparators, strict=True):
+        if op in ("is", "is not") and not (_is_none(left) or _is_none(right)):
+            equal = "==" if op == "is" else "!="
+            _reject(
+                vm,
+                node.span,
+                f"`{op}` compares with None alone",
+                f"`{op}` asks which object it is, which the compiler does not know since NKI 0.3",
+                "G31",
+                help=(f"write `{equal}`",),
+            )
+        left = right
+
+
+def _is_none(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Const) and node.value is None
+
+
+def _reject(
+    vm: VM,
+    span: Span,
+    text: str,
+    message: str,
+    fact: str,
+    *,
+    notes: tuple[tuple[Span, str], ...] = (),
+    help: tuple[str, ...] = (),
+) -> None:
+    vm.check(RULE, E.FALSE, span, text, message, facts=(fact,), notes=notes, help=help)
+
+
+def _last(node: ir.Expr) -> str:
+    if isinstance(node, ir.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ir.Name) else ""
+
+
+def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
+    """Every node below in the order of the text, except inside nested functions."""
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ir.FunctionDef):
+            stack.extend(reversed(list(ir.children(node))))
+
+
+__all__ = ["enter", "instantiate", "prepare", "scan"]
